@@ -1,0 +1,32 @@
+/**
+ * Every code an error can carry, the closed list. `retryable` says whether the same request may succeed when it is sent again unchanged.
+ * The HTTP status of each code is in server/http-status.ts.
+ */
+export const ERROR_CODES = {
+  // what the caller sent
+  invalid_request: { retryable: false },
+  unsupported_media_type: { retryable: false },
+  message_too_long: { retryable: false },
+  body_too_large: { retryable: false },
+  unauthorized: { retryable: false },
+  not_found: { retryable: false },
+  conversation_busy: { retryable: true },
+  // the chat model
+  model_unavailable: { retryable: true },
+  model_rate_limited: { retryable: true },
+  model_refused: { retryable: false },
+  model_first_token_timeout: { retryable: true },
+  model_stalled: { retryable: true },
+  model_interrupted: { retryable: true },
+  model_incomplete: { retryable: true },
+  model_bad_response: { retryable: true },
+  // the service itself
+  storage_unavailable: { retryable: true },
+  turn_cancelled: { retryable: true },
+  turn_superseded: { retryable: true },
+  shutting_down: { retryable: true },
+  invalid_configuration: { retryable: false },
+  internal_error: { retryable: false },
+} as const satisfies Record<string, { retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,44 @@
+import { validate as isUuid } from "uuid";
+import { AppError } from "../errors/app-error.ts";
+
+/** A place in a list ordered by `(created_at, id)`. */
+export interface Cursor {
+  createdAt: Date;
+  id: string;
+}
+
+/** What part of a list is asked for: at most `limit` items behind the cursor, or from the beginning. */
+export interface PageRequest {
+  limit: number;
+  after: Cursor | null;
+}
+
+export interface Page<Item> {
+  items: Item[];
+  /** Cursor of the last item when more may follow, else null. */
+  next: string | null;
+}
+
+/** A cursor as opaque text for clients. */
+export function encodeCursor({ createdAt, id }: Cursor): string {
+  return Buffer.from(`${createdAt.toISOString()} ${id}`).toString("base64url");
+}
+
+/** The cursor behind a text from `encodeCursor`. Throws AppError `invalid_request` for any other text. */
+export function decodeCursor(text: string): Cursor {
+  const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
+  const cursor = { createdAt: new Date(time), id };
+  if (Number.isNaN(cursor.createdAt.getTime()) || !isUuid(id) || encodeCursor(cursor) !== text) {
+    throw new AppError("invalid_request", `after: "${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged.`, {
+      field: "after",
+    });
+  }
+  return cursor;
+}
+
+/** Cuts rows fetched with `limit + 1` into a page. */
+export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last ? encodeCursor(last) : null };
+}

@@ -1,0 +1,25 @@
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { AppError } from "../../errors/app-error.ts";
+
+/**
+ * Takes a data folder for this process alone and returns the release. PGlite itself has no lock: a second process' writes vanish silently.
+ * Node offers no file lock, so an exclusive SQLite transaction serves as one: the operating system frees it when the process dies,
+ * kill -9 included, and it is neither stale nor fooled by a reused process id.
+ */
+export async function lockDataFolder(dataDir: string): Promise<() => void> {
+  await mkdir(dataDir, { recursive: true });
+  const lock = new DatabaseSync(path.join(dataDir, "process.lock"), { timeout: 0 });
+  try {
+    lock.exec("begin exclusive");
+  } catch (cause) {
+    lock.close();
+    throw new AppError(
+      "invalid_configuration",
+      `DATA_DIR "${dataDir}" is in use by another process. Stop that one, choose another DATA_DIR, or set DATABASE_URL to share a real Postgres.`,
+      { cause, field: "DATA_DIR" },
+    );
+  }
+  return () => lock.close();
+}

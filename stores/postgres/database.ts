@@ -1,0 +1,23 @@
+/** A statement; `name` makes the server keep its plan, so a name must always go with the same text. */
+export interface Statement {
+  name?: string;
+  text: string;
+  values?: readonly unknown[];
+}
+
+export interface Queryable {
+  /** Rows of one statement. Throws AppError `storage_unavailable` when Postgres cannot be reached; other errors pass unchanged. */
+  query<Row>(statement: Statement): Promise<Row[]>;
+}
+
+/** Postgres, real or embedded. Whoever opens it closes it. */
+export interface Database extends Queryable {
+  /** For the log: what kind of database this is and where. Holds no password. */
+  readonly description: string;
+  /**
+   * Runs `work` in one transaction, rolled back when it throws. Everything inside goes through the given Queryable: the embedded
+   * database has a single connection, so the Database itself waits for ever there.
+   */
+  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import type pg from "pg";
+import { AppError } from "../../errors/app-error.ts";
+import type { Database, Queryable, Statement } from "./database.ts";
+import { toStorageError } from "./storage-error.ts";
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw toStorageError(error);
+  }
+}
+
+/**
+ * Checks out a client for `work`. It is destroyed only when its connection is in doubt: `pool.query` would also destroy it after a
+ * statement that merely failed, and the embedded database has no second one ("Connection terminated unexpectedly" from then on).
+ */
+async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Promise<Result>): Promise<Result> {
+  const client = await connect(pool);
+  let broken: Error | undefined;
+  // A checked-out client whose connection drops emits 'error'; without a listener that ends the process.
+  const onError = (error: Error): void => {
+    broken ??= error;
+  };
+  client.on("error", onError);
+  const queryable: Queryable = {
+    async query<Row>({ name, text, values = [] }: Statement): Promise<Row[]> {
+      try {
+        const result = await client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
+        return result.rows as Row[];
+      } catch (cause) {
+        const error = toStorageError(cause);
+        if (error instanceof AppError) broken ??= error;
+        throw error;
+      }
+    },
+  };
+  try {
+    return await work(queryable);
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
+/** A Database over a node-postgres pool. `afterClose` releases what lies under the pool. */
+export function makePooledDatabase(pool: pg.Pool, description: string, afterClose: () => Promise<void>): Database {
+  // An idle connection that drops emits 'error' on the pool; unheard, it ends the process. The next statement connects anew.
+  pool.on("error", () => undefined);
+  return {
+    description,
+    query: (statement) => withClient(pool, (client) => client.query(statement)),
+    transaction: (work) =>
+      withClient(pool, async (transaction) => {
+        await transaction.query({ text: "begin" });
+        try {
+          const result = await work(transaction);
+          await transaction.query({ text: "commit" });
+          return result;
+        } catch (error) {
+          // When this fails too, the client is marked broken, and the server rolls back as the connection ends.
+          await transaction.query({ text: "rollback" }).catch(() => undefined);
+          throw error;
+        }
+      }),
+    async close() {
+      await pool.end();
+      await afterClose();
+    },
+  };
+}

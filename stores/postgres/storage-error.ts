@@ -1,0 +1,25 @@
+import { AppError } from "../../errors/app-error.ts";
+
+/**
+ * SQLSTATE classes that speak of the server's state rather than of the statement: 08 connection, 53 out of resources, 57 and 25P03
+ * server going down or a time limit. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const SERVER_TROUBLE = /^(08|53|57)|^25P03$/;
+
+/** The SQLSTATE of an error that Postgres itself reported. PGlite has an error class of its own, so `instanceof` does not serve. */
+function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("severity" in error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === "23505";
+}
+
+/** A Postgres that cannot be reached becomes `storage_unavailable`; an error about the statement itself passes unchanged. */
+export function toStorageError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  const state = sqlState(error);
+  if (state !== undefined && !SERVER_TROUBLE.test(state)) return error;
+  return new AppError("storage_unavailable", "The database cannot be reached at the moment. Send the request again in a few seconds.", { cause: error });
+}

@@ -1,0 +1,128 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Owner } from "../owner.ts";
+import type { Database } from "./database.ts";
+import { isUniqueViolation } from "./storage-error.ts";
+
+export interface BeginTurn extends Owner {
+  sessionId: string;
+  turnId: string;
+  /** Milliseconds the turn holds the conversation unless it renews. */
+  leaseMs: number;
+  message: string;
+  tokenCount: number;
+}
+
+export interface BegunTurn {
+  conversationId: string;
+  messageId: string;
+}
+
+/** The lease of a running turn, as its holder names it. */
+export interface HeldTurn extends Owner {
+  conversationId: string;
+  turnId: string;
+}
+
+export interface AnswerToStore {
+  messageId: string;
+  content: string;
+  completed: boolean;
+  tokenCount: number;
+  metadata: Record<string, unknown>;
+}
+
+/**
+ * `stored`: written as given, the lease is released. `superseded`: another turn has taken the conversation since, so what there is of
+ * the answer was kept with `completed` false. `gone`: the conversation was deleted, nothing was written.
+ */
+export type FinishOutcome = "stored" | "superseded" | "gone";
+
+/** One turn at a time per conversation: a lease on the conversation's row, taken by compare-and-set. */
+export interface TurnStore {
+  /** Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. */
+  begin(turn: BeginTurn): Promise<BegunTurn | null>;
+  /** Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. */
+  renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
+  /** Stores the answer, if there is one, and releases the lease, in one transaction. Storing the same message id again changes nothing. */
+  finish(turn: HeldTurn, answer: AnswerToStore | null): Promise<FinishOutcome>;
+}
+
+const BEGIN = `
+with conversation as (
+  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp())
+  on conflict (tenant_id, user_id, session_id) do update
+    set turn_id = excluded.turn_id,
+        turn_lease_until = excluded.turn_lease_until,
+        message_count = conversations.message_count + 1,
+        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
+        updated_at = clock_timestamp()
+    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
+  returning id, last_message_at
+)
+insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+returning conversation_id`;
+
+const RENEW = `
+update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
+returning id`;
+
+/** Locks the row before anything else: what `held` says stays true until the commit. */
+const FINISH = `
+with held as (
+  select id, turn_id = $4 as still_held from conversations
+  where id = $1 and tenant_id = $2 and user_id = $3
+  for update
+), released as (
+  update conversations
+    set turn_id = case when still_held then null else conversations.turn_id end,
+        turn_lease_until = case when still_held then null else turn_lease_until end,
+        message_count = message_count + $5::int,
+        last_message_at = case when $5 = 1 then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
+        updated_at = clock_timestamp()
+  from held where conversations.id = held.id
+  returning conversations.id, last_message_at, still_held
+), stored as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb, last_message_at from released where $5 = 1
+)
+select coalesce(still_held, false) as still_held from released`;
+
+export function makeTurnStore(database: Database): TurnStore {
+  return {
+    async begin({ tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount }) {
+      const messageId = uuidv7();
+      const [row] = await database.query<{ conversation_id: string }>({
+        name: "turn-begin",
+        text: BEGIN,
+        values: [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount],
+      });
+      return row ? { conversationId: row.conversation_id, messageId } : null;
+    },
+
+    async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {
+      const rows = await database.query({ name: "turn-renew", text: RENEW, values: [conversationId, tenantId, userId, turnId, leaseMs] });
+      return rows.length === 1;
+    },
+
+    async finish({ conversationId, tenantId, userId, turnId }, answer) {
+      const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {} } = answer ?? {};
+      try {
+        const [row] = await database.query<{ still_held: boolean }>({
+          name: "turn-finish",
+          text: FINISH,
+          values: [conversationId, tenantId, userId, turnId, answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)],
+        });
+        if (!row) return "gone";
+        return row.still_held ? "stored" : "superseded";
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
+        const [earlier] = await database.query<{ completed: boolean }>({ text: "select completed from messages where id = $1", values: [messageId] });
+        return earlier?.completed === completed ? "stored" : "superseded";
+      }
+    },
+  };
+}
