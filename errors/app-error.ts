@@ -7,6 +7,12 @@ export interface ErrorContent {
   retryable: boolean;
 }
 
+/** A field of a request or a variable of the configuration, what is wrong with it and how to mend it. */
+export interface Problem {
+  field: string;
+  problem: string;
+}
+
 /**
  * The only error that crosses a layer. `message` says what failed, with which value, and what to do; it is written for the client.
  * The error of the lower layer stays in `cause`, for the log.
@@ -14,13 +20,18 @@ export interface ErrorContent {
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
-  /** Names the offending field of a request, when there is one. */
-  readonly field: string | undefined;
+  /** Every field that is wrong, when fields are. */
+  readonly details: readonly Problem[] | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; field?: string } = {}) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; details?: readonly Problem[] } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.field = options.field;
+    this.details = options.details;
+  }
+
+  /** An `invalid_request` that names its fields. */
+  static invalid(problems: readonly Problem[]): AppError {
+    return new AppError("invalid_request", problems.map(({ field, problem }) => `${field}: ${problem}`).join("; "), { details: problems });
   }
 
   get retryable(): boolean {

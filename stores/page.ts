@@ -29,9 +29,7 @@ export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
   if (Number.isNaN(cursor.createdAt.getTime()) || !isUuid(id) || encodeCursor(cursor) !== text) {
-    throw new AppError("invalid_request", `after: "${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged.`, {
-      field: "after",
-    });
+    throw AppError.invalid([{ field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` }]);
   }
   return cursor;
 }

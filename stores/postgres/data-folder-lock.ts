@@ -18,7 +18,7 @@ export async function lockDataFolder(dataDir: string): Promise<() => void> {
     throw new AppError(
       "invalid_configuration",
       `DATA_DIR "${dataDir}" is in use by another process. Stop that one, choose another DATA_DIR, or set DATABASE_URL to share a real Postgres.`,
-      { cause, field: "DATA_DIR" },
+      { cause },
     );
   }
   return () => lock.close();

@@ -1,0 +1,112 @@
+import { v7 as uuidv7 } from "uuid";
+import { AppError, toAppError, type ErrorContent } from "../errors/app-error.ts";
+import type { ConversationGraph } from "./build-graph.ts";
+import { makeEventLog } from "./event-log.ts";
+import type { AgentType, ConversationState } from "./state.ts";
+import type { OnBusy } from "./turn-context.ts";
+import type { NodeEvent, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
+
+/** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
+export interface TurnInput {
+  tenantId?: string;
+  userId: string;
+  sessionId: string;
+  message: string;
+  debug?: boolean;
+  agentType?: AgentType;
+  requestedKbPrefix?: string | null;
+}
+
+export interface TurnOptions {
+  turnId?: string;
+  /** Default `refuse`. */
+  onBusy?: OnBusy;
+  /** Hears of every failure of the turn with its cause: for a log, not for clients. */
+  onError?: (error: AppError) => void;
+}
+
+export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
+
+/** A turn on its way. It runs to its end whether or not its events are read. */
+export interface RunningTurn {
+  turnId: string;
+  /** Settles when the turn holds its conversation and the message is stored; rejects with an AppError when it was refused. */
+  accepted: Promise<{ conversationId: string; messageId: string }>;
+  /** Every event from the first on, for any number of readers. Ends after `done` or `error`, when everything is stored. */
+  events(): AsyncGenerator<TurnEvent, void>;
+  /** Stops the model at once; what there is of the answer is kept as incomplete. */
+  cancel(reason?: AppError): void;
+  /** The last event, `done` or `error`, when everything is stored; never rejects. */
+  ended: Promise<LastEvent>;
+}
+
+/** What a graph run came to, as the turn's last event. */
+function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent {
+  if (state.error) return { status: "error", content: state.error as ErrorContent };
+  const content: TurnResult = {
+    answer: state.answer,
+    conversation_id: state.conversationId,
+    message_id: state.answerMessageId ?? "",
+    completed: !state.partialAnswer,
+    usage: state.usage,
+    timings,
+    receipt: state.receipt,
+    degraded: state.degraded,
+  };
+  return { status: "done", content };
+}
+
+/**
+ * Runs one turn. Returns at once; watch `accepted` to learn whether it was let in, and `events` for what it says. Fields of `input` are
+ * taken as they are: check them first when they come from outside.
+ */
+export function startTurn(graph: ConversationGraph, input: TurnInput, { turnId = uuidv7(), onBusy = "refuse", onError }: TurnOptions = {}): RunningTurn {
+  const log = makeEventLog<TurnEvent>();
+  const cancellation = new AbortController();
+  const accepted = Promise.withResolvers<{ conversationId: string; messageId: string }>();
+  accepted.promise.catch(() => undefined); // a caller may read the events only: they end with the same error
+  const began = performance.now();
+  let firstTokenAt: number | null = null;
+
+  function record(event: NodeEvent): void {
+    if (event.status === "accepted") {
+      accepted.resolve({ conversationId: event.content.conversation_id, messageId: event.content.message_id });
+      return;
+    }
+    if (event.status === "token") firstTokenAt ??= performance.now();
+    log.append(event);
+  }
+
+  async function run(): Promise<LastEvent> {
+    let state: ConversationState | undefined;
+    const stream = await graph.stream(input, { context: { turnId, onBusy, signal: cancellation.signal, onError }, streamMode: ["custom", "values"] });
+    for await (const [mode, chunk] of stream) {
+      if (mode === "custom") record(chunk as NodeEvent);
+      else state = chunk as ConversationState;
+    }
+    if (!state) throw new Error("the graph ended without a state");
+    const timings = { total_ms: performance.now() - began, first_token_ms: firstTokenAt === null ? null : firstTokenAt - began, nodes: state.timings };
+    return toLastEvent(state, timings);
+  }
+
+  const ended = run()
+    .catch((error: unknown): LastEvent => {
+      const known = toAppError(error);
+      accepted.reject(known);
+      onError?.(known);
+      return { status: "error", content: known.toContent() };
+    })
+    .then((last) => {
+      log.append(last);
+      log.end();
+      return last;
+    });
+
+  return {
+    turnId,
+    accepted: accepted.promise,
+    events: () => log.read(),
+    cancel: (reason = new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.")) => cancellation.abort(reason),
+    ended,
+  };
+}

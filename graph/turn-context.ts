@@ -1,0 +1,31 @@
+import { z } from "zod";
+import type { AppError } from "../errors/app-error.ts";
+
+/** What to do when another turn holds the conversation: `refuse` with conversation_busy, or wait in line. */
+export const OnBusy = z.enum(["refuse", "enqueue"]);
+export type OnBusy = z.infer<typeof OnBusy>;
+
+/**
+ * Facts of one request, handed to every node by LangGraph at run time. All optional: Studio gives none of them.
+ * `signal` cancels the turn: it stops the model, and the turn still persists what there is (aborting the LangGraph run would skip that).
+ */
+export const TurnContext = z.object({
+  turnId: z.uuid().optional(),
+  onBusy: OnBusy.optional(),
+  signal: z.any().optional(),
+  onError: z.any().optional(),
+});
+
+export interface TurnContext {
+  turnId?: string | undefined;
+  onBusy?: OnBusy | undefined;
+  signal?: AbortSignal | undefined;
+  /** Hears of every failure with its cause, which `error` of the state does not have. */
+  onError?: ((error: AppError) => void) | undefined;
+}
+
+/** What a node uses of the runtime that LangGraph hands it. Without a stream there is no `writer`, in Studio no `context`. */
+export interface TurnRuntime {
+  context?: TurnContext | undefined;
+  writer?: ((event: unknown) => void) | undefined;
+}

@@ -1,0 +1,40 @@
+import type { ErrorContent } from "../errors/app-error.ts";
+import type { ExecutionLog, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
+
+/** Milliseconds of a turn; `first_token_ms` is null when no token came. */
+export interface TurnTimings {
+  total_ms: number;
+  first_token_ms: number | null;
+  nodes: Record<string, number>;
+}
+
+export interface TurnResult {
+  answer: string;
+  conversation_id: string;
+  message_id: string;
+  completed: boolean;
+  usage: Usage;
+  timings: TurnTimings;
+  receipt: Receipt;
+  degraded: Layer[];
+}
+
+/** Something a user should know about an answer that is given all the same. */
+export interface Notice {
+  code: "context_trimmed";
+  message: string;
+}
+
+/** What a turn tells while it runs. Ends with exactly one `done` or `error`. */
+export type TurnEvent =
+  | { status: "route_decision"; content: RouteDecision }
+  | { status: "token"; content: string }
+  | { status: "execution_log"; content: ExecutionLog }
+  | { status: "notice"; content: Notice }
+  | { status: "done"; content: TurnResult }
+  | { status: "error"; content: ErrorContent };
+
+/** What nodes write to LangGraph's custom stream: the turn's events, and that the turn holds its conversation from now on. */
+export type NodeEvent =
+  | Exclude<TurnEvent, { status: "done" | "error" }>
+  | { status: "accepted"; content: { turn_id: string; conversation_id: string; message_id: string } };

@@ -1,0 +1,40 @@
+import { AppError } from "../errors/app-error.ts";
+
+/** HTTP statuses at which the same request may succeed a moment later. */
+const TRANSIENT_STATUS = new Set([408, 409, 425, 500, 502, 503, 504]);
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
+}
+
+/** A request that never got an answer; once tokens have come, the same error means a broken stream. */
+function isConnectionTrouble(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+    if (cause.name === "APIConnectionError" || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
+    if (cause instanceof TypeError && /fetch failed|terminated/.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/**
+ * What went wrong with a model call, as an error a client may see: the server's own words stay in `cause`. `streaming` says whether
+ * the answer had begun.
+ */
+export function toModelError(cause: unknown, streaming: boolean): AppError {
+  if (cause instanceof AppError) return cause;
+  const status = statusOf(cause);
+  if (status === 429) return new AppError("model_rate_limited", "The chat model is asked too much at the moment. Try again in a while.", { cause });
+  if (status !== undefined && TRANSIENT_STATUS.has(status)) {
+    return new AppError("model_unavailable", `The chat model's server answered with status ${status}. Try again in a while.`, { cause });
+  }
+  if (status !== undefined && status >= 400) {
+    return new AppError("model_refused", `The chat model's server refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and CHAT_MODEL.`, { cause });
+  }
+  if (streaming) {
+    if (isConnectionTrouble(cause)) return new AppError("model_interrupted", "The connection to the chat model broke in the middle of the answer. Try again.", { cause });
+    return new AppError("model_bad_response", "The chat model's server sent something that is not part of an answer. Try again.", { cause });
+  }
+  if (isConnectionTrouble(cause)) return new AppError("model_unavailable", "The chat model's server cannot be reached. Check OPENAI_BASE_URL, or try again in a while.", { cause });
+  return new AppError("model_bad_response", "The chat model's server sent something that is not an answer. Check OPENAI_BASE_URL, or try again.", { cause });
+}

@@ -1,0 +1,53 @@
+import type { BaseMessage } from "@langchain/core/messages";
+
+const HAN = /\p{Script=Han}/u;
+const STOP_WORDS = new Set(
+  "a an and are as at be but by can could did do does for from had has have how i in is it its me my of on or our so tell that the their them then there they this to us was we were what when where which who why will with would you your please know".split(" "),
+);
+
+/** Words of Latin script without stop words, and pairs of Chinese characters: what two sentences may have in common. */
+function terms(text: string): Set<string> {
+  const found = new Set<string>();
+  for (const [word] of text.toLowerCase().matchAll(/[\p{Script=Latin}\d]+/gu)) if (!STOP_WORDS.has(word)) found.add(word);
+  for (const [run] of text.matchAll(/\p{Script=Han}+/gu)) {
+    for (let start = 0; start + 1 < run.length; start++) found.add(run.slice(start, start + 2));
+  }
+  return found;
+}
+
+function sentences(text: string): string[] {
+  return text.split(/(?<=[.!?。！？\n])\s*/u).map((sentence) => sentence.trim()).filter(Boolean);
+}
+
+const isQuestion = (sentence: string): boolean => /[?？]$/.test(sentence);
+
+/** The sentence of the earlier user messages that shares most terms with the question, the latest of equals; null when none shares any. */
+function bestSentence(question: string, earlier: BaseMessage[]): string | null {
+  const asked = terms(question);
+  let best: string | null = null;
+  let bestScore = 0;
+  for (const message of earlier) {
+    if (message.type !== "human") continue;
+    for (const sentence of sentences(message.text)) {
+      if (isQuestion(sentence)) continue;
+      const score = [...terms(sentence)].filter((term) => asked.has(term)).length;
+      if (score > 0 && score >= bestScore) [best, bestScore] = [sentence, score];
+    }
+  }
+  return best;
+}
+
+/**
+ * The offline model's answer to a prompt: says that it is the offline model and quotes the sentence of the conversation that fits the
+ * last message best. The same prompt gives the same answer, in Chinese when the last message has Chinese characters.
+ */
+export function offlineAnswer(prompt: BaseMessage[]): string {
+  const question = prompt.at(-1)?.text ?? "";
+  const quote = bestSentence(question, prompt.slice(0, -1));
+  if (HAN.test(question)) {
+    const found = quote ? `你之前说过：“${quote}”` : "在我收到的内容里没有找到与此有关的话。";
+    return `我是离线模型，只能根据收到的内容回答。${found}要得到真正的回答，请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL（offline model）。`;
+  }
+  const found = quote ? `You said earlier: "${quote}"` : "I found nothing about this in what I was given.";
+  return `This is the offline model: it answers only from what it is given. ${found} For real answers set OPENAI_API_KEY or OPENAI_BASE_URL.`;
+}

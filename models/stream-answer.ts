@@ -1,0 +1,75 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../errors/app-error.ts";
+import { startAnswerDeadlines, type AnswerTimeouts } from "./answer-deadlines.ts";
+import { toModelError } from "./model-error.ts";
+
+/** Pause before the one retry, in milliseconds. */
+const RETRY_DELAY_MS = 250;
+/** An answer is cut here, in characters: a model that never stops must not fill the memory. About 100 times a long answer. */
+const MAX_ANSWER_CHARACTERS = 1_000_000;
+
+export interface AnswerRequest {
+  model: BaseChatModel;
+  prompt: BaseMessage[];
+  timeouts: AnswerTimeouts;
+  /** Cancels the model call at once; its reason, an AppError, becomes the answer's error. */
+  signal?: AbortSignal | undefined;
+  onToken: (token: string) => void;
+}
+
+/** What came of a model call. With an error, `text` is what had been said until then. */
+export interface ModelAnswer {
+  text: string;
+  /** As counted by the model's server; undefined when it sent none. */
+  usage: UsageMetadata | undefined;
+  error: AppError | null;
+}
+
+/** Postgres cannot store NUL, so it becomes the replacement character here already: what is streamed is what is stored. */
+function textOf(chunk: AIMessageChunk): string {
+  const text = typeof chunk.content === "string" ? chunk.content : chunk.text;
+  return text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
+}
+
+async function attemptAnswer({ model, prompt, timeouts, signal, onToken }: AnswerRequest): Promise<ModelAnswer> {
+  const answer: ModelAnswer = { text: "", usage: undefined, error: null };
+  const deadlines = startAnswerDeadlines(timeouts, signal);
+  let finishReason: unknown;
+  try {
+    for await (const chunk of await model.stream(prompt, { signal: deadlines.signal })) {
+      const token = textOf(chunk);
+      if (token) {
+        deadlines.tokenCame();
+        answer.text += token;
+        onToken(token);
+        if (answer.text.length > MAX_ANSWER_CHARACTERS) break;
+      }
+      answer.usage = chunk.usage_metadata ?? answer.usage;
+      finishReason = chunk.response_metadata["finish_reason"] ?? finishReason;
+    }
+    // A connection that is closed early ends the stream like a complete answer: only the finish reason tells.
+    if (!finishReason) answer.error = new AppError("model_incomplete", "The chat model ended its answer without saying that it was complete. Try again.");
+    else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model answered with nothing. Try again.");
+  } catch (error) {
+    // The SDK reports an abort in words of its own; the reason of the abort is what happened.
+    answer.error = toModelError(deadlines.signal.aborted ? deadlines.signal.reason : error, answer.text !== "");
+  } finally {
+    deadlines.clear();
+  }
+  return answer;
+}
+
+/** Worth a second try at once: nothing was said yet, and the server, not a deadline or the caller, ended it. */
+function isWorthRetrying({ text, error }: ModelAnswer): boolean {
+  return text === "" && (error?.code === "model_unavailable" || error?.code === "model_incomplete");
+}
+
+/** Asks the model and hands on each token as it comes. Never throws: a failure is in `error`. Tries again once, only before the first token. */
+export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
+  const first = await attemptAnswer(request);
+  if (!isWorthRetrying(first)) return first;
+  await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
+  return attemptAnswer(request);
+}

@@ -1,0 +1,55 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import type { ConversationState, ConversationUpdate, Usage } from "../graph/state.ts";
+import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
+import { estimateTokens } from "../models/estimate-tokens.ts";
+import { streamAnswer, type ModelAnswer } from "../models/stream-answer.ts";
+import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
+import { emit } from "./emit.ts";
+import { keepLease } from "./keep-lease.ts";
+import type { Node } from "./measured.ts";
+
+export interface GenerateRagParts {
+  chatModel: BaseChatModel;
+  turns: TurnStore;
+  leaseMs: number;
+  timeouts: AnswerTimeouts;
+  /** How many tokens a prompt may have. */
+  tokenBudget: number;
+}
+
+function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
+  if (usage) {
+    return { prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens, total_tokens: usage.total_tokens, estimated: false };
+  }
+  const completion = estimateTokens(text);
+  return { prompt_tokens: prompt.tokens, completion_tokens: completion, total_tokens: prompt.tokens + completion, estimated: true };
+}
+
+/**
+ * The general generator: assembles the prompt and streams the model's answer, holding the conversation meanwhile. A cancelled or failed
+ * call ends the node normally with `partialAnswer` and `error`, so that persist always runs.
+ */
+export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget }: GenerateRagParts): Node {
+  return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+    const { tenantId, userId, conversationId, turnId, message, recentMessages: window } = state;
+    const prompt = assemblePrompt({ window, message, tokenBudget });
+    if (prompt.leftOut > 0) {
+      emit(runtime, { status: "notice", content: { code: "context_trimmed", message: `The prompt is at its limit of ${tokenBudget} tokens: the oldest ${prompt.leftOut} of ${window.length} recent messages are left out.` } });
+    }
+    const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
+      streamAnswer({ model: chatModel, prompt: prompt.messages, timeouts, signal, onToken: (content) => emit(runtime, { status: "token", content }) }),
+    );
+    if (answer.error) runtime.context?.onError?.(answer.error);
+    return {
+      answer: answer.text,
+      usage: toUsage(answer, prompt),
+      receipt: prompt.receipt,
+      partialAnswer: answer.error !== null,
+      error: answer.error?.toContent() ?? null,
+      messages: [new HumanMessage({ id: state.currentMessageId, content: message }), new AIMessage(answer.text)],
+    };
+  };
+}

@@ -1,0 +1,35 @@
+import { AppError } from "../errors/app-error.ts";
+import type { HeldTurn, TurnStore } from "../stores/postgres/turn-store.ts";
+
+/** Renewals per lease: two may fail before it runs out. */
+const RENEWALS_PER_LEASE = 3;
+
+/**
+ * Renews the turn's lease while `work` runs. When the lease is lost to another turn, or the conversation is deleted, the signal given to
+ * `work` aborts with AppError `turn_superseded`; a database that cannot be reached for a moment does not end the work.
+ */
+export async function keepLease<Result>(
+  { turns, leaseMs }: { turns: TurnStore; leaseMs: number },
+  held: HeldTurn,
+  cancelled: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const lost = new AbortController();
+  const onCancelled = (): void => lost.abort(cancelled?.reason);
+  if (cancelled?.aborted) onCancelled();
+  else cancelled?.addEventListener("abort", onCancelled, { once: true });
+  const timer = setInterval(() => {
+    turns.renew(held, leaseMs).then(
+      (renewed) => {
+        if (!renewed) lost.abort(new AppError("turn_superseded", "The conversation was deleted or taken over by another turn while this one was answering."));
+      },
+      () => undefined,
+    );
+  }, leaseMs / RENEWALS_PER_LEASE);
+  try {
+    return await work(lost.signal);
+  } finally {
+    clearInterval(timer);
+    cancelled?.removeEventListener("abort", onCancelled);
+  }
+}

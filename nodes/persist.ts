@@ -1,0 +1,44 @@
+import pRetry from "p-retry";
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../errors/app-error.ts";
+import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
+import { estimateTokens } from "../models/estimate-tokens.ts";
+import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
+import type { Node } from "./measured.ts";
+
+/** Tries to store an answer: about 3 seconds in all, so that a Postgres that restarts loses none, within the lease of the turn. */
+const RETRIES = { retries: 4, minTimeout: 200, factor: 2 };
+
+function toAnswer({ answer, partialAnswer, turnId, workerName, usage }: ConversationState): AnswerToStore | null {
+  if (answer === "") return null;
+  return {
+    messageId: uuidv7(),
+    content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
+    completed: !partialAnswer,
+    tokenCount: estimateTokens(answer),
+    metadata: { turn_id: turnId, worker_name: workerName, usage },
+  };
+}
+
+const LOST: Record<Exclude<FinishOutcome, "stored">, string> = {
+  superseded: "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
+  gone: "The conversation was deleted while this turn was answering; nothing of it was kept.",
+};
+
+/**
+ * Writes the answer and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
+ * AppError `storage_unavailable` when Postgres stays away; the lease then runs out by itself.
+ */
+export function makePersist({ turns }: { turns: TurnStore }): Node {
+  return async function persist(state: ConversationState): Promise<ConversationUpdate> {
+    const { tenantId, userId, conversationId, turnId } = state;
+    const answer = toAnswer(state);
+    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer), {
+      ...RETRIES,
+      shouldRetry: ({ error }) => error instanceof AppError && error.code === "storage_unavailable",
+    });
+    const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
+    if (outcome === "stored" || state.error) return { answerMessageId };
+    return { answerMessageId, partialAnswer: true, error: new AppError("turn_superseded", LOST[outcome]).toContent() };
+  };
+}

@@ -1,0 +1,38 @@
+import { AppError } from "../errors/app-error.ts";
+import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
+import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { decideRoute, GENERAL } from "./decide-route.ts";
+import { emit } from "./emit.ts";
+import type { Node } from "./measured.ts";
+
+function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
+  return {
+    routeDecision: decision,
+    kbPrefix: decision.kb_prefix,
+    workerName: decision.worker_name,
+    useRetrieval: decision.kb_prefix !== GENERAL && !decision.worker_name.endsWith(":chat_agent"),
+    routingMs: performance.now() - began,
+    error: null,
+  };
+}
+
+/**
+ * Picks the knowledge base and the worker. An unknown requested one ends in `error`, not in a throw: history runs beside this node
+ * and may already hold the conversation, which persist then gives back.
+ */
+export function makeRoute({ knowledge }: { knowledge: KnowledgeCatalog }): Node {
+  return async function route({ tenantId, message, requestedKbPrefix, agentType }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+    const began = performance.now();
+    const bases = await knowledge.list(tenantId);
+    try {
+      const decision = decideRoute({ message, requested: requestedKbPrefix, agentType, bases });
+      emit(runtime, { status: "route_decision", content: decision });
+      return toUpdate(decision, began);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const fallback = decideRoute({ message, requested: GENERAL, agentType, bases });
+      return { ...toUpdate(fallback, began), error: error.toContent() };
+    }
+  };
+}

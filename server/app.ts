@@ -1,0 +1,35 @@
+import express, { type Express } from "express";
+import type { Logger } from "pino";
+import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
+import type { MessageStore } from "../stores/postgres/message-store.ts";
+import { authenticate, type ApiKey } from "./authenticate.ts";
+import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
+import { conversationRoutes } from "./conversation-routes.ts";
+import { errorResponse, unknownRoute } from "./error-response.ts";
+import { healthRoutes, type HealthParts } from "./health-routes.ts";
+import { requireJson } from "./require-json.ts";
+
+export interface AppParts extends ChatRouteParts, HealthParts {
+  conversations: ConversationStore;
+  messages: MessageStore;
+  apiKeys: ApiKey[] | undefined;
+  log: Logger;
+}
+
+/** Bytes one character of a message can take in JSON: a surrogate pair written as two \u escapes. */
+const BYTES_PER_CHARACTER = 12;
+/** Room for the other fields of a body. */
+const OTHER_FIELDS_BYTES = 16 * 1024;
+
+/** The HTTP interface. Statuses and server-sent events exist only in this folder. */
+export function makeApp(parts: AppParts): Express {
+  const maxBodyBytes = parts.maxMessageChars * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
+  return express()
+    .disable("x-powered-by")
+    .disable("etag")
+    .use(healthRoutes(parts))
+    .use(authenticate(parts.apiKeys))
+    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes }), chatRoutes(parts), conversationRoutes(parts))
+    .use(unknownRoute)
+    .use(errorResponse(parts.log, maxBodyBytes));
+}

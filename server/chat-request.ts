@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
+import { AgentType } from "../graph/state.ts";
+import { OnBusy } from "../graph/turn-context.ts";
+import { parseRequest } from "./parse-request.ts";
+import { callerId, storableText } from "./request-fields.ts";
+
+const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
+
+export const ChatRequest = z.strictObject(
+  {
+    user_id: callerId,
+    session_id: callerId,
+    message: storableText.refine((text) => text.trim() !== "", "is blank; send what the user said"),
+    kb_prefix: storableText.nullable().default(null),
+    agent_type: z.enum(AgentType.options, oneOf(AgentType.options)).default("hybrid_agent"),
+    debug: z.boolean("must be true or false").default(false),
+    on_busy: z.enum(OnBusy.options, oneOf(OnBusy.options)).default("refuse"),
+    on_disconnect: z.enum(["cancel", "continue"], oneOf(["cancel", "continue"])).default("cancel"),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and message" : undefined) },
+);
+export type ChatRequest = z.infer<typeof ChatRequest>;
+
+/** The body of a chat request. Throws AppError `invalid_request`, or `message_too_long` above `maxMessageChars` characters. */
+export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
+  const request = parseRequest(ChatRequest, body);
+  const characters = request.message.length > maxMessageChars ? [...request.message].length : 0;
+  if (characters > maxMessageChars) {
+    const problem = `has ${characters} characters, at most ${maxMessageChars} are taken; shorten it, or raise MAX_MESSAGE_CHARS`;
+    throw new AppError("message_too_long", `message: ${problem}`, { details: [{ field: "message", problem }] });
+  }
+  return request;
+}

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
+
+const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number of ${minimum} or more`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
+
+const httpUrl = z.string().refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
+
+const apiKeys = z.string().transform((text, context) => {
+  return text.split(",").map((entry) => {
+    const [key = "", tenantId = "", ...rest] = entry.trim().split(":");
+    if (key.length < 8 || !/^[\w.-]{1,64}$/.test(tenantId) || rest.length > 0) {
+      context.addIssue({ code: "custom", message: "must be key:tenant pairs joined by commas, keys of 8 or more characters, tenants of letters, digits, dot, dash and underscore" });
+    }
+    return { key, tenantId };
+  });
+});
+
+const Environment = z.object({
+  PORT: wholeNumber(0, 65_535).default(8000),
+  HOST: z.string().default("127.0.0.1"),
+  API_KEYS: apiKeys.optional(),
+  DATABASE_URL: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^postgres(ql)?:/.test(text), "must be a URL like postgres://user:password@host:5432/database")
+    .optional(),
+  DATA_DIR: z.string().default("./.data"),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: httpUrl.optional(),
+  CHAT_MODEL: z.string().default("gpt-4o-mini"),
+  HISTORY_WINDOW: wholeNumber(0, 200).default(6),
+  CONTEXT_TOKEN_BUDGET: wholeNumber(256).optional(),
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: wholeNumber(1).default(30_000),
+  MODEL_IDLE_TIMEOUT_MS: wholeNumber(1).default(30_000),
+  TURN_LEASE_MS: wholeNumber(1_000).default(15_000),
+  SHUTDOWN_GRACE_MS: wholeNumber(0).default(10_000),
+  MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+});
+
+export type Config = z.infer<typeof Environment>;
+
+/**
+ * The configuration from environment variables; an empty one counts as unset. Throws one AppError `invalid_configuration` that names
+ * every problem.
+ */
+export function parseConfig(environment: Record<string, string | undefined>): Config {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = Environment.safeParse(set);
+  const problems = parsed.success ? [] : parsed.error.issues.map(({ path, message }) => ({ field: path.join("."), problem: `${message}; it is "${shown(path.join("."), set)}"` }));
+  if (!LOOPBACK.test(set["HOST"] ?? "127.0.0.1") && !set["API_KEYS"]) {
+    problems.push({ field: "HOST", problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or use 127.0.0.1` });
+  }
+  if (!parsed.success || problems.length > 0) {
+    const lines = problems.map(({ field, problem }) => `  ${field}: ${problem}`);
+    throw new AppError("invalid_configuration", `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`, { details: problems });
+  }
+  return parsed.data;
+}
+
+/** The value as an error may show it: secrets are not shown. */
+function shown(name: string, set: Record<string, string | undefined>): string {
+  return /KEY|URL|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
+}

@@ -1,0 +1,23 @@
+import { Router } from "express";
+import type { DependencyCheck } from "./dependency-checks.ts";
+
+export interface HealthParts {
+  /** What an answer needs, by name. */
+  dependencies: Record<string, DependencyCheck>;
+  isStopping: () => boolean;
+}
+
+/** `/healthz`: the process is alive. `/readyz`: it can answer; 503 when something an answer needs is down, or while stopping. */
+export function healthRoutes({ dependencies, isStopping }: HealthParts): Router {
+  return Router()
+    .get("/healthz", (_request, response) => {
+      response.json({ status: "alive" });
+    })
+    .get("/readyz", async (_request, response) => {
+      const states = await Promise.all(
+        Object.entries(dependencies).map(async ([name, check]) => [name, await check().then(() => "up", () => "down")] as const),
+      );
+      const ready = !isStopping() && states.every(([, state]) => state === "up");
+      response.status(ready ? 200 : 503).json({ status: isStopping() ? "stopping" : ready ? "ready" : "not ready", dependencies: Object.fromEntries(states) });
+    });
+}

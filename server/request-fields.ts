@@ -1,0 +1,44 @@
+import { validate as isUuid } from "uuid";
+import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
+import { decodeCursor, type PageRequest } from "../stores/page.ts";
+
+const ID_LENGTH = 200;
+
+/** Where a text holds something that Postgres cannot keep as UTF-8, in words; undefined when it holds nothing of the kind. */
+export function unstorable(text: string): string | undefined {
+  const nul = text.indexOf("\0");
+  if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
+  if (!text.isWellFormed()) return "holds half of a surrogate pair, as when a text is cut inside an emoji; send whole characters";
+  return undefined;
+}
+
+/** A text that can be stored as it is. */
+export const storableText = z.string({ error: ({ input }) => (input === undefined ? "is missing; send a string" : "must be a string") }).check((context) => {
+  const problem = unstorable(context.value);
+  if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
+});
+
+/** An id that callers choose: 1 to 200 characters of any script. */
+export const callerId = storableText.refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`);
+
+/** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
+export function parseUuid(field: string, value: string | string[] | undefined): string {
+  if (typeof value === "string" && isUuid(value)) return value.toLowerCase();
+  throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID` }]);
+}
+
+/** `limit` and `after` of a list. */
+export const pageQuery = {
+  limit: z
+    .string("must be given once")
+    .regex(/^\d{1,4}$/, "must be a whole number from 1 to 200")
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 200, "must be a whole number from 1 to 200")
+    .default(50),
+  after: z.string("must be given once").optional(),
+};
+
+export function toPageRequest({ limit, after }: { limit: number; after?: string | undefined }): PageRequest {
+  return { limit, after: after === undefined ? null : decodeCursor(after) };
+}

@@ -1,0 +1,18 @@
+/** A named set of documents that a turn can be routed to. */
+export interface KnowledgeBase {
+  /** The name callers use as kb_prefix. */
+  prefix: string;
+  description: string;
+  /** A message with one of these words is routed here. English words match whole words, Chinese ones anywhere. */
+  keywords: string[];
+}
+
+/** Which knowledge bases a tenant has. */
+export interface KnowledgeCatalog {
+  list(tenantId: string): Promise<KnowledgeBase[]>;
+}
+
+/** The same fixed knowledge bases for every tenant. */
+export function makeFixedKnowledgeCatalog(bases: KnowledgeBase[]): KnowledgeCatalog {
+  return { list: async () => bases };
+}
