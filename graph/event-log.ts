@@ -3,8 +3,8 @@ export interface EventLog<Event> {
   append(event: Event): void;
   /** No event comes after this. */
   end(): void;
-  /** Every event from the first on, then those to come, until the end. */
-  read(): AsyncGenerator<Event, void>;
+  /** Every event from the first on, then those to come, until the end; those that are there already come together. */
+  readBatches(): AsyncGenerator<Event[], void>;
 }
 
 export function makeEventLog<Event>(): EventLog<Event> {
@@ -24,13 +24,15 @@ export function makeEventLog<Event>(): EventLog<Event> {
       ended = true;
       wakeReaders();
     },
-    async *read() {
-      for (let next = 0; ; next++) {
-        while (next === events.length) {
-          if (ended) return;
-          await grown;
-        }
-        yield events[next] as Event;
+    async *readBatches() {
+      let next = 0;
+      for (;;) {
+        if (next < events.length) {
+          const batch = events.slice(next);
+          next = events.length;
+          yield batch;
+        } else if (ended) return;
+        else await grown;
       }
     },
   };

@@ -34,6 +34,8 @@ export interface RunningTurn {
   accepted: Promise<{ conversationId: string; messageId: string }>;
   /** Every event from the first on, for any number of readers. Ends after `done` or `error`, when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
+  /** The same, with those that are there already in one batch: fewer writes for a sender. */
+  eventBatches(): AsyncGenerator<TurnEvent[], void>;
   /** Stops the model at once; what there is of the answer is kept as incomplete. */
   cancel(reason?: AppError): void;
   /** The last event, `done` or `error`, when everything is stored; never rejects. */
@@ -105,7 +107,10 @@ export function startTurn(graph: ConversationGraph, input: TurnInput, { turnId =
   return {
     turnId,
     accepted: accepted.promise,
-    events: () => log.read(),
+    async *events() {
+      for await (const batch of log.readBatches()) yield* batch;
+    },
+    eventBatches: () => log.readBatches(),
     cancel: (reason = new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.")) => cancellation.abort(reason),
     ended,
   };

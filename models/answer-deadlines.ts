@@ -7,11 +7,17 @@ export interface AnswerTimeouts {
   idleMs: number;
 }
 
+export interface AnswerDeadlines {
+  signal: AbortSignal;
+  tokenCame(): void;
+  clear(): void;
+}
+
 /**
  * Aborts its signal with `model_first_token_timeout` when no token came in time, or `model_stalled` when they stopped coming. Call
  * `tokenCame` at each token and `clear` at the end. Also aborts when `cancelled` does, with its reason.
  */
-export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined) {
+export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined): AnswerDeadlines {
   const controller = new AbortController();
   const onCancelled = (): void => controller.abort(cancelled?.reason);
   if (cancelled?.aborted) onCancelled();

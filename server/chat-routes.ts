@@ -62,7 +62,7 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
       const { turn, body } = await begin(request, response);
       // A refusal is a plain HTTP error. Whoever waits in line gets the stream at once instead: its heartbeats keep the connection.
       if (body.on_busy === "refuse") await turn.accepted;
-      await sendEventStream(response, turn.events(), { turnId: turn.turnId, heartbeatMs });
+      await sendEventStream(response, turn.eventBatches(), { turnId: turn.turnId, heartbeatMs });
     })
     .post("/chat", async (request, response) => {
       const { turn } = await begin(request, response);

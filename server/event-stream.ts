@@ -28,7 +28,7 @@ function drained(response: ServerResponse): Promise<void> {
  * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with ids from 1. Reads on only as fast as the
  * client does; returns when the events end or the client has left.
  */
-export async function sendEventStream(response: ServerResponse, events: AsyncIterable<TurnEvent>, { turnId, heartbeatMs }: EventStreamOptions): Promise<void> {
+export async function sendEventStream(response: ServerResponse, batches: AsyncIterable<TurnEvent[]>, { turnId, heartbeatMs }: EventStreamOptions): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache, no-transform",
@@ -41,12 +41,10 @@ export async function sendEventStream(response: ServerResponse, events: AsyncIte
   }, heartbeatMs);
   try {
     let id = 0;
-    for await (const event of events) {
+    for await (const batch of batches) {
       if (response.destroyed) return;
-      // Events that come in the same turn of the event loop leave in one packet.
-      response.cork();
-      process.nextTick(() => response.uncork());
-      if (!response.write(`id: ${++id}\ndata: ${JSON.stringify(event)}\n\n`)) await drained(response);
+      const frames = batch.map((event) => `id: ${++id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+      if (!response.write(frames)) await drained(response);
     }
     response.end();
   } finally {
