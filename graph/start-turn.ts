@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import { AppError, toAppError, type ErrorContent } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import type { AgentType, ConversationState } from "./state.ts";
@@ -44,7 +44,7 @@ export interface RunningTurn {
 
 /** What a graph run came to, as the turn's last event. */
 function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent {
-  if (state.error) return { status: "error", content: state.error as ErrorContent };
+  if (state.error) return { status: "error", content: state.error };
   const content: TurnResult = {
     answer: state.answer,
     conversation_id: state.conversationId,
@@ -62,7 +62,11 @@ function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent 
  * Runs one turn. Returns at once; watch `accepted` to learn whether it was let in, and `events` for what it says. Fields of `input` are
  * taken as they are: check them first when they come from outside.
  */
-export function startTurn(graph: ConversationGraph, input: TurnInput, { turnId = uuidv7(), onBusy = "refuse", onError }: TurnOptions = {}): RunningTurn {
+export function startTurn(
+  graph: ConversationGraph,
+  input: TurnInput,
+  { turnId = uuidv7(), onBusy = "refuse", onError }: TurnOptions = {},
+): RunningTurn {
   const log = makeEventLog<TurnEvent>();
   const cancellation = new AbortController();
   const accepted = Promise.withResolvers<{ conversationId: string; messageId: string }>();
@@ -81,13 +85,20 @@ export function startTurn(graph: ConversationGraph, input: TurnInput, { turnId =
 
   async function run(): Promise<LastEvent> {
     let state: ConversationState | undefined;
-    const stream = await graph.stream(input, { context: { turnId, onBusy, signal: cancellation.signal, onError }, streamMode: ["custom", "values"] });
+    const stream = await graph.stream(input, {
+      context: { turnId, onBusy, signal: cancellation.signal, onError },
+      streamMode: ["custom", "values"],
+    });
     for await (const [mode, chunk] of stream) {
-      if (mode === "custom") record(chunk as NodeEvent);
-      else state = chunk as ConversationState;
+      if (mode === "custom") record(chunk);
+      else state = chunk;
     }
     if (!state) throw new Error("the graph ended without a state");
-    const timings = { total_ms: performance.now() - began, first_token_ms: firstTokenAt === null ? null : firstTokenAt - began, nodes: state.timings };
+    const timings = {
+      total_ms: performance.now() - began,
+      first_token_ms: firstTokenAt === null ? null : firstTokenAt - began,
+      nodes: state.timings,
+    };
     return toLastEvent(state, timings);
   }
 
@@ -111,7 +122,8 @@ export function startTurn(graph: ConversationGraph, input: TurnInput, { turnId =
       for await (const batch of log.readBatches()) yield* batch;
     },
     eventBatches: () => log.readBatches(),
-    cancel: (reason = new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.")) => cancellation.abort(reason),
+    cancel: (reason = new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.")) =>
+      cancellation.abort(reason),
     ended,
   };
 }

@@ -1,5 +1,6 @@
 import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 
 /** How a knowledge base was chosen for a turn. `general` as kb_prefix means: no documents. */
 export const RouteDecision = z.object({
@@ -46,7 +47,7 @@ export const Receipt = z.object({
 export type Receipt = z.infer<typeof Receipt>;
 
 /** A failed turn: `code` is one of errors/error-codes.ts. */
-export const TurnError = z.object({ code: z.string(), message: z.string(), retryable: z.boolean() });
+export const TurnError = z.object({ code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]), message: z.string(), retryable: z.boolean() });
 
 /** A memory layer, as named in `degraded`. */
 export const Layer = z.enum(["summary", "core_memory", "episodic", "knowledge"]);

@@ -25,7 +25,12 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
 
   let idle: NodeJS.Timeout | undefined;
   const firstToken = setTimeout(() => {
-    controller.abort(new AppError("model_first_token_timeout", `The chat model said nothing within ${firstTokenMs} ms. Try again, or raise MODEL_FIRST_TOKEN_TIMEOUT_MS.`));
+    controller.abort(
+      new AppError(
+        "model_first_token_timeout",
+        `The chat model said nothing within ${firstTokenMs} ms. Try again, or raise MODEL_FIRST_TOKEN_TIMEOUT_MS.`,
+      ),
+    );
   }, firstTokenMs);
   return {
     signal: controller.signal,
@@ -34,7 +39,12 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
       if (idle) idle.refresh();
       else {
         idle = setTimeout(() => {
-          controller.abort(new AppError("model_stalled", `The chat model stopped in the middle of its answer for ${idleMs} ms. Try again, or raise MODEL_IDLE_TIMEOUT_MS.`));
+          controller.abort(
+            new AppError(
+              "model_stalled",
+              `The chat model stopped in the middle of its answer for ${idleMs} ms. Try again, or raise MODEL_IDLE_TIMEOUT_MS.`,
+            ),
+          );
         }, idleMs);
       }
     },

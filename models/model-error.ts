@@ -24,17 +24,32 @@ function isConnectionTrouble(error: unknown): boolean {
 export function toModelError(cause: unknown, streaming: boolean): AppError {
   if (cause instanceof AppError) return cause;
   const status = statusOf(cause);
-  if (status === 429) return new AppError("model_rate_limited", "The chat model is asked too much at the moment. Try again in a while.", { cause });
+  if (status === 429)
+    return new AppError("model_rate_limited", "The chat model is asked too much at the moment. Try again in a while.", { cause });
   if (status !== undefined && TRANSIENT_STATUS.has(status)) {
     return new AppError("model_unavailable", `The chat model's server answered with status ${status}. Try again in a while.`, { cause });
   }
   if (status !== undefined && status >= 400) {
-    return new AppError("model_refused", `The chat model's server refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and CHAT_MODEL.`, { cause });
+    return new AppError(
+      "model_refused",
+      `The chat model's server refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and CHAT_MODEL.`,
+      { cause },
+    );
   }
   if (streaming) {
-    if (isConnectionTrouble(cause)) return new AppError("model_interrupted", "The connection to the chat model broke in the middle of the answer. Try again.", { cause });
-    return new AppError("model_bad_response", "The chat model's server sent something that is not part of an answer. Try again.", { cause });
+    if (isConnectionTrouble(cause))
+      return new AppError("model_interrupted", "The connection to the chat model broke in the middle of the answer. Try again.", { cause });
+    return new AppError("model_bad_response", "The chat model's server sent something that is not part of an answer. Try again.", {
+      cause,
+    });
   }
-  if (isConnectionTrouble(cause)) return new AppError("model_unavailable", "The chat model's server cannot be reached. Check OPENAI_BASE_URL, or try again in a while.", { cause });
-  return new AppError("model_bad_response", "The chat model's server sent something that is not an answer. Check OPENAI_BASE_URL, or try again.", { cause });
+  if (isConnectionTrouble(cause))
+    return new AppError("model_unavailable", "The chat model's server cannot be reached. Check OPENAI_BASE_URL, or try again in a while.", {
+      cause,
+    });
+  return new AppError(
+    "model_bad_response",
+    "The chat model's server sent something that is not an answer. Check OPENAI_BASE_URL, or try again.",
+    { cause },
+  );
 }

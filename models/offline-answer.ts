@@ -2,7 +2,9 @@ import type { BaseMessage } from "@langchain/core/messages";
 
 const HAN = /\p{Script=Han}/u;
 const STOP_WORDS = new Set(
-  "a an and are as at be but by can could did do does for from had has have how i in is it its me my of on or our so tell that the their them then there they this to us was we were what when where which who why will with would you your please know".split(" "),
+  "a an and are as at be but by can could did do does for from had has have how i in is it its me my of on or our so tell that the their them then there they this to us was we were what when where which who why will with would you your please know".split(
+    " ",
+  ),
 );
 
 /** Words of Latin script without stop words, and pairs of Chinese characters: what two sentences may have in common. */
@@ -16,7 +18,10 @@ function terms(text: string): Set<string> {
 }
 
 function sentences(text: string): string[] {
-  return text.split(/(?<=[.!?。！？\n])\s*/u).map((sentence) => sentence.trim()).filter(Boolean);
+  return text
+    .split(/(?<=[.!?。！？\n])\s*/u)
+    .map((sentence) => sentence.trim())
+    .filter(Boolean);
 }
 
 const isQuestion = (sentence: string): boolean => /[?？]$/.test(sentence);

@@ -23,7 +23,15 @@ export interface AssembledPrompt {
  * The prompt of one turn within `tokenBudget`, what stays the same from turn to turn first: system, window, then the current message.
  * Takes the place of a template: text of users is only ever joined, never expanded.
  */
-export function assemblePrompt({ window, message, tokenBudget }: { window: WindowMessage[]; message: string; tokenBudget: number }): AssembledPrompt {
+export function assemblePrompt({
+  window,
+  message,
+  tokenBudget,
+}: {
+  window: WindowMessage[];
+  message: string;
+  tokenBudget: number;
+}): AssembledPrompt {
   const system = estimateTokens(SYSTEM_PROMPT) + 2 * TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - system);
   const current = shortenText(message, Math.floor(room * MESSAGE_SHARE));

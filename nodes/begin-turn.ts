@@ -32,5 +32,8 @@ export async function beginTurn(
   }
   const begun = await turns.begin(turn);
   if (begun) return begun;
-  throw new AppError("conversation_busy", `The conversation of session_id "${turn.sessionId}" is still answering an earlier message. Wait for its end, or send "on_busy": "enqueue" to wait in line.`);
+  throw new AppError(
+    "conversation_busy",
+    `The conversation of session_id "${turn.sessionId}" is still answering an earlier message. Wait for its end, or send "on_busy": "enqueue" to wait in line.`,
+  );
 }

@@ -22,7 +22,12 @@ export interface GenerateRagParts {
 
 function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
   if (usage) {
-    return { prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens, total_tokens: usage.total_tokens, estimated: false };
+    return {
+      prompt_tokens: usage.input_tokens,
+      completion_tokens: usage.output_tokens,
+      total_tokens: usage.total_tokens,
+      estimated: false,
+    };
   }
   const completion = estimateTokens(text);
   return { prompt_tokens: prompt.tokens, completion_tokens: completion, total_tokens: prompt.tokens + completion, estimated: true };
@@ -37,10 +42,22 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
     const { tenantId, userId, conversationId, turnId, message, recentMessages: window } = state;
     const prompt = assemblePrompt({ window, message, tokenBudget });
     if (prompt.leftOut > 0) {
-      emit(runtime, { status: "notice", content: { code: "context_trimmed", message: `The prompt is at its limit of ${tokenBudget} tokens: the oldest ${prompt.leftOut} of ${window.length} recent messages are left out.` } });
+      emit(runtime, {
+        status: "notice",
+        content: {
+          code: "context_trimmed",
+          message: `The prompt is at its limit of ${tokenBudget} tokens: the oldest ${prompt.leftOut} of ${window.length} recent messages are left out.`,
+        },
+      });
     }
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
-      streamAnswer({ model: chatModel, prompt: prompt.messages, timeouts, signal, onToken: (content) => emit(runtime, { status: "token", content }) }),
+      streamAnswer({
+        model: chatModel,
+        prompt: prompt.messages,
+        timeouts,
+        signal,
+        onToken: (content) => emit(runtime, { status: "token", content }),
+      }),
     );
     if (answer.error) runtime.context?.onError?.(answer.error);
     return {

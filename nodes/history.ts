@@ -28,7 +28,10 @@ function toWindowMessage({ id, role, content, tokenCount, createdAt }: StoredMes
  */
 export function makeHistory({ turns, messages, windowSize, leaseMs }: HistoryParts): Node {
   const line = makeWaitingLine();
-  return async function history({ tenantId, userId, sessionId, message }: ConversationState, { context, ...runtime }: TurnRuntime): Promise<ConversationUpdate> {
+  return async function history(
+    { tenantId, userId, sessionId, message }: ConversationState,
+    { context, ...runtime }: TurnRuntime,
+  ): Promise<ConversationUpdate> {
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
     const { conversationId, messageId } = await beginTurn(

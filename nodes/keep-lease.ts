@@ -21,7 +21,10 @@ export async function keepLease<Result>(
   const timer = setInterval(() => {
     turns.renew(held, leaseMs).then(
       (renewed) => {
-        if (!renewed) lost.abort(new AppError("turn_superseded", "The conversation was deleted or taken over by another turn while this one was answering."));
+        if (!renewed)
+          lost.abort(
+            new AppError("turn_superseded", "The conversation was deleted or taken over by another turn while this one was answering."),
+          );
       },
       () => undefined,
     );

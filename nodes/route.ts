@@ -22,7 +22,10 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * and may already hold the conversation, which persist then gives back.
  */
 export function makeRoute({ knowledge }: { knowledge: KnowledgeCatalog }): Node {
-  return async function route({ tenantId, message, requestedKbPrefix, agentType }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+  return async function route(
+    { tenantId, message, requestedKbPrefix, agentType }: ConversationState,
+    runtime: TurnRuntime,
+  ): Promise<ConversationUpdate> {
     const began = performance.now();
     const bases = await knowledge.list(tenantId);
     try {

@@ -22,7 +22,17 @@ export interface ChatRouteParts {
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent): void {
   if (status === "error") return log.warn({ turn_id: turnId, code: content.code }, "turn failed");
   const { conversation_id, timings, usage, degraded } = content;
-  log.info({ turn_id: turnId, conversation_id, ms: timings.total_ms, first_token_ms: timings.first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
+  log.info(
+    {
+      turn_id: turnId,
+      conversation_id,
+      ms: timings.total_ms,
+      first_token_ms: timings.first_token_ms,
+      tokens: usage.total_tokens,
+      degraded,
+    },
+    "turn done",
+  );
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */

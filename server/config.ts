@@ -10,13 +10,19 @@ const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
 
-const httpUrl = z.string().refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
+const httpUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
 
 const apiKeys = z.string().transform((text, context) => {
   return text.split(",").map((entry) => {
     const [key = "", tenantId = "", ...rest] = entry.trim().split(":");
     if (key.length < 8 || !/^[\w.-]{1,64}$/.test(tenantId) || rest.length > 0) {
-      context.addIssue({ code: "custom", message: "must be key:tenant pairs joined by commas, keys of 8 or more characters, tenants of letters, digits, dot, dash and underscore" });
+      context.addIssue({
+        code: "custom",
+        message:
+          "must be key:tenant pairs joined by commas, keys of 8 or more characters, tenants of letters, digits, dot, dash and underscore",
+      });
     }
     return { key, tenantId };
   });
@@ -53,13 +59,25 @@ export type Config = z.infer<typeof Environment>;
 export function parseConfig(environment: Record<string, string | undefined>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = Environment.safeParse(set);
-  const problems = parsed.success ? [] : parsed.error.issues.map(({ path, message }) => ({ field: path.join("."), problem: `${message}; it is "${shown(path.join("."), set)}"` }));
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map(({ path, message }) => ({
+        field: path.join("."),
+        problem: `${message}; it is "${shown(path.join("."), set)}"`,
+      }));
   if (!LOOPBACK.test(set["HOST"] ?? "127.0.0.1") && !set["API_KEYS"]) {
-    problems.push({ field: "HOST", problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or use 127.0.0.1` });
+    problems.push({
+      field: "HOST",
+      problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or use 127.0.0.1`,
+    });
   }
   if (!parsed.success || problems.length > 0) {
     const lines = problems.map(({ field, problem }) => `  ${field}: ${problem}`);
-    throw new AppError("invalid_configuration", `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`, { details: problems });
+    throw new AppError(
+      "invalid_configuration",
+      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`,
+      { details: problems },
+    );
   }
   return parsed.data;
 }

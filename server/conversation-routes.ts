@@ -35,7 +35,14 @@ export function conversationRoutes({ conversations, messages }: { conversations:
       const { id: conversationId, userId } = await findConversation(request, response);
       const { items, next } = await messages.list({ tenantId: tenantOf(response), userId, conversationId }, page);
       response.json({
-        messages: items.map(({ id, role, content, completed, createdAt, metadata }) => ({ id, role, content, completed, created_at: createdAt, metadata })),
+        messages: items.map(({ id, role, content, completed, createdAt, metadata }) => ({
+          id,
+          role,
+          content,
+          completed,
+          created_at: createdAt,
+          metadata,
+        })),
         next,
       });
     })
@@ -43,6 +50,8 @@ export function conversationRoutes({ conversations, messages }: { conversations:
       const { id: conversationId, userId } = await findConversation(request, response);
       const erased = await conversations.erase({ tenantId: tenantOf(response), userId, conversationId });
       if (!erased) throw new AppError("not_found", `There is no conversation ${conversationId}.`);
-      response.json({ erased: { messages: erased.messages, summaries: 0, episodes: 0, core_memory_sections: 0, memory_operations: 0, jobs: 0 } });
+      response.json({
+        erased: { messages: erased.messages, summaries: 0, episodes: 0, core_memory_sections: 0, memory_operations: 0, jobs: 0 },
+      });
     });
 }

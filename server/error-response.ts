@@ -7,13 +7,19 @@ import { HTTP_STATUS } from "./http-status.ts";
 function fromExpress(error: unknown, maxBodyBytes: number): AppError {
   if (!(error instanceof Error) || error instanceof AppError) return toAppError(error);
   const type = "type" in error ? error.type : undefined;
-  if (type === "entity.parse.failed") return new AppError("invalid_request", "The body is not a JSON object. Send one, encoded as UTF-8.", { cause: error });
-  if (type === "entity.too.large") return new AppError("body_too_large", `The body is larger than ${maxBodyBytes} bytes. Shorten the message.`, { cause: error });
+  if (type === "entity.parse.failed")
+    return new AppError("invalid_request", "The body is not a JSON object. Send one, encoded as UTF-8.", { cause: error });
+  if (type === "entity.too.large")
+    return new AppError("body_too_large", `The body is larger than ${maxBodyBytes} bytes. Shorten the message.`, { cause: error });
   if (type === "encoding.unsupported" || type === "charset.unsupported") {
-    return new AppError("unsupported_media_type", "The body's encoding is not known here. Send UTF-8, plain or with gzip.", { cause: error });
+    return new AppError("unsupported_media_type", "The body's encoding is not known here. Send UTF-8, plain or with gzip.", {
+      cause: error,
+    });
   }
   const isClientError = "status" in error && typeof error.status === "number" && error.status >= 400 && error.status < 500;
-  return isClientError ? new AppError("invalid_request", "The request cannot be read: its address or body is malformed.", { cause: error }) : toAppError(error);
+  return isClientError
+    ? new AppError("invalid_request", "The request cannot be read: its address or body is malformed.", { cause: error })
+    : toAppError(error);
 }
 
 export const unknownRoute: RequestHandler = (request) => {
@@ -25,7 +31,7 @@ export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHa
   return function answerError(thrown, request, response, next) {
     const error = fromExpress(thrown, maxBodyBytes);
     const status = HTTP_STATUS[error.code];
-    if (status >= 500) log.error({ code: error.code, err: error, method: request.method, path: request.route?.path }, "request failed");
+    if (status >= 500) log.error({ code: error.code, err: error, method: request.method, path: (request.route as { path?: string } | undefined)?.path }, "request failed");
     if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is not whole
     if (status === 503) response.set("retry-after", "1");
     const { code, message, details } = error;

@@ -28,7 +28,11 @@ function drained(response: ServerResponse): Promise<void> {
  * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with ids from 1. Reads on only as fast as the
  * client does; returns when the events end or the client has left.
  */
-export async function sendEventStream(response: ServerResponse, batches: AsyncIterable<TurnEvent[]>, { turnId, heartbeatMs }: EventStreamOptions): Promise<void> {
+export async function sendEventStream(
+  response: ServerResponse,
+  batches: AsyncIterable<TurnEvent[]>,
+  { turnId, heartbeatMs }: EventStreamOptions,
+): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache, no-transform",

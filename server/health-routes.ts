@@ -15,9 +15,20 @@ export function healthRoutes({ dependencies, isStopping }: HealthParts): Router 
     })
     .get("/readyz", async (_request, response) => {
       const states = await Promise.all(
-        Object.entries(dependencies).map(async ([name, check]) => [name, await check().then(() => "up", () => "down")] as const),
+        Object.entries(dependencies).map(
+          async ([name, check]) =>
+            [
+              name,
+              await check().then(
+                () => "up",
+                () => "down",
+              ),
+            ] as const,
+        ),
       );
       const ready = !isStopping() && states.every(([, state]) => state === "up");
-      response.status(ready ? 200 : 503).json({ status: isStopping() ? "stopping" : ready ? "ready" : "not ready", dependencies: Object.fromEntries(states) });
+      response
+        .status(ready ? 200 : 503)
+        .json({ status: isStopping() ? "stopping" : ready ? "ready" : "not ready", dependencies: Object.fromEntries(states) });
     });
 }

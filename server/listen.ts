@@ -14,7 +14,11 @@ export async function listen(listener: RequestListener, port: number, host: stri
   try {
     await promise;
   } catch (cause) {
-    throw new AppError("invalid_configuration", `Cannot listen on HOST ${host}, PORT ${port}: ${(cause as NodeJS.ErrnoException).code}. Choose another PORT or stop what uses it.`, { cause });
+    throw new AppError(
+      "invalid_configuration",
+      `Cannot listen on HOST ${host}, PORT ${port}: ${(cause as NodeJS.ErrnoException).code}. Choose another PORT or stop what uses it.`,
+      { cause },
+    );
   }
   return server;
 }

@@ -10,8 +10,13 @@ async function main(): Promise<void> {
   const log = makeLogger(config.LOG_LEVEL);
   const service = await openService(config, log);
   const { database, model, layers } = service.uses;
-  log.info({ url: service.url, database, model, layers }, `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`);
-  process.stderr.write(`Try it:\n  curl -N ${service.url}/api/v1/chat/stream -H 'content-type: application/json' -d '{"user_id":"ada","session_id":"first","message":"Hello!"}'\n`);
+  log.info(
+    { url: service.url, database, model, layers },
+    `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`,
+  );
+  process.stderr.write(
+    `Try it:\n  curl -N ${service.url}/api/v1/chat/stream -H 'content-type: application/json' -d '{"user_id":"ada","session_id":"first","message":"Hello!"}'\n`,
+  );
 
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {

@@ -22,8 +22,9 @@ export interface Service {
 /** Opens everything the configuration asks for and listens. What was opened is closed again when a later part fails. */
 export async function openService(config: Config, log: Logger, { heartbeatMs = 15_000 } = {}): Promise<Service> {
   await using opening = new AsyncDisposableStack();
-  const { graph, database, knowledge, modelDescription, close } = await openGraph(config);
-  opening.defer(close);
+  const parts = await openGraph(config);
+  opening.defer(() => parts.close());
+  const { graph, database, knowledge, modelDescription } = parts;
 
   const running = makeRunningTurns();
   let stopping = false;

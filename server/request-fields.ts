@@ -14,13 +14,18 @@ export function unstorable(text: string): string | undefined {
 }
 
 /** A text that can be stored as it is. */
-export const storableText = z.string({ error: ({ input }) => (input === undefined ? "is missing; send a string" : "must be a string") }).check((context) => {
-  const problem = unstorable(context.value);
-  if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
-});
+export const storableText = z
+  .string({ error: ({ input }) => (input === undefined ? "is missing; send a string" : "must be a string") })
+  .check((context) => {
+    const problem = unstorable(context.value);
+    if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
+  });
 
 /** An id that callers choose: 1 to 200 characters of any script. */
-export const callerId = storableText.refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`);
+export const callerId = storableText.refine(
+  (text) => text !== "" && [...text].length <= ID_LENGTH,
+  `must have 1 to ${ID_LENGTH} characters`,
+);
 
 /** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {

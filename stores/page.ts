@@ -29,7 +29,9 @@ export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
   if (Number.isNaN(cursor.createdAt.getTime()) || !isUuid(id) || encodeCursor(cursor) !== text) {
-    throw AppError.invalid([{ field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` }]);
+    throw AppError.invalid([
+      { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
+    ]);
   }
   return cursor;
 }

@@ -30,7 +30,14 @@ interface ConversationRow {
 }
 
 function toConversation(row: ConversationRow): StoredConversation {
-  return { id: row.id, userId: row.user_id, sessionId: row.session_id, messageCount: row.message_count, createdAt: row.created_at, updatedAt: row.updated_at };
+  return {
+    id: row.id,
+    userId: row.user_id,
+    sessionId: row.session_id,
+    messageCount: row.message_count,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
 }
 
 const COLUMNS = "id, user_id, session_id, message_count, created_at, updated_at";

@@ -59,7 +59,11 @@ order by messages.created_at, messages.id limit $6`;
 export function makeMessageStore(database: Database): MessageStore {
   return {
     async window({ conversationId, tenantId, userId, exceptMessageId, limit }) {
-      const rows = await database.query<MessageRow>({ name: "message-window", text: WINDOW, values: [conversationId, tenantId, userId, exceptMessageId, limit] });
+      const rows = await database.query<MessageRow>({
+        name: "message-window",
+        text: WINDOW,
+        values: [conversationId, tenantId, userId, exceptMessageId, limit],
+      });
       return rows.reverse().map(toMessage);
     },
 

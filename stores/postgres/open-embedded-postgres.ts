@@ -17,7 +17,7 @@ export async function openEmbeddedPostgres(dataDir: string, options: PGliteOptio
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
     const pglite = await PGlite.create({ ...options, dataDir: inMemory ? dataDir : path.join(dataDir, "postgres") });
-    const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 } as pg.PoolConfig);
+    const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
     return makePooledDatabase(pool, inMemory ? "embedded PGlite in memory" : `embedded PGlite in ${dataDir}`, async () => {
       await pglite.close();
       unlock();

@@ -21,5 +21,7 @@ export function toStorageError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const state = sqlState(error);
   if (state !== undefined && !SERVER_TROUBLE.test(state)) return error;
-  return new AppError("storage_unavailable", "The database cannot be reached at the moment. Send the request again in a few seconds.", { cause: error });
+  return new AppError("storage_unavailable", "The database cannot be reached at the moment. Send the request again in a few seconds.", {
+    cause: error,
+  });
 }

@@ -113,14 +113,28 @@ export function makeTurnStore(database: Database): TurnStore {
         const [row] = await database.query<{ still_held: boolean }>({
           name: "turn-finish",
           text: FINISH,
-          values: [conversationId, tenantId, userId, turnId, answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)],
+          values: [
+            conversationId,
+            tenantId,
+            userId,
+            turnId,
+            answer ? 1 : 0,
+            messageId,
+            content,
+            completed,
+            tokenCount,
+            JSON.stringify(metadata),
+          ],
         });
         if (!row) return "gone";
         return row.still_held ? "stored" : "superseded";
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
-        const [earlier] = await database.query<{ completed: boolean }>({ text: "select completed from messages where id = $1", values: [messageId] });
+        const [earlier] = await database.query<{ completed: boolean }>({
+          text: "select completed from messages where id = $1",
+          values: [messageId],
+        });
         return earlier?.completed === completed ? "stored" : "superseded";
       }
     },

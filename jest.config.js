@@ -1,0 +1,13 @@
+/** Jest runs the TypeScript sources as ES modules; see the `test` scripts of package.json for the Node flag this needs. */
+export default {
+  testEnvironment: "node",
+  testMatch: ["<rootDir>/test/**/*.test.ts"],
+  extensionsToTreatAsEsm: [".ts"],
+  transform: {
+    "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],
+  },
+  globalSetup: "<rootDir>/test/support/global-setup.ts",
+  globalTeardown: "<rootDir>/test/support/global-teardown.ts",
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};

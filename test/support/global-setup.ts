@@ -1,0 +1,51 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { migrate } from "../../stores/postgres/migrate.ts";
+import { openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
+import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { TEMPLATE_DATABASE, withDatabase } from "./database-url.ts";
+import { startPostgresServer, type PostgresServer } from "./postgres-server.ts";
+
+declare global {
+  var testServers: { postgres: PostgresServer | undefined; folder: string } | undefined;
+}
+
+async function createTemplate(serverUrl: string): Promise<void> {
+  const server = await openPostgres(serverUrl);
+  await server.query({ text: `drop database if exists ${TEMPLATE_DATABASE} with (force)` });
+  await server.query({ text: `create database ${TEMPLATE_DATABASE}` });
+  await server.close();
+  const template = await openPostgres(withDatabase(serverUrl, TEMPLATE_DATABASE));
+  await migrate(template);
+  await template.close();
+}
+
+/** A data folder of an embedded database, migrated, that tests load instead of creating their own (4 s each). */
+async function createSnapshot(folder: string): Promise<string> {
+  const dataDir = path.join(folder, "snapshot");
+  const database = await openEmbeddedPostgres(dataDir);
+  await migrate(database);
+  await database.close();
+  const pglite = await PGlite.create(path.join(dataDir, "postgres"));
+  const file = path.join(folder, "snapshot.tar");
+  await writeFile(file, Buffer.from(await (await pglite.dumpDataDir("none")).arrayBuffer()));
+  await pglite.close();
+  return file;
+}
+
+/**
+ * Starts what all test files share, once: a real Postgres (or the one of TEST_DATABASE_URL) with a migrated template database, and the
+ * snapshot of a migrated embedded one. Test files learn of both from the environment.
+ */
+export default async function globalSetup(): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
+  const given = process.env["TEST_DATABASE_URL"];
+  const postgres = given ? undefined : await startPostgresServer();
+  globalThis.testServers = { postgres, folder };
+  const serverUrl = given ?? postgres?.url ?? "";
+  const [snapshot] = await Promise.all([createSnapshot(folder), createTemplate(serverUrl)]);
+  process.env["TEST_SERVER_URL"] = serverUrl;
+  process.env["TEST_SNAPSHOT"] = snapshot;
+}

