@@ -90,8 +90,8 @@ export function startTurn(
       streamMode: ["custom", "values"],
     });
     for await (const [mode, chunk] of stream) {
-      if (mode === "custom") record(chunk);
-      else state = chunk;
+      if (mode === "values") state = chunk;
+      else record(chunk as NodeEvent);
     }
     if (!state) throw new Error("the graph ended without a state");
     const timings = {

@@ -31,7 +31,11 @@ export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHa
   return function answerError(thrown, request, response, next) {
     const error = fromExpress(thrown, maxBodyBytes);
     const status = HTTP_STATUS[error.code];
-    if (status >= 500) log.error({ code: error.code, err: error, method: request.method, path: (request.route as { path?: string } | undefined)?.path }, "request failed");
+    if (status >= 500)
+      log.error(
+        { code: error.code, err: error, method: request.method, path: (request.route as { path?: string } | undefined)?.path },
+        "request failed",
+      );
     if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is not whole
     if (status === 503) response.set("retry-after", "1");
     const { code, message, details } = error;
