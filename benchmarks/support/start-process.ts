@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export interface MeasuredProcess {
+  /** The first line it printed that matches. */
+  line: string;
+  /** User and system time so far, in milliseconds. Read from /proc in ticks of 10 ms: measure over many turns. */
+  cpuMs(): number;
+  /** Resident memory in MiB. */
+  residentMiB(): number;
+  stop(): Promise<void>;
+}
+
+const TICK_MS = 10;
+
+/** Starts a file of this project with Node and waits for the line of its output that matches `ready`. */
+export async function startProcess(
+  file: string,
+  ready: RegExp,
+  { args = [], environment = {} }: { args?: string[]; environment?: Record<string, string> },
+): Promise<MeasuredProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${file}`, import.meta.url)), ...args], {
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let printed = "";
+  const line = await new Promise<string>((resolve, reject) => {
+    const onText = (text: string): void => {
+      printed += text;
+      const match = ready.exec(printed);
+      if (match) resolve(match[1] ?? match[0]);
+    };
+    child.stdout.setEncoding("utf8").on("data", onText);
+    child.stderr.setEncoding("utf8").on("data", onText);
+    child.once("exit", (code) => reject(new Error(`${file} ended with ${code} at its start: ${printed}`)));
+  });
+  child.stdout.removeAllListeners("data").resume();
+  child.stderr.removeAllListeners("data").resume();
+  const proc = (name: string): string => readFileSync(`/proc/${child.pid}/${name}`, "utf8");
+  return {
+    line,
+    cpuMs() {
+      const fields = proc("stat")
+        .slice(proc("stat").lastIndexOf(")") + 2)
+        .split(" ");
+      return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    },
+    residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(proc("status"))?.[1] ?? 0) / 1024,
+    async stop() {
+      child.kill("SIGTERM");
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
+}

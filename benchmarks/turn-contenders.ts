@@ -1,0 +1,108 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import type { ChatOpenAI } from "@langchain/openai";
+import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
+import { startProcess, type MeasuredProcess } from "./support/start-process.ts";
+import { readStream, type StreamTimes } from "./support/read-stream.ts";
+
+/** One way to get an answer from the model server. */
+export interface Contender {
+  name: string;
+  /** One turn of conversation `session`. */
+  turn(session: string, message: string): Promise<StreamTimes>;
+  /** CPU of the process that does the work, in milliseconds so far. */
+  cpuMs(): number;
+  service?: MeasuredProcess;
+  close(): Promise<void>;
+}
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const nothingToClose = async (): Promise<void> => undefined;
+
+/** The floor: what any client of the model's server pays. */
+export function rawFetch(modelUrl: string): Contender {
+  const turn = (_session: string, content: string): Promise<StreamTimes> =>
+    readStream(`${modelUrl}/chat/completions`, {
+      model: "bench",
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [{ role: "user", content }],
+    });
+  return { name: "raw fetch", turn, cpuMs: ownCpuMs, close: nothingToClose };
+}
+
+async function timed(answer: AsyncIterable<unknown>, isToken: (chunk: unknown) => boolean): Promise<StreamTimes> {
+  const began = performance.now();
+  let firstTokenMs = Number.NaN;
+  for await (const chunk of answer) if (Number.isNaN(firstTokenMs) && isToken(chunk)) firstTokenMs = performance.now() - began;
+  return { firstTokenMs, totalMs: performance.now() - began };
+}
+
+export function chatOpenAI(modelUrl: string): Contender {
+  const model = createOpenAIChatModel({ model: "bench", baseUrl: modelUrl });
+  async function* answer(message: string): AsyncGenerator<BaseMessage> {
+    yield* await model.stream([new HumanMessage(message)]);
+  }
+  return {
+    name: "ChatOpenAI.stream",
+    turn: (_session, message) => timed(answer(message), (chunk) => (chunk as BaseMessage).text !== ""),
+    cpuMs: ownCpuMs,
+    close: nothingToClose,
+  };
+}
+
+function oneNodeGraph(model: ChatOpenAI) {
+  const State = new StateSchema({ messages: MessagesValue });
+  return new StateGraph(State)
+    .addNode("answer", async ({ messages }, { writer }) => {
+      let text = "";
+      for await (const chunk of await model.stream(messages)) {
+        text += chunk.text;
+        if (chunk.text) writer?.(chunk.text);
+      }
+      return { messages: [{ role: "assistant", content: text }] };
+    })
+    .addEdge(START, "answer")
+    .addEdge("answer", END);
+}
+
+function graphContender(name: string, modelUrl: string, saver: PostgresSaver | undefined): Contender {
+  const graph = oneNodeGraph(createOpenAIChatModel({ model: "bench", baseUrl: modelUrl })).compile(saver ? { checkpointer: saver } : {});
+  async function* answer(session: string, message: string): AsyncGenerator<unknown> {
+    yield* await graph.stream(
+      { messages: [{ role: "user", content: message }] },
+      { streamMode: "custom", configurable: { thread_id: session } },
+    );
+  }
+  return {
+    name,
+    turn: (session, message) => timed(answer(session, message), () => true),
+    cpuMs: ownCpuMs,
+    close: async () => saver?.end(),
+  };
+}
+
+export function oneNode(modelUrl: string): Contender {
+  return graphContender("one-node LangGraph", modelUrl, undefined);
+}
+
+export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): Promise<Contender> {
+  const saver = PostgresSaver.fromConnString(databaseUrl);
+  await saver.setup();
+  return graphContender("one-node LangGraph, PostgresSaver", modelUrl, saver);
+}
+
+/** This service in a process of its own, called over HTTP. */
+export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
+  const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
+    environment: { PORT: "0", OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "bench", CHAT_MODEL: "bench", LOG_LEVEL: "info", ...environment },
+  });
+  const turn = (session: string, message: string): Promise<StreamTimes> =>
+    readStream(`${service.line}/api/v1/chat/stream`, { user_id: "bench", session_id: session, message });
+  return { name, turn, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
+}
