@@ -52,6 +52,9 @@ const Environment = z.object({
 
 export type Config = z.infer<typeof Environment>;
 
+/** The names of all environment variables that are read, in the order in which .env.example explains them. */
+export const CONFIG_VARIABLES = Object.keys(Environment.shape);
+
 /**
  * The configuration from environment variables; an empty one counts as unset. Throws one AppError `invalid_configuration` that names
  * every problem.

@@ -1,0 +1,9 @@
+import everything from "./jest.config.js";
+
+const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everything;
+
+/** The tests that start no database and so need no global set-up: what `npm run check` runs, in seconds. */
+export default {
+  ...settings,
+  testMatch: ["<rootDir>/test/{errors,models,nodes}/**/*.test.ts", "<rootDir>/test/*-example.test.ts", "<rootDir>/test/docker-*.test.ts"],
+};
