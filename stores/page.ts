@@ -28,7 +28,8 @@ export function encodeCursor({ createdAt, id }: Cursor): string {
 export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
-  if (Number.isNaN(cursor.createdAt.getTime()) || !isUuid(id) || encodeCursor(cursor) !== text) {
+  // Years of four digits only: a Date reaches further than Postgres does, and would fail there.
+  if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
     throw AppError.invalid([
       { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
     ]);
