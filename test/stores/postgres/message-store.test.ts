@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { decodeCursor, type Page } from "../../../stores/page.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { makeMessageStore, type MessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
+import { makeTurnStore, type BegunTurn, type BeginTurn, type TurnStore } from "../../../stores/postgres/turn-store.ts";
+import { describeOnBothDatabases } from "../../support/databases.ts";
+import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+
+const contents = (messages: StoredMessage[]): string[] => messages.map(({ content }) => content);
+
+describeOnBothDatabases("the message store", (open) => {
+  let database: Database;
+  let turns: TurnStore;
+  let messages: MessageStore;
+  beforeAll(async () => {
+    database = await open();
+    turns = makeTurnStore(database);
+    messages = makeMessageStore(database);
+  });
+  afterAll(() => database.close());
+
+  /** A conversation with `count` complete turns "question 1", "answer 1", … */
+  async function converse(count: number): Promise<BegunTurn & BeginTurn> {
+    const { sessionId } = sampleTurn();
+    let last: (BegunTurn & BeginTurn) | undefined;
+    for (let turn = 1; turn <= count; turn++) {
+      last = await completeTurn(turns, sampleTurn({ sessionId, message: `question ${turn}` }), sampleAnswer({ content: `answer ${turn}` }));
+    }
+    if (!last) throw new Error("a conversation needs a turn");
+    return last;
+  }
+
+  describe("window", () => {
+    test("has the newest messages, oldest first", async () => {
+      const { sessionId } = await converse(4);
+      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "now" }));
+      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 3 });
+      expect(contents(window)).toEqual(["answer 3", "question 4", "answer 4"]);
+      expect(window.map(({ role }) => role)).toEqual(["assistant", "user", "assistant"]);
+    });
+
+    test("has every message of a short conversation but the current one", async () => {
+      const { sessionId } = await converse(1);
+      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "now" }));
+      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 6 });
+      expect(contents(window)).toEqual(["question 1", "answer 1"]);
+    });
+
+    test("leaves the current message out by its id: the same text said before stays in", async () => {
+      const { sessionId } = sampleTurn();
+      const earlier = await completeTurn(turns, sampleTurn({ sessionId, message: "again" }), sampleAnswer({ content: "again" }));
+      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "again" }));
+      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 6 });
+      expect(contents(window)).toEqual(["again", "again"]);
+      expect(window.map(({ id }) => id)).toContain(earlier.messageId);
+      expect(window.map(({ id }) => id)).not.toContain(current.messageId);
+    });
+
+    test("passes over incomplete answers and reaches further back instead", async () => {
+      const { sessionId } = await converse(2);
+      const cut = sampleAnswer({ content: "half an ans", completed: false });
+      await completeTurn(turns, sampleTurn({ sessionId, message: "question 3" }), cut);
+      const current = await beginFreely(turns, sampleTurn({ sessionId }));
+      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 3 });
+      expect(contents(window)).toEqual(["question 2", "answer 2", "question 3"]);
+    });
+
+    test("of no messages is empty", async () => {
+      const conversation = await converse(1);
+      expect(await messages.window({ ...conversation, exceptMessageId: uuidv7(), limit: 0 })).toEqual([]);
+    });
+
+    test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
+      "is empty for whoever does not own the conversation: %p",
+      async (fields) => {
+        const conversation = await converse(1);
+        expect(await messages.window({ ...conversation, exceptMessageId: uuidv7(), limit: 6, ...fields })).toEqual([]);
+      },
+    );
+  });
+
+  describe("list", () => {
+    test("pages through all messages in order, incomplete ones too, and ends with null", async () => {
+      const conversation = await converse(2);
+      const cut = sampleAnswer({ content: "half an ans", completed: false, metadata: { note: ["cut", 1] } });
+      await completeTurn(turns, sampleTurn({ sessionId: conversation.sessionId, message: "question 3" }), cut);
+
+      const pages: Page<StoredMessage>[] = [];
+      let next: string | null = null;
+      do {
+        const page: Page<StoredMessage> = await messages.list(conversation, { limit: 4, after: next === null ? null : decodeCursor(next) });
+        pages.push(page);
+        next = page.next;
+      } while (next !== null);
+
+      expect(pages.map(({ items }) => contents(items))).toEqual([
+        ["question 1", "answer 1", "question 2", "answer 2"],
+        ["question 3", "half an ans"],
+      ]);
+      expect(pages[1]?.items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
+    });
+
+    test("says that nothing follows when the last page is just full", async () => {
+      const conversation = await converse(2);
+      const page = await messages.list(conversation, { limit: 4, after: null });
+      expect(page.items).toHaveLength(4);
+      expect(page.next).toBeNull();
+    });
+
+    test("goes on behind the cursor with messages that came later", async () => {
+      const conversation = await converse(1);
+      const { items } = await messages.list(conversation, { limit: 50, after: null });
+      const last = items.at(-1);
+      if (!last) throw new Error("the list is empty");
+      expect(await messages.list(conversation, { limit: 50, after: last })).toEqual({ items: [], next: null });
+      const later = await beginFreely(turns, sampleTurn({ sessionId: conversation.sessionId }));
+      expect((await messages.list(conversation, { limit: 50, after: last })).items.map(({ id }) => id)).toEqual([later.messageId]);
+    });
+
+    test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
+      "is empty for whoever does not own the conversation: %p",
+      async (fields) => {
+        const conversation = await converse(1);
+        expect(await messages.list({ ...conversation, ...fields }, { limit: 50, after: null })).toEqual({ items: [], next: null });
+      },
+    );
+  });
+});
