@@ -1,3 +1,4 @@
+import { isNativeError } from "node:util/types";
 import { AppError } from "../errors/app-error.ts";
 
 /** HTTP statuses at which the same request may succeed a moment later. */
@@ -7,12 +8,15 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
 }
 
-/** A request that never got an answer; once tokens have come, the same error means a broken stream. */
+/**
+ * A request that never got an answer; once tokens have come, the same error means a broken stream. Errors of fetch belong to Node's own
+ * realm, so in a VM context (jest) they are no `instanceof Error`.
+ */
 function isConnectionTrouble(error: unknown): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+  for (let cause: unknown = error; isNativeError(cause); cause = cause.cause) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
     if (cause.name === "APIConnectionError" || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
-    if (cause instanceof TypeError && /fetch failed|terminated/.test(cause.message)) return true;
+    if (cause.name === "TypeError" && /fetch failed|terminated/.test(cause.message)) return true;
   }
   return false;
 }
