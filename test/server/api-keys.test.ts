@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { TurnResult } from "../../graph/turn-event.ts";
+import { callApi, listConversations, listMessages, postJson } from "../support/api-client.ts";
+import { contentOf, postTurn } from "../support/event-client.ts";
+import { expectRefusal } from "../support/expect-refusal.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const ACME = { authorization: "Bearer key-of-acme" };
+const GLOBEX = { authorization: "Bearer key-of-globex" };
+const BODY = { user_id: "ada", session_id: "s", message: "hello" };
+
+describe("with API_KEYS", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" });
+  });
+  afterAll(() => service.close());
+
+  const say = async (headers: Record<string, string>): Promise<TurnResult> =>
+    (await postJson<TurnResult>(`${service.url}/api/v1/chat`, BODY, headers)).json;
+
+  const WRONG: [name: string, headers: Record<string, string>][] = [
+    ["no key", {}],
+    ["an empty key", { authorization: "Bearer " }],
+    ["a wrong key", { authorization: "Bearer key-of-nobody" }],
+    ["the beginning of a key", { authorization: "Bearer key-of-acm" }],
+    ["a key and more", { authorization: "Bearer key-of-acme2" }],
+    ["a key with its tenant", { authorization: "Bearer key-of-acme:acme" }],
+    ["a tenant's name", { authorization: "Bearer acme" }],
+    ["another scheme", { authorization: "Basic key-of-acme" }],
+    ["a key without a scheme", { authorization: "key-of-acme" }],
+    ["a key in capitals", { authorization: "Bearer KEY-OF-ACME" }],
+  ];
+
+  test.each(WRONG)("%s is refused everywhere, and stores nothing", async (_name, headers) => {
+    const refusal = { status: 401, code: "unauthorized", says: /Authorization: Bearer KEY/ };
+    for (const refused of [
+      await postJson(`${service.url}/api/v1/chat`, { ...BODY, user_id: "intruder" }, headers),
+      await postJson(`${service.url}/api/v1/chat/stream`, { ...BODY, user_id: "intruder" }, headers),
+      await callApi(`${service.url}/api/v1/conversations?user_id=ada`, { headers }),
+      await callApi(`${service.url}/api/v1/nothing-here`, { headers }),
+    ]) {
+      expectRefusal(refused, refusal);
+      expect(refused.headers.get("www-authenticate")).toBe("Bearer");
+      expect(refused.text).not.toMatch(/key-of-|acme/i);
+    }
+    expect(await listConversations(service.url, "intruder", ACME)).toEqual([]);
+  });
+
+  test("a wrong key is refused before the body is looked at", async () => {
+    expect((await postJson(`${service.url}/api/v1/chat`, "{no json")).status).toBe(401);
+  });
+
+  test("a right key works, whatever the case of the scheme", async () => {
+    const { status, events } = await postTurn(service.url, BODY, { headers: { authorization: "bearer key-of-acme" } });
+    expect(status).toBe(200);
+    expect(contentOf(events, "done").completed).toBe(true);
+  });
+
+  test("two keys of one tenant see the same", async () => {
+    const { conversation_id } = await say(ACME);
+    const second = { authorization: "Bearer second-key-of-acme" };
+    expect((await listConversations(service.url, "ada", second)).map(({ id }) => id)).toContain(conversation_id);
+  });
+
+  test("the same user and session of two tenants are two conversations", async () => {
+    const [acme, globex] = [await say(ACME), await say(GLOBEX)];
+    expect(globex.conversation_id).not.toBe(acme.conversation_id);
+    expect(globex.receipt.window_messages).toBe(0);
+    expect((await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id)).toEqual([globex.conversation_id]);
+  });
+
+  test("another tenant's conversation is a 404 like one that never was, and stays", async () => {
+    const { conversation_id: id } = await say(ACME);
+    const unknown = "00000000-0000-7000-8000-000000000000";
+    for (const [method, path] of [
+      ["GET", (conversation: string) => `/api/v1/conversations/${conversation}/messages`],
+      ["DELETE", (conversation: string) => `/api/v1/conversations/${conversation}`],
+    ] as const) {
+      const foreign = await callApi(service.url + path(id), { method, headers: GLOBEX });
+      expectRefusal(foreign, { status: 404, code: "not_found" });
+      const never = await callApi(service.url + path(unknown), { method, headers: GLOBEX });
+      expect(foreign.text.replace(id, unknown)).toBe(never.text);
+    }
+    expect((await listMessages(service.url, id, ACME)).length).toBeGreaterThan(0);
+  });
+
+  test("a cursor of another tenant shows only one's own", async () => {
+    await postJson(`${service.url}/api/v1/chat`, { ...BODY, session_id: "second" }, ACME);
+    const address = `${service.url}/api/v1/conversations?user_id=ada&limit=1`;
+    const { json } = await callApi<{ next: string }>(address, { headers: ACME });
+    const foreign = await callApi<{ conversations: { id: string }[] }>(`${address}&after=${json.next}`, { headers: GLOBEX });
+    const own = (await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id);
+    for (const { id } of foreign.json.conversations) expect(own).toContain(id);
+  });
+
+  test("/healthz and /readyz need none", async () => {
+    expect(await service.get("/healthz")).toMatchObject({ status: 200, json: { status: "alive" } });
+    expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies: { postgres: "up" } } });
+  });
+});
