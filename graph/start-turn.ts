@@ -84,16 +84,7 @@ export function startTurn(
   }
 
   async function run(): Promise<LastEvent> {
-    let state: ConversationState | undefined;
-    const stream = await graph.stream(input, {
-      context: { turnId, onBusy, signal: cancellation.signal, onError },
-      streamMode: ["custom", "values"],
-    });
-    for await (const [mode, chunk] of stream) {
-      if (mode === "values") state = chunk;
-      else record(chunk as NodeEvent);
-    }
-    if (!state) throw new Error("the graph ended without a state");
+    const state = await graph.invoke(input, { context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError } });
     const timings = {
       total_ms: performance.now() - began,
       first_token_ms: firstTokenAt === null ? null : firstTokenAt - began,
@@ -110,6 +101,7 @@ export function startTurn(
       return { status: "error", content: known.toContent() };
     })
     .then((last) => {
+      accepted.reject(new Error("the turn ended without being accepted")); // changes nothing once it was
       log.append(last);
       log.end();
       return last;

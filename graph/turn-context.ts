@@ -1,5 +1,7 @@
+import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { z } from "zod";
 import type { AppError } from "../errors/app-error.ts";
+import type { NodeEvent } from "./turn-event.ts";
 
 /** What to do when another turn holds the conversation: `refuse` with conversation_busy, or wait in line. */
 export const OnBusy = z.enum(["refuse", "enqueue"]);
@@ -13,6 +15,7 @@ export const TurnContext = z.object({
   turnId: z.uuid().optional(),
   onBusy: OnBusy.optional(),
   signal: z.any().optional(),
+  onEvent: z.any().optional(),
   onError: z.any().optional(),
 });
 
@@ -20,6 +23,8 @@ export interface TurnContext {
   turnId?: string | undefined;
   onBusy?: OnBusy | undefined;
   signal?: AbortSignal | undefined;
+  /** Takes the events of the nodes as they come, instead of LangGraph's custom stream. */
+  onEvent?: ((event: NodeEvent) => void) | undefined;
   /** Hears of every failure with its cause, which `error` of the state does not have. */
   onError?: ((error: AppError) => void) | undefined;
 }
@@ -28,4 +33,6 @@ export interface TurnContext {
 export interface TurnRuntime {
   context?: TurnContext | undefined;
   writer?: ((event: unknown) => void) | undefined;
+  /** Tracers and Studio's token stream, for the model call. */
+  callbacks?: Callbacks | undefined;
 }

@@ -1,9 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import type { Callbacks } from "@langchain/core/callbacks/manager";
+import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { startAnswerDeadlines, type AnswerTimeouts } from "./answer-deadlines.ts";
 import { toModelError } from "./model-error.ts";
+import { streamChunks } from "./stream-chunks.ts";
 
 /** Pause before the one retry, in milliseconds. */
 const RETRY_DELAY_MS = 250;
@@ -16,6 +18,7 @@ export interface AnswerRequest {
   timeouts: AnswerTimeouts;
   /** Cancels the model call at once; its reason, an AppError, becomes the answer's error. */
   signal?: AbortSignal | undefined;
+  callbacks?: Callbacks | undefined;
   onToken: (token: string) => void;
 }
 
@@ -28,26 +31,25 @@ export interface ModelAnswer {
 }
 
 /** Postgres cannot store NUL, so it becomes the replacement character here already: what is streamed is what is stored. */
-function textOf(chunk: AIMessageChunk): string {
-  const text = typeof chunk.content === "string" ? chunk.content : chunk.text;
+function withoutNul(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
 }
 
-async function attemptAnswer({ model, prompt, timeouts, signal, onToken }: AnswerRequest): Promise<ModelAnswer> {
+async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, onToken }: AnswerRequest): Promise<ModelAnswer> {
   const answer: ModelAnswer = { text: "", usage: undefined, error: null };
   const deadlines = startAnswerDeadlines(timeouts, signal);
   let finishReason: unknown;
   try {
-    for await (const chunk of await model.stream(prompt, { signal: deadlines.signal })) {
-      const token = textOf(chunk);
+    for await (const chunk of streamChunks(model, prompt, { signal: deadlines.signal, callbacks })) {
+      const token = withoutNul(chunk.text);
       if (token) {
         deadlines.tokenCame();
         answer.text += token;
         onToken(token);
         if (answer.text.length > MAX_ANSWER_CHARACTERS) break;
       }
-      answer.usage = chunk.usage_metadata ?? answer.usage;
-      finishReason = chunk.response_metadata["finish_reason"] ?? finishReason;
+      answer.usage = chunk.usage ?? answer.usage;
+      finishReason = chunk.finishReason ?? finishReason;
     }
     // A connection that is closed early ends the stream like a complete answer: only the finish reason tells.
     if (!finishReason)

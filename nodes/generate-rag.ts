@@ -56,6 +56,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
         prompt: prompt.messages,
         timeouts,
         signal,
+        callbacks: runtime.callbacks,
         onToken: (content) => emit(runtime, { status: "token", content }),
       }),
     );

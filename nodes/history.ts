@@ -30,8 +30,9 @@ export function makeHistory({ turns, messages, windowSize, leaseMs }: HistoryPar
   const line = makeWaitingLine();
   return async function history(
     { tenantId, userId, sessionId, message }: ConversationState,
-    { context, ...runtime }: TurnRuntime,
+    runtime: TurnRuntime,
   ): Promise<ConversationUpdate> {
+    const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
     const { conversationId, messageId } = await beginTurn(

@@ -45,10 +45,17 @@ export async function sendEventStream(
   }, heartbeatMs);
   try {
     let id = 0;
+    let firstTokenSent = false;
     for await (const batch of batches) {
       if (response.destroyed) return;
       const frames = batch.map((event) => `id: ${++id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
-      if (!response.write(frames)) await drained(response);
+      const hasRoom = response.write(frames);
+      if (!firstTokenSent && batch.some(({ status }) => status === "token")) {
+        // Node holds writes until the promises of this moment are done, which with a fast model is most of the answer (5 ms later).
+        response.socket?.uncork();
+        firstTokenSent = true;
+      }
+      if (!hasRoom) await drained(response);
     }
     response.end();
   } finally {
