@@ -45,7 +45,8 @@ export default async function globalSetup(): Promise<void> {
   const postgres = given ? undefined : await startPostgresServer();
   globalThis.testServers = { postgres, folder };
   const serverUrl = given ?? postgres?.url ?? "";
-  const [snapshot] = await Promise.all([createSnapshot(folder), createTemplate(serverUrl)]);
+  // One after the other: PGlite starts without letting go of the event loop, on a busy machine for longer than a query may take.
+  await createTemplate(serverUrl);
   process.env["TEST_SERVER_URL"] = serverUrl;
-  process.env["TEST_SNAPSHOT"] = snapshot;
+  process.env["TEST_SNAPSHOT"] = await createSnapshot(folder);
 }
