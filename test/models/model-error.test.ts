@@ -1,0 +1,62 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import { toModelError } from "../../models/model-error.ts";
+
+const withStatus = (status: number): Error => Object.assign(new Error("secret words of the server"), { status });
+const withCode = (code: string, cause?: unknown): Error => Object.assign(new Error("secret words of the system", { cause }), { code });
+
+describe("toModelError", () => {
+  test.each([
+    [429, "model_rate_limited", true],
+    [408, "model_unavailable", true],
+    [500, "model_unavailable", true],
+    [502, "model_unavailable", true],
+    [503, "model_unavailable", true],
+    [504, "model_unavailable", true],
+    [400, "model_refused", false],
+    [401, "model_refused", false],
+    [403, "model_refused", false],
+    [404, "model_refused", false],
+    [422, "model_refused", false],
+  ])("makes status %p a %s", (status, code, retryable) => {
+    expect(toModelError(withStatus(status), false)).toMatchObject({ code, retryable });
+  });
+
+  test.each([
+    ["a refused connection", withCode("ECONNREFUSED")],
+    ["a reset connection", withCode("ECONNRESET")],
+    ["an unknown host", withCode("ENOTFOUND")],
+    ["a name server that does not answer", withCode("EAI_AGAIN")],
+    ["a timeout of undici", withCode("UND_ERR_CONNECT_TIMEOUT")],
+    ["fetch's own words", new TypeError("fetch failed")],
+    ["a body that ends early", new TypeError("terminated")],
+    ["the SDK's connection error", Object.assign(new Error("Connection error."), { name: "APIConnectionError" })],
+    ["a cause two levels down", new Error("outer", { cause: new Error("middle", { cause: withCode("EPIPE") }) })],
+  ])("makes %s model_unavailable before the answer began and model_interrupted after", (_name, error) => {
+    expect(toModelError(error, false).code).toBe("model_unavailable");
+    expect(toModelError(error, true).code).toBe("model_interrupted");
+  });
+
+  test.each([
+    ["an error of the parser", new SyntaxError("Unexpected token")],
+    ["a mistake in code", new TypeError("cannot read properties of undefined")],
+    ["a string", "what?"],
+    ["nothing", undefined],
+  ])("makes %s model_bad_response", (_name, error) => {
+    expect(toModelError(error, false).code).toBe("model_bad_response");
+    expect(toModelError(error, true).code).toBe("model_bad_response");
+  });
+
+  test("hands an AppError on unchanged: the reason of an abort is one", () => {
+    const reason = new AppError("turn_cancelled", "stopped");
+    expect(toModelError(reason, true)).toBe(reason);
+  });
+
+  test("keeps the server's words in the cause, out of the message", () => {
+    for (const error of [withStatus(401), withStatus(500), withStatus(429), withCode("ECONNREFUSED"), new Error("secret words")]) {
+      const known = toModelError(error, false);
+      expect(known.message).not.toContain("secret");
+      expect(known.cause).toBe(error);
+    }
+  });
+});
