@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
+import { millisecondsSince } from "./milliseconds-since.ts";
 import type { AgentType, ConversationState } from "./state.ts";
 import type { OnBusy } from "./turn-context.ts";
 import type { NodeEvent, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
@@ -86,8 +87,8 @@ export function startTurn(
   async function run(): Promise<LastEvent> {
     const state = await graph.invoke(input, { context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError } });
     const timings = {
-      total_ms: performance.now() - began,
-      first_token_ms: firstTokenAt === null ? null : firstTokenAt - began,
+      total_ms: millisecondsSince(began),
+      first_token_ms: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
       nodes: state.timings,
     };
     return toLastEvent(state, timings);

@@ -1,3 +1,4 @@
+import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import { emit } from "./emit.ts";
@@ -9,7 +10,7 @@ export function measured(name: string, node: Node): Node {
   return async function measuredNode(state, runtime) {
     const began = performance.now();
     const update = await node(state, runtime);
-    const ms = Math.round((performance.now() - began) * 100) / 100;
+    const ms = millisecondsSince(began);
     const timed: ConversationUpdate = { ...update, timings: { [name]: ms } };
     if (!state.debug) return timed;
     const log = { node: name, ms, wrote: Object.keys(update) };

@@ -1,4 +1,5 @@
 import { AppError } from "../errors/app-error.ts";
+import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -12,7 +13,7 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
     kbPrefix: decision.kb_prefix,
     workerName: decision.worker_name,
     useRetrieval: decision.kb_prefix !== GENERAL && !decision.worker_name.endsWith(":chat_agent"),
-    routingMs: performance.now() - began,
+    routingMs: millisecondsSince(began),
     error: null,
   };
 }

@@ -39,7 +39,8 @@ async function ask(message: string, signal: AbortSignal): Promise<void> {
 
 const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: "> " });
 let answering: AbortController | undefined;
-terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close()));
+let open = true; // input from a pipe ends while the lines before are still being answered
+terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close())).on("close", () => (open = false));
 process.stdout.write(`Talking to ${values.url} as ${values.user} in session ${values.session}. Ctrl-C stops an answer, Ctrl-D ends.\n`);
 terminal.prompt();
 for await (const line of terminal) {
@@ -53,5 +54,5 @@ for await (const line of terminal) {
     });
     answering = undefined;
   }
-  terminal.prompt();
+  if (open) terminal.prompt();
 }
