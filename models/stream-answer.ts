@@ -6,6 +6,7 @@ import { AppError } from "../errors/app-error.ts";
 import { startAnswerDeadlines, type AnswerTimeouts } from "./answer-deadlines.ts";
 import { toModelError } from "./model-error.ts";
 import { streamChunks } from "./stream-chunks.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** Pause before the one retry, in milliseconds. */
 const RETRY_DELAY_MS = 250;
@@ -40,7 +41,8 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, onTok
   const deadlines = startAnswerDeadlines(timeouts, signal);
   let finishReason: unknown;
   try {
-    for await (const chunk of streamChunks(model, prompt, { signal: deadlines.signal, callbacks })) {
+    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks });
+    for await (const chunk of untilAborted(chunks, deadlines.signal)) {
       const token = withoutNul(chunk.text);
       if (token) {
         deadlines.tokenCame();

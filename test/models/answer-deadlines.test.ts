@@ -18,24 +18,24 @@ describe("the deadlines of an answer", () => {
   });
 
   test("end it when the tokens stop coming, and name the setting", () => {
-    const { signal, tokenCame } = startAnswerDeadlines(TIMEOUTS, undefined);
-    tokenCame();
+    const deadlines = startAnswerDeadlines(TIMEOUTS, undefined);
+    deadlines.tokenCame();
     jest.advanceTimersByTime(499);
-    tokenCame();
+    deadlines.tokenCame();
     jest.advanceTimersByTime(499);
-    expect(signal.aborted).toBe(false);
+    expect(deadlines.signal.aborted).toBe(false);
     jest.advanceTimersByTime(1);
-    expect(signal.reason).toMatchObject({ code: "model_stalled", retryable: true });
-    expect((signal.reason as AppError).message).toContain("MODEL_IDLE_TIMEOUT_MS");
+    expect(deadlines.signal.reason).toMatchObject({ code: "model_stalled", retryable: true });
+    expect((deadlines.signal.reason as AppError).message).toContain("MODEL_IDLE_TIMEOUT_MS");
   });
 
   test("let an answer take as long as it likes while tokens come", () => {
-    const { signal, tokenCame } = startAnswerDeadlines(TIMEOUTS, undefined);
+    const deadlines = startAnswerDeadlines(TIMEOUTS, undefined);
     for (let count = 0; count < 100; count++) {
-      tokenCame();
+      deadlines.tokenCame();
       jest.advanceTimersByTime(400);
     }
-    expect(signal.aborted).toBe(false);
+    expect(deadlines.signal.aborted).toBe(false);
   });
 
   test("leave no timer behind once cleared", () => {
@@ -61,9 +61,9 @@ describe("the deadlines of an answer", () => {
 
   test("hear nothing of the caller any more once cleared", () => {
     const cancellation = new AbortController();
-    const { signal, clear } = startAnswerDeadlines(TIMEOUTS, cancellation.signal);
-    clear();
+    const deadlines = startAnswerDeadlines(TIMEOUTS, cancellation.signal);
+    deadlines.clear();
     cancellation.abort();
-    expect(signal.aborted).toBe(false);
+    expect(deadlines.signal.aborted).toBe(false);
   });
 });

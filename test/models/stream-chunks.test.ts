@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BaseLanguageModelCallOptions } from "@langchain/core/language_models/base";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult, type LLMResult } from "@langchain/core/outputs";
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import { streamAnswer } from "../../models/stream-answer.ts";
+import { streamChunks, type AnswerChunk } from "../../models/stream-chunks.ts";
+
+const PROMPT = [new HumanMessage("Hello!")];
+const USAGE = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+
+/** A chat model of somebody else's, which ignores its signal. */
+class ScriptedModel extends BaseChatModel<BaseLanguageModelCallOptions> {
+  readonly script: () => AsyncGenerator<ChatGenerationChunk>;
+  constructor(script: () => AsyncGenerator<ChatGenerationChunk>) {
+    super({});
+    this.script = script;
+  }
+  override _llmType(): string {
+    return "scripted";
+  }
+  override _generate(): Promise<ChatResult> {
+    throw new Error("not implemented: this model only streams");
+  }
+  override _streamResponseChunks(): AsyncGenerator<ChatGenerationChunk> {
+    return this.script();
+  }
+}
+
+/** A chat model that does not stream at all. */
+class WholeAnswerModel extends BaseChatModel<BaseLanguageModelCallOptions> {
+  override _llmType(): string {
+    return "whole";
+  }
+  override async _generate(): Promise<ChatResult> {
+    const message = new AIMessage({ content: "whole", response_metadata: { finish_reason: "stop" } });
+    message.usage_metadata = USAGE;
+    return { generations: [{ text: "whole", message }] };
+  }
+}
+
+const token = (text: string): ChatGenerationChunk => new ChatGenerationChunk({ text, message: new AIMessageChunk(text) });
+
+async function* twoTokens(): AsyncGenerator<ChatGenerationChunk> {
+  yield token("one ");
+  yield token("two");
+  const message = new AIMessageChunk("");
+  message.usage_metadata = USAGE;
+  yield new ChatGenerationChunk({ text: "", message, generationInfo: { finish_reason: "stop" } });
+}
+
+async function collect(chunks: AsyncGenerator<AnswerChunk, void>) {
+  const seen = { texts: [] as string[], usage: undefined as unknown, finishReason: undefined as unknown };
+  for await (const { text, usage, finishReason } of chunks) {
+    if (text) seen.texts.push(text);
+    seen.usage = usage ?? seen.usage;
+    seen.finishReason = finishReason ?? seen.finishReason;
+  }
+  return seen;
+}
+
+describe("streamChunks", () => {
+  const { signal } = new AbortController();
+
+  test("gives the same pieces whether or not somebody listens to the call", async () => {
+    const heard: string[] = [];
+    const callbacks = [
+      { awaitHandlers: true, handleLLMEnd: ({ generations }: LLMResult) => void heard.push(generations[0]?.[0]?.text ?? "") },
+    ];
+    const withListener = await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal, callbacks }));
+    const without = await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal }));
+    expect(without).toEqual({ texts: ["one ", "two"], usage: USAGE, finishReason: "stop" });
+    expect(withListener).toEqual(without);
+    expect(heard).toEqual(["one two"]);
+  });
+
+  test("gives the whole answer in one piece of a model that cannot stream", async () => {
+    const { texts, usage, finishReason } = await collect(streamChunks(new WholeAnswerModel({}), PROMPT, { signal }));
+    expect({ texts, usage, finishReason }).toEqual({ texts: ["whole"], usage: USAGE, finishReason: "stop" });
+  });
+});
+
+describe("streamAnswer with a model that ignores the signal", () => {
+  const timeouts = { firstTokenMs: 20_000, idleMs: 20_000 };
+  const request = { prompt: PROMPT, timeouts, onToken: () => undefined };
+
+  test("ends at the first-token timeout all the same", async () => {
+    const model = new ScriptedModel(async function* () {
+      await sleep(60_000, undefined, { ref: false });
+      yield token("late");
+    });
+    const answer = await streamAnswer({ ...request, model, timeouts: { ...timeouts, firstTokenMs: 100 } });
+    expect(answer).toMatchObject({ text: "", error: { code: "model_first_token_timeout" } });
+  }, 5_000);
+
+  test("ends when the turn is cancelled, and keeps what was said until then", async () => {
+    const reason = new AppError("turn_cancelled", "stopped");
+    const cancellation = new AbortController();
+    let stopped = false;
+    const model = new ScriptedModel(async function* () {
+      try {
+        for (;;) {
+          yield token("on and ");
+          await sleep(10);
+        }
+      } finally {
+        stopped = true;
+      }
+    });
+    let tokens = 0;
+    const answer = await streamAnswer({
+      ...request,
+      model,
+      signal: cancellation.signal,
+      onToken: () => {
+        if (++tokens === 3) cancellation.abort(reason);
+      },
+    });
+    expect(answer).toMatchObject({ text: "on and on and on and ", error: reason });
+    await sleep(50);
+    expect(stopped).toBe(true);
+    expect(tokens).toBe(3);
+  }, 5_000);
+});
