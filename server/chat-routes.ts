@@ -71,8 +71,9 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
     .post("/chat/stream", async (request, response) => {
       const { turn, body } = await begin(request, response);
       // A refusal is a plain HTTP error. Whoever waits in line gets the stream at once instead: its heartbeats keep the connection.
-      if (body.on_busy === "refuse") await turn.accepted;
-      await sendEventStream(response, turn.eventBatches(), { turnId: turn.turnId, heartbeatMs });
+      const waitsInLine = body.on_busy === "enqueue";
+      if (!waitsInLine) await turn.accepted;
+      await sendEventStream(response, turn.eventBatches(), { turnId: turn.turnId, heartbeatMs, headersAtOnce: waitsInLine });
     })
     .post("/chat", async (request, response) => {
       const { turn } = await begin(request, response);

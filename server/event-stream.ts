@@ -8,6 +8,8 @@ export interface EventStreamOptions {
   turnId: string;
   /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
+  /** Sends the headers alone, at once; otherwise they leave with the first event, in one packet. */
+  headersAtOnce: boolean;
 }
 
 /** Waits until the socket takes more, or is closed: a client that left never drains. */
@@ -31,7 +33,7 @@ function drained(response: ServerResponse): Promise<void> {
 export async function sendEventStream(
   response: ServerResponse,
   batches: AsyncIterable<TurnEvent[]>,
-  { turnId, heartbeatMs }: EventStreamOptions,
+  { turnId, heartbeatMs, headersAtOnce }: EventStreamOptions,
 ): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
@@ -39,7 +41,7 @@ export async function sendEventStream(
     "x-accel-buffering": "no", // nginx would hold events back
     "x-turn-id": turnId,
   });
-  response.flushHeaders();
+  if (headersAtOnce) response.flushHeaders();
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(": heartbeat\n\n");
   }, heartbeatMs);
