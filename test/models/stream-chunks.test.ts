@@ -10,6 +10,8 @@ import { streamChunks, type AnswerChunk } from "../../models/stream-chunks.ts";
 
 const PROMPT = [new HumanMessage("Hello!")];
 const USAGE = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+/** Assigned, not passed: the type parameter of a message without tools makes it undefined. */
+const WITH_USAGE = { usage_metadata: USAGE };
 
 /** A chat model of somebody else's, which ignores its signal. */
 class ScriptedModel extends BaseChatModel<BaseLanguageModelCallOptions> {
@@ -35,8 +37,7 @@ class WholeAnswerModel extends BaseChatModel<BaseLanguageModelCallOptions> {
     return "whole";
   }
   override async _generate(): Promise<ChatResult> {
-    const message = new AIMessage({ content: "whole", response_metadata: { finish_reason: "stop" } });
-    message.usage_metadata = USAGE;
+    const message = Object.assign(new AIMessage({ content: "whole", response_metadata: { finish_reason: "stop" } }), WITH_USAGE);
     return { generations: [{ text: "whole", message }] };
   }
 }
@@ -46,8 +47,7 @@ const token = (text: string): ChatGenerationChunk => new ChatGenerationChunk({ t
 async function* twoTokens(): AsyncGenerator<ChatGenerationChunk> {
   yield token("one ");
   yield token("two");
-  const message = new AIMessageChunk("");
-  message.usage_metadata = USAGE;
+  const message = Object.assign(new AIMessageChunk(""), WITH_USAGE);
   yield new ChatGenerationChunk({ text: "", message, generationInfo: { finish_reason: "stop" } });
 }
 
