@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 
 export interface ChatRequestBody {
   model: string;
@@ -40,6 +40,9 @@ export interface ModelServer {
   answer(script: ModelScript | ((body: ChatRequestBody) => ModelScript)): void;
   close(): Promise<void>;
 }
+
+/** Keeps no process alive: a client may have left long before the pause is over. */
+const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
 const DEFAULT_TOKENS = Array.from({ length: 40 }, (_, index) => `word${index} `);
 

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Looks again and again until `look` gives something truthy, and returns that. Throws, naming `what`, when it takes too long. */
-export async function waitUntil<Found>(what: string, look: () => Found | Promise<Found>, timeoutMs = 15_000): Promise<NonNullable<Found>> {
+export async function waitUntil<Found>(
+  what: string,
+  look: () => Found | Promise<Found>,
+  timeoutMs = 15_000,
+): Promise<Exclude<Found, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const found = await look();
-    if (found) return found;
+    if (found) return found as Exclude<Found, false | null | undefined>;
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
     await sleep(20);
   }
