@@ -1,0 +1,97 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import { beginTurn } from "../../nodes/begin-turn.ts";
+import { makeWaitingLine } from "../../nodes/waiting-line.ts";
+import type { BeginTurn, BegunTurn } from "../../stores/postgres/turn-store.ts";
+import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
+import { sampleTurn } from "../support/sample-turns.ts";
+
+const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
+
+/** Answers `begin` with null so many times, then lets everyone in; `asked` names the messages in the order they asked. */
+function busyFor(times: number) {
+  const asked: string[] = [];
+  const turns = makeFakeTurnStore({
+    begin: async ({ message }: BeginTurn) => {
+      asked.push(message);
+      return asked.length > times ? BEGUN : null;
+    },
+  });
+  return { asked, parts: { turns, line: makeWaitingLine() } };
+}
+
+describe("beginTurn", () => {
+  test("takes a free conversation at once", async () => {
+    const { parts, asked } = busyFor(0);
+    expect(await beginTurn(parts, sampleTurn(), { onBusy: "refuse", signal: undefined })).toEqual(BEGUN);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("refuses a busy one with conversation_busy, names the session and says how to wait", async () => {
+    const { parts, asked } = busyFor(100);
+    const refused = await beginTurn(parts, sampleTurn({ sessionId: "holiday" }), { onBusy: "refuse", signal: undefined }).catch(
+      (error: unknown) => error,
+    );
+    expect(refused).toMatchObject({ code: "conversation_busy", retryable: true });
+    expect((refused as AppError).message).toMatch(/"holiday".*"on_busy": "enqueue"/);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("waits for a busy one when told to", async () => {
+    const { parts, asked } = busyFor(3);
+    expect(await beginTurn(parts, sampleTurn(), { onBusy: "enqueue", signal: undefined })).toEqual(BEGUN);
+    expect(asked).toHaveLength(4);
+  });
+
+  test("lets those that wait for the same conversation in as they came", async () => {
+    const { parts, asked } = busyFor(3);
+    const turn = sampleTurn();
+    const waiting = ["first", "second", "third"].map((message) =>
+      beginTurn(parts, { ...turn, message }, { onBusy: "enqueue", signal: undefined }),
+    );
+    await Promise.all(waiting);
+    expect(asked).toEqual(["first", "first", "first", "first", "second", "third"]);
+  });
+
+  test("does not let one conversation wait for another, also when their names run together", async () => {
+    const parts = {
+      turns: makeFakeTurnStore({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) }),
+      line: makeWaitingLine(),
+    };
+    const leaving = new AbortController();
+    const waiting = beginTurn(parts, sampleTurn({ userId: "busy", sessionId: "s" }), { onBusy: "enqueue", signal: leaving.signal });
+    waiting.catch(() => undefined);
+    const other = sampleTurn({ userId: "b", sessionId: "usys" });
+    expect(await beginTurn(parts, other, { onBusy: "enqueue", signal: undefined })).toEqual(BEGUN);
+    leaving.abort(new AppError("turn_cancelled", "stopped"));
+    await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
+  });
+
+  test("gives up its place with the signal's reason when it is cancelled, and the next one gets in", async () => {
+    const { parts, asked } = busyFor(2);
+    const reason = new AppError("turn_cancelled", "stopped");
+    const leaving = new AbortController();
+    const turn = sampleTurn();
+    const first = beginTurn(parts, { ...turn, message: "first" }, { onBusy: "enqueue", signal: leaving.signal });
+    const second = beginTurn(parts, { ...turn, message: "second" }, { onBusy: "enqueue", signal: undefined });
+    leaving.abort(reason);
+    await expect(first).rejects.toBe(reason);
+    expect(await second).toEqual(BEGUN);
+    expect(asked.at(-1)).toBe("second");
+  });
+
+  test("does not ask for a conversation when it was cancelled before its turn came", async () => {
+    const { parts, asked } = busyFor(0);
+    const reason = new AppError("turn_cancelled", "stopped");
+    await expect(beginTurn(parts, sampleTurn(), { onBusy: "enqueue", signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(asked).toEqual([]);
+  });
+
+  test("hands a failure of the store on", async () => {
+    const failure = new AppError("storage_unavailable", "gone");
+    const parts = { turns: makeFakeTurnStore({ begin: () => Promise.reject(failure) }), line: makeWaitingLine() };
+    for (const onBusy of ["refuse", "enqueue"] as const) {
+      await expect(beginTurn(parts, sampleTurn(), { onBusy, signal: undefined })).rejects.toBe(failure);
+    }
+  });
+});
