@@ -10,10 +10,11 @@ export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers
   settings: {
     "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".js"] })],
     "import-x/parsers": { "@typescript-eslint/parser": [".ts"] },
+    "import-x/ignore": ["node_modules"],
   },
   rules: {
     "max-lines": ["error", 250],
-    "import-x/no-cycle": "error",
+    "import-x/no-cycle": ["error", { ignoreExternal: true }],
     "@typescript-eslint/consistent-type-imports": "error",
     "@typescript-eslint/explicit-module-boundary-types": "off",
     "@typescript-eslint/no-explicit-any": "error",
