@@ -6,6 +6,7 @@ import { startTurn, type LastEvent, type RunningTurn } from "../graph/start-turn
 import { assertKnowledgeBase } from "../nodes/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { tenantOf } from "./authenticate.ts";
+import { causeFacts } from "./cause-facts.ts";
 import { parseChatRequest, type ChatRequest } from "./chat-request.ts";
 import { sendEventStream } from "./event-stream.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -54,7 +55,7 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
       },
-      { onBusy: body.on_busy, onError: (error) => log.debug({ code: error.code, err: error }, "a part of a turn failed") },
+      { onBusy: body.on_busy, onError: (error) => log.warn({ code: error.code, causes: causeFacts(error) }, "a part of a turn failed") },
     );
     running.add(turn);
     void turn.ended.then((last) => logEnd(log, turn.turnId, last));

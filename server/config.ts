@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 
+/** The longest time a timer of Node runs, in milliseconds (2^31 - 1, about 25 days); a longer one fires at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
 const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -15,7 +17,7 @@ const httpUrl = z
   .refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
 
 const apiKeys = z.string().transform((text, context) => {
-  return text.split(",").map((entry) => {
+  const keys = text.split(",").map((entry) => {
     const [key = "", tenantId = "", ...rest] = entry.trim().split(":");
     if (key.length < 8 || !/^[\w.-]{1,64}$/.test(tenantId) || rest.length > 0) {
       context.addIssue({
@@ -26,6 +28,10 @@ const apiKeys = z.string().transform((text, context) => {
     }
     return { key, tenantId };
   });
+  if (new Set(keys.map(({ key }) => key)).size < keys.length) {
+    context.addIssue({ code: "custom", message: "has the same key twice; give every tenant keys of its own" });
+  }
+  return keys;
 });
 
 const Environment = z.object({
@@ -42,10 +48,10 @@ const Environment = z.object({
   CHAT_MODEL: z.string().default("gpt-4o-mini"),
   HISTORY_WINDOW: wholeNumber(0, 200).default(6),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256).optional(),
-  MODEL_FIRST_TOKEN_TIMEOUT_MS: wholeNumber(1).default(30_000),
-  MODEL_IDLE_TIMEOUT_MS: wholeNumber(1).default(30_000),
-  TURN_LEASE_MS: wholeNumber(1_000).default(15_000),
-  SHUTDOWN_GRACE_MS: wholeNumber(0).default(10_000),
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(30_000),
+  MODEL_IDLE_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(30_000),
+  TURN_LEASE_MS: wholeNumber(1_000, LONGEST_TIMER_MS).default(15_000),
+  SHUTDOWN_GRACE_MS: wholeNumber(0, LONGEST_TIMER_MS).default(10_000),
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });

@@ -1,0 +1,23 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import { causeFacts } from "../../server/cause-facts.ts";
+
+describe("causeFacts", () => {
+  test("names each cause with its code and status and leaves out every message", () => {
+    const socket = Object.assign(new Error("connect refused while sending SECRET"), { code: "ECONNREFUSED" });
+    const api = Object.assign(new TypeError("the server said SECRET", { cause: socket }), { status: 500 });
+    const facts = causeFacts(new AppError("model_unavailable", "The chat model is away.", { cause: api }));
+    expect(facts).toEqual([
+      { name: "TypeError", status: 500 },
+      { name: "Error", code: "ECONNREFUSED" },
+    ]);
+    expect(JSON.stringify(facts)).not.toContain("SECRET");
+  });
+
+  test("is empty without a cause and ends on a circle of causes", () => {
+    const error = new Error("round");
+    error.cause = error;
+    expect(causeFacts(new Error("alone"))).toEqual([]);
+    expect(causeFacts(error)).toHaveLength(10);
+  });
+});
