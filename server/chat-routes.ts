@@ -6,7 +6,7 @@ import { startTurn, type LastEvent, type RunningTurn } from "../graph/start-turn
 import { assertKnowledgeBase } from "../nodes/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { tenantOf } from "./authenticate.ts";
-import { causeFacts } from "./cause-facts.ts";
+import { causeFacts, type CauseFacts } from "./cause-facts.ts";
 import { parseChatRequest, type ChatRequest } from "./chat-request.ts";
 import { sendEventStream } from "./event-stream.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -20,20 +20,15 @@ export interface ChatRouteParts {
   log: Logger;
 }
 
-function logEnd(log: Logger, turnId: string, { status, content }: LastEvent): void {
-  if (status === "error") return log.warn({ turn_id: turnId, code: content.code }, "turn failed");
+/** One line for each turn, when it ends. */
+function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
+  if (status === "error") {
+    log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
+    return;
+  }
   const { conversation_id, timings, usage, degraded } = content;
-  log.info(
-    {
-      turn_id: turnId,
-      conversation_id,
-      ms: timings.total_ms,
-      first_token_ms: timings.first_token_ms,
-      tokens: usage.total_tokens,
-      degraded,
-    },
-    "turn done",
-  );
+  const { total_ms: ms, first_token_ms } = timings;
+  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
@@ -44,6 +39,7 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
     const tenantId = tenantOf(response);
     const body = parseChatRequest(request.body, maxMessageChars);
     assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
+    const causes: CauseFacts[] = [];
     const turn = startTurn(
       graph,
       {
@@ -55,10 +51,10 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
       },
-      { onBusy: body.on_busy, onError: (error) => log.warn({ code: error.code, causes: causeFacts(error) }, "a part of a turn failed") },
+      { onBusy: body.on_busy, onError: (error) => causes.push(...causeFacts(error)) },
     );
     running.add(turn);
-    void turn.ended.then((last) => logEnd(log, turn.turnId, last));
+    void turn.ended.then((last) => logEnd(log, turn.turnId, last, causes));
     if (body.on_disconnect === "cancel") {
       // On a POST the request's own 'close' comes as soon as its body is read; the response's tells that the client left.
       response.on("close", () => {
