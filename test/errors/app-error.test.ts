@@ -1,0 +1,63 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError, toAppError } from "../../errors/app-error.ts";
+import { ERROR_CODES, type ErrorCode } from "../../errors/error-codes.ts";
+
+const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+
+describe("an AppError", () => {
+  test.each(CODES)("of code %s is retryable as the list of codes says", (code) => {
+    const error = new AppError(code, "what failed");
+    expect(error.retryable).toBe(ERROR_CODES[code].retryable);
+    expect(error.toContent()).toEqual({ code, message: "what failed", retryable: ERROR_CODES[code].retryable });
+  });
+
+  test("shows a client neither its cause nor its stack", () => {
+    const error = new AppError("storage_unavailable", "what failed", { cause: new Error("password=secret") });
+    expect(JSON.stringify(error.toContent())).not.toMatch(/secret|stack|cause/);
+    expect(error.cause).toBeInstanceOf(Error);
+  });
+
+  test("of bad input names every field in the message and in the details", () => {
+    const problems = [
+      { field: "user_id", problem: "is missing" },
+      { field: "limit", problem: '"ten" is no number' },
+    ];
+    const error = AppError.invalid(problems);
+    expect(error).toMatchObject({ code: "invalid_request", message: 'user_id: is missing; limit: "ten" is no number', details: problems });
+  });
+});
+
+describe("toAppError", () => {
+  test("gives an AppError back as it is", () => {
+    const error = new AppError("not_found", "nothing there");
+    expect(toAppError(error)).toBe(error);
+  });
+
+  test.each([new Error("secret words"), "secret words", undefined, null, { message: "secret words" }])(
+    "makes %p an internal_error that keeps it as its cause only",
+    (thrown) => {
+      const error = toAppError(thrown);
+      expect(error).toMatchObject({ code: "internal_error", retryable: false });
+      expect(error.message).not.toContain("secret");
+      expect(error.cause).toBe(thrown);
+    },
+  );
+});
+
+test("every code is in snake case, and says whether a retry may help", () => {
+  for (const code of CODES) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
+    "conversation_busy",
+    "model_unavailable",
+    "model_rate_limited",
+    "model_first_token_timeout",
+    "model_stalled",
+    "model_interrupted",
+    "model_incomplete",
+    "model_bad_response",
+    "storage_unavailable",
+    "turn_cancelled",
+    "turn_superseded",
+    "shutting_down",
+  ]);
+});

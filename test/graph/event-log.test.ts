@@ -1,0 +1,97 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { makeEventLog, type EventLog } from "../../graph/event-log.ts";
+
+async function readAll<Event>(log: EventLog<Event>): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const batch of log.readBatches()) {
+    expect(batch.length).toBeGreaterThan(0);
+    events.push(...batch);
+  }
+  return events;
+}
+
+describe("the event log", () => {
+  test("gives a reader who waits each event as it comes", async () => {
+    const log = makeEventLog<string>();
+    const reader = log.readBatches();
+    const first = reader.next();
+    log.append("first");
+    expect(await first).toEqual({ done: false, value: ["first"] });
+    const second = reader.next();
+    await nextTick();
+    log.append("second");
+    expect(await second).toEqual({ done: false, value: ["second"] });
+    const last = reader.next();
+    log.end();
+    expect(await last).toEqual({ done: true, value: undefined });
+  });
+
+  test("gives a late reader everything, together", async () => {
+    const log = makeEventLog<number>();
+    for (const event of [1, 2, 3]) log.append(event);
+    log.end();
+    const batches: number[][] = [];
+    for await (const batch of log.readBatches()) batches.push(batch);
+    expect(batches).toEqual([[1, 2, 3]]);
+    expect(await readAll(log)).toEqual([1, 2, 3]);
+  });
+
+  test("holds nobody up for a reader who is slow or has stopped", async () => {
+    const log = makeEventLog<number>();
+    log.append(1);
+    const slow = log.readBatches();
+    await slow.next();
+    const stopped = log.readBatches();
+    await stopped.next();
+    await stopped.return();
+    const quick = readAll(log);
+    log.append(2);
+    log.append(3);
+    log.end();
+    expect(await quick).toEqual([1, 2, 3]);
+    expect((await slow.next()).value).toEqual([2, 3]);
+    expect((await slow.next()).done).toBe(true);
+  });
+
+  test("ends for a reader of a log without events", async () => {
+    const log = makeEventLog<number>();
+    const reading = readAll(log);
+    log.end();
+    expect(await reading).toEqual([]);
+  });
+
+  test("gives what has piled up in batches of bounded size", async () => {
+    const log = makeEventLog<number>();
+    for (let event = 0; event < 1_000; event++) log.append(event);
+    log.end();
+    let read = 0;
+    for await (const batch of log.readBatches()) {
+      expect(batch.length).toBeLessThanOrEqual(100);
+      expect(batch[0]).toBe(read);
+      read += batch.length;
+    }
+    expect(read).toBe(1_000);
+  });
+
+  test("property: every reader gets every event once and in order, whenever it comes and goes on", async () => {
+    const anyStep = fc.oneof({ weight: 3, arbitrary: fc.constant("append") }, fc.constant("read"), fc.constant("pause"));
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
+        const log = makeEventLog<number>();
+        const readers: Promise<number[]>[] = [];
+        let count = 0;
+        for (const step of steps) {
+          if (step === "append") log.append(count++);
+          else if (step === "read") readers.push(readAll(log));
+          else await nextTick();
+        }
+        log.end();
+        readers.push(readAll(log));
+        const expected = Array.from({ length: count }, (_, index) => index);
+        for (const events of await Promise.all(readers)) expect(events).toEqual(expected);
+      }),
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { AppError } from "../../errors/app-error.ts";
+import { parseConfig } from "../../server/config.ts";
+
+/** The error of a configuration that must be refused. */
+function refusalOf(environment: Record<string, string | undefined>): AppError {
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("the configuration was taken");
+}
+
+const fieldsOf = (error: AppError): string[] => (error.details ?? []).map(({ field }) => field);
+
+describe("parseConfig", () => {
+  test("has a default for everything that a first start needs", () => {
+    expect(parseConfig({})).toEqual({
+      PORT: 8000,
+      HOST: "127.0.0.1",
+      DATA_DIR: "./.data",
+      CHAT_MODEL: "gpt-4o-mini",
+      HISTORY_WINDOW: 6,
+      MODEL_FIRST_TOKEN_TIMEOUT_MS: 30_000,
+      MODEL_IDLE_TIMEOUT_MS: 30_000,
+      TURN_LEASE_MS: 15_000,
+      SHUTDOWN_GRACE_MS: 10_000,
+      MAX_MESSAGE_CHARS: 32_000,
+      LOG_LEVEL: "info",
+    });
+  });
+
+  test("takes an empty variable for an unset one, as .env files and compose write it", () => {
+    const names = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "LOG_LEVEL"];
+    expect(parseConfig(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(parseConfig({}));
+  });
+
+  test("leaves variables alone that are not its own", () => {
+    expect(parseConfig({ PATH: "/bin", NODE_ENV: "test", PORT_RANGE: "what?" })).toEqual(parseConfig({}));
+  });
+
+  test("reads what is set", () => {
+    const environment = {
+      PORT: "0",
+      DATABASE_URL: "postgresql://ada:secret@db:5432/chat?sslmode=require",
+      OPENAI_BASE_URL: "http://127.0.0.1:11434/v1",
+      HISTORY_WINDOW: "0",
+      CONTEXT_TOKEN_BUDGET: "4096",
+      LOG_LEVEL: "silent",
+    };
+    expect(parseConfig(environment)).toMatchObject({ ...environment, PORT: 0, HISTORY_WINDOW: 0, CONTEXT_TOKEN_BUDGET: 4096 });
+  });
+
+  test("reports every problem at once, each with its variable, its value and what is allowed", () => {
+    const refusal = refusalOf({ PORT: "80a", HISTORY_WINDOW: "-1", LOG_LEVEL: "loud", TURN_LEASE_MS: "10", HOST: "0.0.0.0" });
+    expect(refusal.code).toBe("invalid_configuration");
+    expect(fieldsOf(refusal).sort()).toEqual(["HISTORY_WINDOW", "HOST", "LOG_LEVEL", "PORT", "TURN_LEASE_MS"]);
+    expect(refusal.message).toContain("5 problems");
+    for (const part of ['PORT: must be a whole number of 0 or more; it is "80a"', '"-1"', '"loud"', '"10"', '"0.0.0.0"', "API_KEYS"]) {
+      expect(refusal.message).toContain(part);
+    }
+  });
+
+  test.each([
+    ["PORT", "65536"],
+    ["PORT", "1e3"],
+    ["PORT", "8000.5"],
+    ["PORT", " 8000"],
+    ["HISTORY_WINDOW", "201"],
+    ["CONTEXT_TOKEN_BUDGET", "255"],
+    ["MODEL_FIRST_TOKEN_TIMEOUT_MS", "0"],
+    ["MAX_MESSAGE_CHARS", "0"],
+    ["MAX_MESSAGE_CHARS", "99999999999999999999"],
+    ["OPENAI_BASE_URL", "localhost:11434"],
+    ["OPENAI_BASE_URL", "file:///etc/passwd"],
+    ["DATABASE_URL", "mysql://db/chat"],
+    ["DATABASE_URL", "db/chat"],
+  ])("refuses %s=%p", (name, value) => {
+    expect(fieldsOf(refusalOf({ [name]: value }))).toEqual([name]);
+  });
+
+  test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
+    "refuses a %s longer than a timer can run: it would fire at once",
+    (name) => {
+      expect(fieldsOf(refusalOf({ [name]: "2147483648" }))).toEqual([name]);
+      expect(parseConfig({ [name]: "2147483647" })).toMatchObject({ [name]: 2_147_483_647 });
+    },
+  );
+});
+
+describe("secrets in the environment", () => {
+  test("are in no message, however wrong they are", () => {
+    const refusal = refusalOf({
+      API_KEYS: "hunter2secret",
+      DATABASE_URL: "mysql://ada:hunter2secret@db/chat",
+      OPENAI_BASE_URL: "ftp://ada:hunter2secret@models",
+      OPENAI_API_KEY: "hunter2secret",
+      PORT: "what?",
+    });
+    expect(fieldsOf(refusal).sort()).toEqual(["API_KEYS", "DATABASE_URL", "OPENAI_BASE_URL", "PORT"]);
+    expect(JSON.stringify([refusal.message, refusal.details])).not.toContain("hunter2secret");
+  });
+
+  test("property: no API key is ever part of a refusal", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z0-9]{16,24}$/), fc.constantFrom("", ":", ":a b", ":a:b", ":ten/ant"), (key, rest) => {
+        expect(refusalOf({ API_KEYS: key + rest }).message).not.toContain(key);
+      }),
+    );
+  });
+});
+
+describe("a HOST that other machines can reach", () => {
+  test.each(["0.0.0.0", "::", "192.168.1.5", "chat.example.org", "localhost.example.org", "127.0.0.1.example.org"])(
+    "is refused without API keys: %s",
+    (HOST) => {
+      const refusal = refusalOf({ HOST });
+      expect(fieldsOf(refusal)).toEqual(["HOST"]);
+      expect(refusal.message).toContain(`"${HOST}" can be reached from other machines; set API_KEYS`);
+      expect(fieldsOf(refusalOf({ HOST, API_KEYS: "" }))).toEqual(["HOST"]);
+      expect(parseConfig({ HOST, API_KEYS: "long-enough:acme" }).HOST).toBe(HOST);
+    },
+  );
+
+  test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => {
+    expect(parseConfig({ HOST }).HOST).toBe(HOST);
+  });
+});
+
+describe("API_KEYS", () => {
+  test("is a list of keys, each with its tenant", () => {
+    expect(parseConfig({ API_KEYS: "first-key:acme, second-key:acme,third+key/=:b.c-d_e" }).API_KEYS).toEqual([
+      { key: "first-key", tenantId: "acme" },
+      { key: "second-key", tenantId: "acme" },
+      { key: "third+key/=", tenantId: "b.c-d_e" },
+    ]);
+  });
+
+  test.each(["short:acme", "no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","])(
+    "is refused when an entry is wrong: %p",
+    (API_KEYS) => {
+      const refusal = refusalOf({ API_KEYS });
+      expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
+      expect(refusal.message).toContain("key:tenant");
+    },
+  );
+
+  test("is refused when two tenants have the same key: one would read what the other wrote", () => {
+    const refusal = refusalOf({ API_KEYS: "same-key-here:acme,other-key:acme,same-key-here:bolt" });
+    expect(fieldsOf(refusal)).toEqual(["API_KEYS"]);
+    expect(refusal.message).toContain("the same key twice");
+    expect(refusal.message).not.toContain("same-key-here");
+  });
+});
