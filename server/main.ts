@@ -1,5 +1,6 @@
 import { AppError } from "../errors/app-error.ts";
 import { parseConfig } from "./config.ts";
+import { curlHint } from "./curl-hint.ts";
 import { makeLogger } from "./logger.ts";
 import { openService } from "./open-service.ts";
 import { readEnvironment } from "./read-environment.ts";
@@ -14,9 +15,7 @@ async function main(): Promise<void> {
     { url: service.url, database, model, layers },
     `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`,
   );
-  process.stderr.write(
-    `Try it:\n  curl -N ${service.url}/api/v1/chat/stream -H 'content-type: application/json' -d '{"user_id":"ada","session_id":"first","message":"Hello!"}'\n`,
-  );
+  process.stderr.write(`Try it:\n  ${curlHint(service.url, config.API_KEYS !== undefined)}\n`);
 
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
