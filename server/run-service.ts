@@ -1,0 +1,43 @@
+import { AppError } from "../errors/app-error.ts";
+import { parseConfig } from "./config.ts";
+import { curlHint } from "./curl-hint.ts";
+import { makeLogger } from "./logger.ts";
+import { openService } from "./open-service.ts";
+import { readEnvironment } from "./read-environment.ts";
+
+async function start(): Promise<void> {
+  const config = parseConfig(readEnvironment());
+  const log = makeLogger(config.LOG_LEVEL);
+  const service = await openService(config, log);
+  const { database, model, layers } = service.uses;
+  log.info(
+    { url: service.url, database, model, layers },
+    `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`,
+  );
+  process.stderr.write(`Try it:\n  ${curlHint(service.url, config.API_KEYS !== undefined)}\n`);
+
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(1); // asked twice: at once
+    stopping = true;
+    log.info({ signal }, "stopping: running turns may finish");
+    service.close().then(
+      () => log.info("stopped"),
+      (error: unknown) => {
+        log.error({ err: error }, "failed while stopping");
+        process.exitCode = 1;
+      },
+    );
+  };
+  process.on("SIGTERM", stop).on("SIGINT", stop);
+}
+
+/** Starts the service from the environment; ends the process with status 1 and one clear message when it cannot. */
+export async function runService(): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    process.stderr.write(`${error instanceof AppError ? error.message : String(error instanceof Error ? error.stack : error)}\n`);
+    process.exit(1);
+  }
+}
