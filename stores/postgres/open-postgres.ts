@@ -1,4 +1,5 @@
 import pg from "pg";
+import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
@@ -14,7 +15,13 @@ function describe(url: string): string {
   return `Postgres at ${hostname || "a local socket"}${port ? `:${port}` : ""}${pathname}`;
 }
 
-/** A pool on a real Postgres (14 or later). Throws AppError `storage_unavailable` when it cannot be reached. */
+/** What the driver reported: an errno like ECONNREFUSED, or an SQLSTATE like 28P01 (wrong password) or 3D000 (no such database). */
+function reportedCode(error: unknown): string {
+  const reported = error instanceof AppError ? error.cause : error;
+  return typeof reported === "object" && reported !== null && "code" in reported ? String(reported.code) : "no answer";
+}
+
+/** A pool on a real Postgres (14 or later). Throws AppError `storage_unavailable` when it cannot be used. */
 export async function openPostgres(url: string): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -27,9 +34,13 @@ export async function openPostgres(url: string): Promise<Database> {
   const database = makePooledDatabase(pool, describe(url), async () => undefined);
   try {
     await database.query({ text: "select 1" });
-  } catch (error) {
+  } catch (cause) {
     await database.close();
-    throw error;
+    throw new AppError(
+      "storage_unavailable",
+      `${database.description} cannot be used (${reportedCode(cause)}). Start it, or correct host, port, user, password and database of DATABASE_URL.`,
+      { cause },
+    );
   }
   return database;
 }
