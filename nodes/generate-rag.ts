@@ -35,11 +35,13 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
 
 /**
  * The general generator: assembles the prompt and streams the model's answer, holding the conversation meanwhile. A cancelled or failed
- * call ends the node normally with `partialAnswer` and `error`, so that persist always runs.
+ * call ends the node normally with `partialAnswer` and `error`, so that persist always runs. After an error of an earlier node the model
+ * is not asked.
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, recentMessages: window } = state;
+    if (state.error) return { partialAnswer: true };
     const prompt = assemblePrompt({ window, message, tokenBudget });
     if (prompt.leftOut > 0) {
       emit(runtime, {

@@ -1,4 +1,4 @@
-import { AppError } from "../errors/app-error.ts";
+import { toAppError } from "../errors/app-error.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
@@ -19,8 +19,8 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
 }
 
 /**
- * Picks the knowledge base and the worker. An unknown requested one ends in `error`, not in a throw: history runs beside this node
- * and may already hold the conversation, which persist then gives back.
+ * Picks the knowledge base and the worker. An unknown requested one, or a catalog that fails, ends in `error`, not in a throw: history
+ * runs beside this node and may already hold the conversation, which persist then gives back.
  */
 export function makeRoute({ knowledge }: { knowledge: KnowledgeCatalog }): Node {
   return async function route(
@@ -28,14 +28,15 @@ export function makeRoute({ knowledge }: { knowledge: KnowledgeCatalog }): Node 
     runtime: TurnRuntime,
   ): Promise<ConversationUpdate> {
     const began = performance.now();
-    const bases = await knowledge.list(tenantId);
     try {
+      const bases = await knowledge.list(tenantId);
       const decision = decideRoute({ message, requested: requestedKbPrefix, agentType, bases });
       emit(runtime, { status: "route_decision", content: decision });
       return toUpdate(decision, began);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      const fallback = decideRoute({ message, requested: GENERAL, agentType, bases });
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      runtime.context?.onError?.(error);
+      const fallback = decideRoute({ message, requested: GENERAL, agentType, bases: [] });
       return { ...toUpdate(fallback, began), error: error.toContent() };
     }
   };

@@ -5,7 +5,7 @@ import { shortenText } from "../../nodes/shorten-text.ts";
 import { anyText } from "../support/any-text.ts";
 
 /** Enough room for the mark itself. */
-const anyLimit = fc.integer({ min: 16, max: 2_000 });
+const anyLimit = fc.integer({ min: 12, max: 2_000 });
 const MARK = / \[…(\d+) characters left out…\] /u;
 
 /** Long enough for any of the limits to cut it. */
@@ -26,7 +26,7 @@ describe("shortenText", () => {
 
   test("property: a shortened text is a beginning and an end of it, with a mark of how many characters are left out between", () => {
     fc.assert(
-      fc.property(anyLongText, fc.integer({ min: 16, max: 39 }), (text, limit) => {
+      fc.property(anyLongText, fc.integer({ min: 12, max: 39 }), (text, limit) => {
         const shortened = shortenText(text, limit);
         const [mark = "", count = ""] = MARK.exec(shortened) ?? [];
         expect(mark).not.toBe("");
@@ -45,6 +45,10 @@ describe("shortenText", () => {
       expect(estimateTokens(shortened)).toBeGreaterThan(700);
       expect(estimateTokens(shortened)).toBeLessThanOrEqual(1_000);
     }
+  });
+
+  test("leaves the end out when there is no room for one of its characters", () => {
+    expect(shortenText("😀".repeat(100), 13)).toBe(" […100 characters left out…] ");
   });
 
   test("keeps the question at the end", () => {

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import type { RunningTurn } from "../../graph/start-turn.ts";
+import type { TurnEvent } from "../../graph/turn-event.ts";
+import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
+import type { Database } from "../../stores/postgres/database.ts";
+import { makeTurnStore } from "../../stores/postgres/turn-store.ts";
+import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/graph-with-model.ts";
+import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/sample-turns.ts";
+
+const LEASE_MS = 1_200;
+
+describe("a turn", () => {
+  let opened: GraphWithModel;
+  beforeAll(async () => {
+    opened = await openGraphWithModel({ leaseMs: LEASE_MS });
+  });
+  afterAll(() => opened.close());
+  beforeEach(() => {
+    opened.server.answer({ tokens: ["Hi ", "there."] });
+    opened.server.seen.splice(0);
+  });
+
+  describe("and its lease", () => {
+    /** A turn whose model has said "half " and then falls silent. */
+    async function startHangingTurn(talk: Talk): Promise<RunningTurn> {
+      opened.server.answer({ tokens: ["half "], ending: "hang" });
+      const turn = talk.start("Hello!");
+      for await (const event of turn.events()) if (event.status === "token") return turn;
+      throw new Error("the turn ended without a token");
+    }
+
+    test("holds the conversation longer than one lease while the model speaks", async () => {
+      opened.server.answer({ tokens: Array.from({ length: 20 }, () => "slow "), betweenMs: (2.2 * LEASE_MS) / 20 });
+      const talk = opened.makeTalk();
+      const turn = talk.start("Hello!");
+      await turn.accepted;
+      const letIn: boolean[] = [];
+      for (let looks = 0; looks < 16; looks++) {
+        letIn.push(await talk.isFree());
+        await sleep(LEASE_MS / 8);
+      }
+      expect(letIn).toEqual(letIn.map(() => false));
+      expect(await turn.ended).toMatchObject({ status: "done", content: { answer: "slow ".repeat(20) } });
+    });
+
+    test("ends with turn_superseded when another turn has taken the conversation, which keeps it", async () => {
+      const talk = opened.makeTalk();
+      const turn = await startHangingTurn(talk);
+      const turns = makeTurnStore(opened.database);
+      await turns.renew({ ...talk.input, ...(await turn.accepted), turnId: turn.turnId }, EXPIRED_LEASE_MS);
+      const next = await beginFreely(turns, sampleTurn(talk.input));
+      expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_superseded" } });
+      expect((await talk.stored()).at(-1)).toMatchObject({ content: "half ", completed: false });
+      expect(await turns.renew(next, LONG_LEASE_MS)).toBe(true);
+    });
+
+    test("ends with turn_superseded when another turn took the conversation just before the answer was stored", async () => {
+      const overtaken: Database = {
+        ...opened.database,
+        async query(statement) {
+          if (statement.name === "turn-finish") {
+            await opened.database.query({ text: "update conversations set turn_lease_until = now() - interval '1 second'" });
+            expect(await talk.isFree()).toBe(true);
+          }
+          return opened.database.query(statement);
+        },
+      };
+      const talk = opened.makeTalk(opened.makeGraph({ database: overtaken, leaseMs: LONG_LEASE_MS }));
+      expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "turn_superseded", retryable: true } });
+      expect((await talk.stored()).at(-1)).toMatchObject({ content: "Hi there.", completed: false });
+    });
+
+    test("ends with turn_superseded when the conversation is deleted, and leaves nothing behind", async () => {
+      const talk = opened.makeTalk();
+      const turn = await startHangingTurn(talk);
+      const { conversationId } = await turn.accepted;
+      const conversations = makeConversationStore(opened.database);
+      await conversations.erase({ ...talk.input, conversationId });
+      expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_superseded" } });
+      expect(await talk.stored()).toEqual([]);
+      expect(await conversations.find(talk.input.tenantId, conversationId)).toBeNull();
+    });
+  });
+
+  describe("when the database fails", () => {
+    /** A talk over the database with one statement, by its name, that fails so many times. */
+    function makeTalkOverFailing(name: string, times: number, error: Error): Talk {
+      let left = times;
+      const failing: Database = {
+        ...opened.database,
+        query: (statement) => (statement.name === name && left-- > 0 ? Promise.reject(error) : opened.database.query(statement)),
+      };
+      return opened.makeTalk(opened.makeGraph({ database: failing, leaseMs: LONG_LEASE_MS }));
+    }
+
+    const gone = (): AppError =>
+      new AppError("storage_unavailable", "The database cannot be reached.", { cause: new Error("ECONNREFUSED") });
+
+    test("at its begin is refused, asks nothing of the model and tells onError why", async () => {
+      const heard: AppError[] = [];
+      const turn = makeTalkOverFailing("turn-begin", 1, gone()).start("Hello!", { onError: (error) => heard.push(error) });
+      await expect(turn.accepted).rejects.toMatchObject({ code: "storage_unavailable" });
+      expect(await turn.ended).toMatchObject({ status: "error", content: { code: "storage_unavailable", retryable: true } });
+      expect(heard.map(({ cause }) => (cause as Error).message)).toEqual(["ECONNREFUSED"]);
+      expect(opened.server.seen).toHaveLength(0);
+    });
+
+    test("at the window gives the conversation back", async () => {
+      const talk = makeTalkOverFailing("message-window", 1, gone());
+      expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "storage_unavailable" } });
+      expect(await talk.isFree()).toBe(true);
+    });
+
+    test("for a moment while it stores the answer tries again, and the answer is stored once", async () => {
+      const talk = makeTalkOverFailing("turn-finish", 2, gone());
+      expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { completed: true } });
+      expect((await talk.stored()).map(({ content }) => content)).toEqual(["Hello!", "Hi there."]);
+    });
+
+    test("and the acknowledgement of the stored answer is lost, the answer is stored once all the same", async () => {
+      let lost = false;
+      const forgetful: Database = {
+        ...opened.database,
+        async query<Row>(statement: { name?: string; text: string }) {
+          const rows = await opened.database.query<Row>(statement);
+          if (statement.name !== "turn-finish" || lost) return rows;
+          lost = true;
+          throw gone();
+        },
+      };
+      const talk = opened.makeTalk(opened.makeGraph({ database: forgetful }));
+      expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { completed: true } });
+      expect(lost).toBe(true);
+      expect((await talk.stored()).map(({ content, completed }) => [content, completed])).toEqual([
+        ["Hello!", true],
+        ["Hi there.", true],
+      ]);
+    });
+
+    test("with an error of its own while it stores the answer ends in internal_error, whose words stay inside", async () => {
+      const heard: AppError[] = [];
+      const talk = makeTalkOverFailing("turn-finish", 1, new Error("secret words"));
+      const last = await talk.start("Hello!", { onError: (error) => heard.push(error) }).ended;
+      expect(last).toMatchObject({ status: "error", content: { code: "internal_error" } });
+      expect(JSON.stringify(last)).not.toContain("secret words");
+      expect(heard.map(({ cause }) => (cause as Error).message)).toEqual(["secret words"]);
+    });
+  });
+
+  test("whose prompt is at its limit says how many messages were left out, and answers all the same", async () => {
+    const talk = opened.makeTalk(opened.makeGraph({ contextTokenBudget: 256 }));
+    await talk.say("word ".repeat(120));
+    const events: TurnEvent[] = [];
+    for await (const event of talk.start("word ".repeat(120)).events()) events.push(event);
+    expect(events.filter(({ status }) => status === "notice").map(({ content }) => content)).toEqual([
+      { code: "context_trimmed", message: expect.stringContaining("256 tokens: the oldest 1 of 2 recent messages") },
+    ]);
+    expect(events.at(-1)).toMatchObject({ status: "done", content: { receipt: { window_messages: 1 } } });
+  });
+});
