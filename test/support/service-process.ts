@@ -1,8 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import os from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./postgres-server.ts";
 
+/** Compiled code of the libraries, kept from one start to the next: a third off each. */
+const COMPILE_CACHE = path.join(os.tmpdir(), "conversation-graph-compile-cache");
 const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
 
 /** The service as a process of its own, for tests that kill it. */
@@ -16,33 +20,49 @@ export interface ServiceProcess {
   exited: Promise<number | null>;
 }
 
-/** Starts `server/main.ts` with only the given environment (and PATH) and waits until it listens. */
-export async function startServiceProcess(environment: Record<string, string>): Promise<ServiceProcess> {
-  const port = await freePort();
+const started = new Set<ServiceProcess>();
+
+/** Starts `server/main.ts` with only the given environment (and what Node needs), and does not wait for anything. */
+export function spawnService(environment: Record<string, string>): ServiceProcess {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env["PATH"], PORT: String(port), ...environment },
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe"],
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
-  const exited = once(child, "exit").then(([code]) => code as number | null);
-  const service = {
-    url: `http://127.0.0.1:${port}`,
+  // 'close' comes after 'exit', when everything it printed is here.
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const service: ServiceProcess = {
+    url: `http://127.0.0.1:${environment["PORT"]}`,
     pid: child.pid ?? 0,
     output: () => printed,
-    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    kill: (signal) => void child.kill(signal),
     exited,
   };
+  started.add(service);
+  void exited.then(() => started.delete(service));
+  return service;
+}
+
+/** Starts the service on a free port and waits until it listens. */
+export async function startServiceProcess(environment: Record<string, string>): Promise<ServiceProcess> {
+  const service = spawnService({ PORT: String(await freePort()), ...environment });
   for (;;) {
     const state = await Promise.race([
-      exited.then((code) => `ended with ${code}`),
+      service.exited.then((code) => `ended with ${code}`),
       fetch(`${service.url}/healthz`).then(
         () => "listening",
         () => new Promise<string>((resolve) => setTimeout(() => resolve("starting"), 50)),
       ),
     ]);
     if (state === "listening") return service;
-    if (state !== "starting") throw new Error(`the service ${state} at its start: ${printed}`);
+    if (state !== "starting") throw new Error(`the service ${state} at its start: ${service.output()}`);
   }
+}
+
+/** Ends what this test file started and has not ended itself; for `afterEach`. */
+export async function killServiceProcesses(): Promise<void> {
+  for (const service of started) service.kill("SIGKILL");
+  await Promise.all([...started].map(({ exited }) => exited));
 }
