@@ -19,10 +19,6 @@ export interface AnswerDeadlines {
  */
 export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined): AnswerDeadlines {
   const controller = new AbortController();
-  const onCancelled = (): void => controller.abort(cancelled?.reason);
-  if (cancelled?.aborted) onCancelled();
-  else cancelled?.addEventListener("abort", onCancelled, { once: true });
-
   let idle: NodeJS.Timeout | undefined;
   const firstToken = setTimeout(() => {
     controller.abort(
@@ -33,7 +29,7 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
     );
   }, firstTokenMs);
   return {
-    signal: controller.signal,
+    signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
     tokenCame(): void {
       clearTimeout(firstToken);
       if (idle) idle.refresh();
@@ -51,7 +47,6 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
     clear(): void {
       clearTimeout(firstToken);
       clearTimeout(idle);
-      cancelled?.removeEventListener("abort", onCancelled);
     },
   };
 }

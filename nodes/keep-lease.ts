@@ -15,9 +15,6 @@ export async function keepLease<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const lost = new AbortController();
-  const onCancelled = (): void => lost.abort(cancelled?.reason);
-  if (cancelled?.aborted) onCancelled();
-  else cancelled?.addEventListener("abort", onCancelled, { once: true });
   const timer = setInterval(() => {
     turns.renew(held, leaseMs).then(
       (renewed) => {
@@ -30,9 +27,8 @@ export async function keepLease<Result>(
     );
   }, leaseMs / RENEWALS_PER_LEASE);
   try {
-    return await work(lost.signal);
+    return await work(cancelled ? AbortSignal.any([cancelled, lost.signal]) : lost.signal);
   } finally {
     clearInterval(timer);
-    cancelled?.removeEventListener("abort", onCancelled);
   }
 }
