@@ -42,7 +42,7 @@ describe("the conversation graph in process", () => {
     };
     const talk = opened.makeTalk(opened.makeGraph({ database: watched, knowledge }));
     expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { answer: "Hi there." } });
-  }, 10_000);
+  }, 20_000);
 
   describe("with a knowledge base that cannot be used", () => {
     test("that does not exist gives an error that names it, asks nothing of the model and leaves the conversation free", async () => {

@@ -72,9 +72,9 @@ describeOnBothDatabases("the turn store", (open) => {
     });
 
     test("lets a turn in once the lease of a dead one has run out", async () => {
-      const dead = await beginFreely(turns, sampleTurn({ leaseMs: 500 }));
+      const dead = await beginFreely(turns, sampleTurn({ leaseMs: 1_000 }));
       expect(await turns.begin(sampleTurn({ sessionId: dead.sessionId }))).toBeNull();
-      await sleep(550);
+      await sleep(1_050);
       const next = await beginFreely(turns, sampleTurn({ sessionId: dead.sessionId }));
       expect(next.conversationId).toBe(dead.conversationId);
       expect((await messagesOf(dead)).map(({ id }) => id)).toEqual([dead.messageId, next.messageId]);
