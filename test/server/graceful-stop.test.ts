@@ -35,7 +35,7 @@ describe("a service that is told to stop", () => {
   }
 
   test.each(["SIGTERM", "SIGINT"] as const)("by %s finishes its running turns, lets no new one in, and exits with 0", async (signal) => {
-    model.answer({ tokens: Array.from({ length: 20 }, () => "word "), betweenMs: 100 });
+    model.answer({ tokens: Array.from({ length: 30 }, () => "word "), betweenMs: 100 });
     const service = await start();
     const early = await connectTo(service.url);
     early.socket.write(READ);
@@ -54,7 +54,7 @@ describe("a service that is told to stop", () => {
         })();
       },
     });
-    expect(contentOf(events, "done")).toMatchObject({ answer: "word ".repeat(20), completed: true });
+    expect(contentOf(events, "done")).toMatchObject({ answer: "word ".repeat(30), completed: true });
     expect(await service.exited).toBe(0);
     const refusals = early.received().split("HTTP/1.1 503 Service Unavailable\r\n").slice(1);
     expect(refusals).toHaveLength(3);
@@ -67,7 +67,7 @@ describe("a service that is told to stop", () => {
     expect(service.output()).toContain("stopped");
     expect(await stored(signal)).toEqual([
       { content: "hello", completed: true },
-      { content: "word ".repeat(20), completed: true },
+      { content: "word ".repeat(30), completed: true },
     ]);
     expect(await stored("too late")).toEqual([]);
   });

@@ -32,7 +32,7 @@ describe("a conversation that is answering", () => {
   }
 
   test("refuses a second turn, stores nothing of it, and answers other conversations meanwhile", async () => {
-    running.model.answer(TENTHS(8));
+    running.model.answer(TENTHS(15));
     const { ended } = await begin(ask("busy", "first"));
     expectRefusal(await postJson(`${running.url}/api/v1/chat/stream`, ask("busy", "second")), BUSY);
     expectRefusal(await postJson(`${running.url}/api/v1/chat`, ask("busy", "third", { on_busy: "refuse" })), BUSY);
@@ -41,7 +41,7 @@ describe("a conversation that is answering", () => {
     expect(others.map(({ status }) => status)).toEqual([200, 200]);
     expect((await postJson(`${running.url}/api/v1/chat`, { ...ask("busy", "hello"), user_id: "grace" })).status).toBe(200);
     expect(contentOf((await ended).events, "done").completed).toBe(true);
-    expect(await contents("busy")).toEqual(["first", "word ".repeat(8)]);
+    expect(await contents("busy")).toEqual(["first", "word ".repeat(15)]);
   });
 
   test("with enqueue lets later turns wait, and takes them in the order they came", async () => {
@@ -63,7 +63,7 @@ describe("a conversation that is answering", () => {
   });
 
   test("keeps the connection of who waits alive with heartbeats", async () => {
-    running.model.answer(TENTHS(8));
+    running.model.answer(TENTHS(15));
     const { ended } = await begin(ask("heartbeat", "first"));
     const waiting = await connectTo(running.url);
     waiting.socket.write(postBytes("/api/v1/chat/stream", ask("heartbeat", "second", { on_busy: "enqueue" })));
@@ -76,7 +76,7 @@ describe("a conversation that is answering", () => {
   });
 
   test("forgets waiting turns whose clients leave, at the head of the line and behind, and takes the others", async () => {
-    running.model.answer(TENTHS(6));
+    running.model.answer(({ messages }) => (messages.at(-1)?.content === "first" ? TENTHS(15) : { tokens: ["answer"] }));
     const leaves = (name: string) => postTurn(running.url, ask("left", name, { on_busy: "enqueue" }), { onEvent: () => "leave" });
     const { ended: first } = await begin(ask("left", "first"));
     await leaves("second, who leaves");
@@ -116,18 +116,18 @@ describe("a conversation that is answering", () => {
   });
 
   test("stays taken for as long as the model streams, far beyond one lease", async () => {
-    running.model.answer(TENTHS(28));
+    running.model.answer(TENTHS(40));
     const { ended } = await begin(ask("long", "first"));
     for (const pause of [1_300, 1_000]) {
       await sleep(pause);
       expectRefusal(await postJson(`${running.url}/api/v1/chat`, ask("long", "second")), BUSY);
     }
-    expect(contentOf((await ended).events, "done")).toMatchObject({ completed: true, answer: "word ".repeat(28) });
-    expect(await contents("long")).toEqual(["first", "word ".repeat(28)]);
+    expect(contentOf((await ended).events, "done")).toMatchObject({ completed: true, answer: "word ".repeat(40) });
+    expect(await contents("long")).toEqual(["first", "word ".repeat(40)]);
   });
 
   test("stays taken also while the model has not said a word", async () => {
-    running.model.answer({ tokens: ["at last"], firstTokenMs: 2_000 });
+    running.model.answer({ tokens: ["at last"], firstTokenMs: 3_000 });
     const { ended } = await begin(ask("silent", "first"));
     await sleep(1_500);
     expectRefusal(await postJson(`${running.url}/api/v1/chat`, ask("silent", "second")), BUSY);

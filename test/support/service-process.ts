@@ -1,12 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import os from "node:os";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./postgres-server.ts";
 
-/** Compiled code of the libraries, kept from one start to the next: a third off each. */
-const COMPILE_CACHE = path.join(os.tmpdir(), "conversation-graph-compile-cache");
 const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
 
 /** The service as a process of its own, for tests that kill it. */
@@ -22,10 +18,10 @@ export interface ServiceProcess {
 
 const started = new Set<ServiceProcess>();
 
-/** Starts `server/main.ts` with only the given environment (and what Node needs), and does not wait for anything. */
+/** Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. */
 export function spawnService(environment: Record<string, string>): ServiceProcess {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
+    env: { PATH: process.env["PATH"], ...environment },
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe"],
   });
