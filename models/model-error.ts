@@ -13,7 +13,8 @@ function statusOf(error: unknown): number | undefined {
  * realm, so in a VM context (jest) they are no `instanceof Error`.
  */
 function isConnectionTrouble(error: unknown): boolean {
-  for (let cause: unknown = error; isNativeError(cause); cause = cause.cause) {
+  let depth = 0; // an error can be its own cause
+  for (let cause: unknown = error; isNativeError(cause) && depth < 10; cause = cause.cause, depth++) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
     if (cause.name === "APIConnectionError" || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
     if (cause.name === "TypeError" && /fetch failed|terminated/.test(cause.message)) return true;

@@ -28,7 +28,7 @@ export async function beginTurn(
   { onBusy, signal }: { onBusy: OnBusy; signal: AbortSignal | undefined },
 ): Promise<BegunTurn> {
   if (onBusy === "enqueue") {
-    return line.inTurn(JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]), () => beginWhenFree(turns, turn, signal));
+    return line.inTurn(JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]), () => beginWhenFree(turns, turn, signal), signal);
   }
   const begun = await turns.begin(turn);
   if (begun) return begun;

@@ -1,22 +1,42 @@
 /** First come, first served, per key, within this process. */
 export interface WaitingLine {
-  /** Runs `attempt` when everyone who came earlier for the same key is through. */
-  inTurn<Result>(key: string, attempt: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs `attempt` when everyone who came earlier for the same key is through. Throws the signal's reason when it aborts while waiting;
+   * those behind keep their order.
+   */
+  inTurn<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+}
+
+/** Waits for `before`, or throws the signal's reason as soon as it aborts. */
+async function waitBehind(before: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<void> {
+  if (!before) return;
+  const { promise: left, reject: leave } = Promise.withResolvers<never>();
+  const onAbort = (): void => leave(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await Promise.race([before, left]);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
 }
 
 export function makeWaitingLine(): WaitingLine {
   const last = new Map<string, Promise<void>>();
   return {
-    async inTurn(key, attempt) {
+    async inTurn(key, attempt, signal) {
       const before = last.get(key);
       const { promise: through, resolve: leave } = Promise.withResolvers<void>();
       last.set(key, through);
       try {
-        await before;
+        await waitBehind(before, signal);
         return await attempt();
       } finally {
-        if (last.get(key) === through) last.delete(key);
-        leave();
+        // Whoever gave up does not let those behind pass the ones before.
+        void Promise.resolve(before).then(() => {
+          if (last.get(key) === through) last.delete(key);
+          leave();
+        });
       }
     },
   };

@@ -1,16 +1,28 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { isNativeError } from "node:util/types";
 import { AppError } from "../../errors/app-error.ts";
+
+/** SQLITE_BUSY: https://www.sqlite.org/rescode.html#busy */
+const BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return isNativeError(error) && "errcode" in error && error.errcode === BUSY;
+}
+
+function notWritable(dataDir: string, cause: unknown): AppError {
+  return new AppError("invalid_configuration", `DATA_DIR "${dataDir}" cannot be written. Choose a folder that this user may write to.`, {
+    cause,
+  });
+}
 
 async function openLockFile(dataDir: string): Promise<DatabaseSync> {
   try {
     await mkdir(dataDir, { recursive: true });
     return new DatabaseSync(path.join(dataDir, "process.lock"), { timeout: 0 });
   } catch (cause) {
-    throw new AppError("invalid_configuration", `DATA_DIR "${dataDir}" cannot be written. Choose a folder that this user may write to.`, {
-      cause,
-    });
+    throw notWritable(dataDir, cause);
   }
 }
 
@@ -25,6 +37,7 @@ export async function lockDataFolder(dataDir: string): Promise<() => void> {
     lock.exec("begin exclusive");
   } catch (cause) {
     lock.close();
+    if (!isBusy(cause)) throw notWritable(dataDir, cause);
     throw new AppError(
       "invalid_configuration",
       `DATA_DIR "${dataDir}" is in use by another process. Stop that one, choose another DATA_DIR, or set DATABASE_URL to share a real Postgres.`,

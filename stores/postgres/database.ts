@@ -1,8 +1,14 @@
+/**
+ * What a statement may be given. Anything else is turned into text first: a value that the driver fails to serialise leaves the one
+ * connection of the embedded database out of step.
+ */
+export type StatementValue = string | number | boolean | Date | null | readonly string[];
+
 /** A statement; `name` makes the server keep its plan, so a name must always go with the same text. */
 export interface Statement {
   name?: string;
   text: string;
-  values?: readonly unknown[];
+  values?: readonly StatementValue[];
 }
 
 export interface Queryable {

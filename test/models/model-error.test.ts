@@ -59,4 +59,10 @@ describe("toModelError", () => {
       expect(known.cause).toBe(error);
     }
   });
+
+  test("an error that is its own cause is classified all the same", () => {
+    const error = new Error("round");
+    error.cause = error;
+    expect(toModelError(error, false).code).toBe("model_bad_response");
+  });
 });

@@ -50,4 +50,22 @@ describe("the waiting line", () => {
     await Promise.all([first, second, third]);
     expect(happened).toEqual(["first", "second", "third"]);
   });
+
+  test("lets one that gives up go at once, and keeps those behind it in order", async () => {
+    const line = makeWaitingLine();
+    const held = Promise.withResolvers<void>();
+    const happened: string[] = [];
+    const holder = line.inTurn("key", () => held.promise).then(() => happened.push("holder"));
+    const giving = new AbortController();
+    const quitter = line.inTurn("key", async () => happened.push("quitter"), giving.signal);
+    const patient = line.inTurn("key", async () => happened.push("patient"));
+    const reason = new Error("no more patience");
+    giving.abort(reason);
+    await expect(quitter).rejects.toBe(reason);
+    await nextTick();
+    expect(happened).toEqual([]);
+    held.resolve();
+    await Promise.all([holder, patient]);
+    expect(happened).toEqual(["holder", "patient"]);
+  });
 });
