@@ -25,7 +25,7 @@ describe("npm run migrate", () => {
   test("ends with status 1 and one clear line when the database cannot be reached", async () => {
     await expect(migrate({ DATABASE_URL: "postgres://nobody:secret@127.0.0.1:9/none" })).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^The database cannot be reached[^\n]*\n$/) as unknown,
+      stderr: expect.stringMatching(/^Postgres at 127\.0\.0\.1:9\/none cannot be used \(ECONNREFUSED\)[^\n]*\n$/) as unknown,
     });
   });
 });
