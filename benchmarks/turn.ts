@@ -8,7 +8,8 @@ import { chatOpenAI, oneNode, oneNodeWithSaver, rawFetch, thisService, type Cont
 
 /** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
 const TURNS_PER_ROUND = 20;
-const WARM_UP_ROUNDS = 5;
+/** 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much. */
+const WARM_UP_ROUNDS = 50;
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 25);
 /** A conversation has this many turns before the next one begins, so that the window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
@@ -49,10 +50,10 @@ async function runRound(contender: Contender, streams: number, samples: Samples)
 }
 
 /** All contenders in turn, round by round, after a warm-up that is not counted. */
-async function compare(contenders: Contender[], streams: number): Promise<Measured[]> {
+async function compare(contenders: Contender[], streams: number, warmUpRounds: number): Promise<Measured[]> {
   const empty = (): Samples => ({ firstTokenMs: [], turnMs: [], cpuMs: 0, turns: 0 });
   const samples = new Map(contenders.map((contender) => [contender, empty()]));
-  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+  for (let round = -warmUpRounds; round < ROUNDS; round++) {
     for (const contender of contenders) await runRound(contender, streams, round < 0 ? empty() : (samples.get(contender) ?? empty()));
     process.stderr.write(`\r${streams} stream${streams === 1 ? "" : "s"}: round ${round + 1} of ${ROUNDS} `);
   }
@@ -127,7 +128,7 @@ export async function benchTurn(): Promise<void> {
     keep(await thisService("this service over HTTP, PGlite", fast.line, { DATA_DIR: "memory://" })),
     keep(await thisService("this service over HTTP, Postgres", fast.line, { DATABASE_URL: postgres.url })),
   ];
-  const rows = [...(await compare(contenders, 1)), ...(await compare(contenders, 10))];
+  const rows = [...(await compare(contenders, 1, WARM_UP_ROUNDS)), ...(await compare(contenders, 10, 2))];
   const memory = [];
   for (const contender of contenders.filter(({ service }) => service))
     memory.push({ name: contender.name, residentMiB: await measureMemory(contender) });
