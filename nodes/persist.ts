@@ -7,7 +7,7 @@ import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres
 import type { Node } from "./measured.ts";
 
 /** Tries to store an answer: about 3 seconds in all, so that a Postgres that restarts loses none, within the lease of the turn. */
-const RETRIES = { retries: 4, minTimeout: 200, factor: 2 };
+const RETRIES = { retries: 4, minTimeout: 200, factor: 2, maxRetryTime: 10_000 };
 
 function toAnswer({ answer, partialAnswer, turnId, workerName, usage }: ConversationState): AnswerToStore | null {
   if (answer === "") return null;

@@ -7,6 +7,7 @@ import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { errorResponse, unknownRoute } from "./error-response.ts";
 import { healthRoutes, type HealthParts } from "./health-routes.ts";
+import { assertUtf8 } from "./assert-utf8.ts";
 import { requireJson } from "./require-json.ts";
 
 export interface AppParts extends ChatRouteParts, HealthParts {
@@ -29,7 +30,7 @@ export function makeApp(parts: AppParts): Express {
     .disable("etag")
     .use(healthRoutes(parts))
     .use(authenticate(parts.apiKeys))
-    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes }), chatRoutes(parts), conversationRoutes(parts))
+    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }), chatRoutes(parts), conversationRoutes(parts))
     .use(unknownRoute)
     .use(errorResponse(parts.log, maxBodyBytes));
 }

@@ -57,9 +57,11 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
     void turn.ended.then((last) => logEnd(log, turn.turnId, last, causes));
     if (body.on_disconnect === "cancel") {
       // On a POST the request's own 'close' comes as soon as its body is read; the response's tells that the client left.
-      response.on("close", () => {
+      const cancelIfLeft = (): void => {
         if (!response.writableFinished) turn.cancel(new AppError("turn_cancelled", "The client left before the end of the answer."));
-      });
+      };
+      if (response.closed) cancelIfLeft();
+      else response.on("close", cancelIfLeft);
     }
     return { turn, body };
   }

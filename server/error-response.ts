@@ -18,7 +18,11 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
   }
   const isClientError = "status" in error && typeof error.status === "number" && error.status >= 400 && error.status < 500;
   return isClientError
-    ? new AppError("invalid_request", "The request cannot be read: its address or body is malformed.", { cause: error })
+    ? new AppError(
+        "invalid_request",
+        "The request cannot be read. Check the percent-encoding of its address, and the length and compression of its body.",
+        { cause: error },
+      )
     : toAppError(error);
 }
 

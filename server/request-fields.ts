@@ -30,7 +30,7 @@ export const callerId = storableText.refine(
 /** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {
   if (typeof value === "string" && isUuid(value)) return value.toLowerCase();
-  throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID` }]);
+  throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID; pass an id as this service gave it` }]);
 }
 
 /** `limit` and `after` of a list. */

@@ -123,7 +123,13 @@ describe("a chat request that is refused", () => {
 
     test("for a compressed body that is none", async () => {
       const refused = await post(GOOD, { "content-encoding": "gzip" });
-      expectRefusal(refused, { status: 400, code: "invalid_request", says: /body is malformed/ });
+      expectRefusal(refused, { status: 400, code: "invalid_request", says: /Check .* compression of its body/ });
+    });
+
+    test("for bytes that are no UTF-8", async () => {
+      const body = new Uint8Array(Buffer.from(JSON.stringify({ ...GOOD, message: "caf\u00e9" }), "latin1"));
+      const refused = await callApi(running.url + endpoint, { method: "POST", headers: JSON_TYPE, body });
+      expectRefusal(refused, { status: 400, code: "invalid_request", says: /not valid UTF-8\. Send its text encoded as UTF-8/ });
     });
   });
 
