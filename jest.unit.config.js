@@ -5,5 +5,13 @@ const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everythi
 /** The tests that start no database and so need no global set-up: what `npm run check` runs, in seconds. */
 export default {
   ...settings,
-  testMatch: ["<rootDir>/test/{errors,models,nodes}/**/*.test.ts", "<rootDir>/test/*-example.test.ts", "<rootDir>/test/docker-*.test.ts"],
+  testMatch: [
+    "<rootDir>/test/{errors,models,nodes}/**/*.test.ts",
+    "<rootDir>/test/memory/*.test.ts",
+    "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-jobs*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes).test.ts",
+    "<rootDir>/test/memory/recall/!(recall-episodes).test.ts",
+    "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
+    "<rootDir>/test/*-example.test.ts",
+    "<rootDir>/test/docker-*.test.ts",
+  ],
 };

@@ -1,7 +1,17 @@
+import { benchGrowth } from "./growth.ts";
+import { benchRecall } from "./recall.ts";
+import { benchRetrieve } from "./retrieve.ts";
+import { benchTokens } from "./tokens.ts";
 import { benchTurn } from "./turn.ts";
 
 /** Every benchmark by its name: `npm run bench` runs all, `npm run bench NAME` one. */
-const BENCHMARKS: Record<string, () => Promise<void>> = { turn: benchTurn };
+const BENCHMARKS: Record<string, () => Promise<void>> = {
+  turn: benchTurn,
+  tokens: benchTokens,
+  growth: benchGrowth,
+  recall: benchRecall,
+  retrieve: benchRetrieve,
+};
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in BENCHMARKS));

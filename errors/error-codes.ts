@@ -20,6 +20,9 @@ export const ERROR_CODES = {
   model_interrupted: { retryable: true },
   model_incomplete: { retryable: true },
   model_bad_response: { retryable: true },
+  // memory: none of these fails a turn
+  index_unavailable: { retryable: true },
+  embedder_unavailable: { retryable: true },
   // the service itself
   storage_unavailable: { retryable: true },
   turn_cancelled: { retryable: true },

@@ -1,14 +1,19 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
+import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../models/answer-deadlines.ts";
 import { contextTokenBudget } from "../models/context-token-budget.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
+import type { Recall } from "../memory/recall/recall-episodes.ts";
+import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
 import { makeHistory } from "../nodes/history.ts";
+import { jobsAfterTurn } from "../nodes/jobs-after-turn.ts";
 import { makePersist } from "../nodes/persist.ts";
+import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute } from "../nodes/route.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import type { Database } from "../stores/postgres/database.ts";
-import { makeMessageStore } from "../stores/postgres/message-store.ts";
+import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
 import { makeTurnStore } from "../stores/postgres/turn-store.ts";
+import { makeWindowStore } from "../stores/postgres/window-store.ts";
 import { buildGraph, type ConversationGraph } from "./build-graph.ts";
 
 /** What a graph is made of. The caller opens and closes the database; the graph opens nothing. */
@@ -18,8 +23,20 @@ export interface ConversationGraphParts {
   chatModel: BaseChatModel;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
-  /** Completed messages in the window, at most. Default 6. */
+  /** Completed messages in the window, at least. Default 6. */
   historyWindow?: number;
+  /** When a conversation is summarised; `runMemoryJobs` does it. Null: never, and every message stays in the window. Default 10 and 5. */
+  summary?: { minMessages: number; updateDelta: number } | null;
+  /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: none are recalled, and no turn is made an episode. */
+  episodes?: {
+    recall: Recall;
+    /** Episodes in a prompt. Default 3. */
+    topK?: number;
+    /** Default `user`. */
+    scope?: "user" | "conversation";
+    /** Milliseconds for the whole search. Default 800. */
+    timeoutMs?: number;
+  } | null;
   /** Default: what the model's metadata says it takes. */
   contextTokenBudget?: number | undefined;
   /** Default 30 seconds each. */
@@ -30,18 +47,37 @@ export interface ConversationGraphParts {
 
 /** The compiled graph of one turn. It keeps no state between turns but the database: run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
-  const { database, chatModel, historyWindow = 6, leaseMs = 15_000 } = parts;
+  const { database, chatModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY, leaseMs = 15_000 } = parts;
+  const episodes = parts.episodes ?? null;
   const turns = makeTurnStore(database);
+  const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   return buildGraph({
     route: makeRoute({ knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
-    history: makeHistory({ turns, messages: makeMessageStore(database), windowSize: historyWindow, leaseMs }),
+    history: makeHistory({
+      turns,
+      windows: makeWindowStore(database),
+      historyWindow,
+      tokenBudget,
+      useSummary: summary !== null,
+      episodes: episodes && makeEpisodeStore(database),
+      leaseMs,
+    }),
+    retrieve: makeRetrieve({
+      recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
+      topK: episodes?.topK ?? 3,
+      scope: episodes?.scope ?? "user",
+      timeoutMs: episodes?.timeoutMs ?? 800,
+    }),
     generateRag: makeGenerateRag({
       chatModel,
       turns,
       leaseMs,
-      timeouts: parts.timeouts ?? { firstTokenMs: 30_000, idleMs: 30_000 },
-      tokenBudget: parts.contextTokenBudget ?? contextTokenBudget(chatModel),
+      timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS,
+      tokenBudget,
     }),
-    persist: makePersist({ turns }),
+    persist: makePersist({
+      turns,
+      jobsAfter: (state) => jobsAfterTurn({ summary: summary && { ...summary, historyWindow }, episodes: episodes !== null }, state),
+    }),
   });
 }

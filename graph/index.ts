@@ -1,14 +1,28 @@
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
+export { makeEraseConversation, type EraseConversation } from "../memory/episodes/erase-conversation.ts";
+export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
+export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
+export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
+export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
 export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/create-openai-chat-model.ts";
+export type { Embedder } from "../models/embedder.ts";
+export { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 export { OfflineChatModel } from "../models/offline-chat-model.ts";
+export { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../models/openai-embedder.ts";
+export { makeJobOverview, type DeadLetter, type JobCount, type JobOverview, type JobState } from "../stores/jobs/job-overview.ts";
+export { openMilvusSearchStore, type MilvusAddress } from "../stores/search/milvus/open-milvus-search-store.ts";
+export { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
+export type { SearchStore } from "../stores/search/search-index.ts";
 export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 export type { Owner } from "../stores/owner.ts";
 export { decodeCursor, encodeCursor, type Page, type PageRequest } from "../stores/page.ts";
 export { makeConversationStore, type ConversationStore } from "../stores/postgres/conversation-store.ts";
 export type { Database, Queryable, Statement } from "../stores/postgres/database.ts";
+export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/import-store.ts";
 export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/message-store.ts";
+export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/summary-store.ts";
 export { migrate } from "../stores/postgres/migrate.ts";
 export { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 export { openPostgres } from "../stores/postgres/open-postgres.ts";

@@ -27,6 +27,27 @@ export const WindowMessage = z.object({
 });
 export type WindowMessage = z.infer<typeof WindowMessage>;
 
+/** The running summary of a conversation and its cover point, the last message it stands for (ISO 8601). */
+export const ConversationSummary = z.object({
+  text: z.string(),
+  version: z.number(),
+  coveredMessageCount: z.number(),
+  coveredThrough: z.object({ createdAt: z.string(), messageId: z.string() }),
+});
+export type ConversationSummary = z.infer<typeof ConversationSummary>;
+
+/** An exchange from earlier that fits the question; `score` is comparable within one search only, `createdAt` is ISO 8601. */
+export const RecalledExchange = z.object({
+  id: z.string(),
+  score: z.number(),
+  conversationId: z.string(),
+  userMessage: z.string(),
+  assistantMessage: z.string(),
+  messageIds: z.array(z.string()),
+  createdAt: z.string(),
+});
+export type RecalledExchange = z.infer<typeof RecalledExchange>;
+
 /** Token counts of the model call; `estimated` when the model's server sent none. */
 export const Usage = z.object({
   prompt_tokens: z.number(),
@@ -70,6 +91,11 @@ export const ConversationState = new StateSchema({
   conversationId: z.string(), // history
   currentMessageId: z.string(), // history
   recentMessages: z.array(WindowMessage).default(() => []), // history: the window, oldest first, without the current message
+  windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
+  conversationSummary: ConversationSummary.nullable().default(null), // history
+  hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
+  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
+  retrievalMs: z.number(), // retrieve
   routeDecision: RouteDecision, // route
   kbPrefix: z.string(), // route
   workerName: z.string(), // route

@@ -7,6 +7,8 @@ export interface AnswerTimeouts {
   idleMs: number;
 }
 
+export const DEFAULT_TIMEOUTS: Readonly<AnswerTimeouts> = { firstTokenMs: 30_000, idleMs: 30_000 };
+
 export interface AnswerDeadlines {
   signal: AbortSignal;
   tokenCame(): void;

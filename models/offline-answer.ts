@@ -26,18 +26,36 @@ function sentences(text: string): string[] {
 
 const isQuestion = (sentence: string): boolean => /[?？]$/.test(sentence);
 
-/** The sentence of the earlier user messages that shares most terms with the question, the latest of equals; null when none shares any. */
-function bestSentence(question: string, earlier: BaseMessage[]): string | null {
+/** What memory put into a prompt, between tags: a summary, earlier exchanges. */
+const REMEMBERED = /<([a-z_]+)>\n([\s\S]*?)\n<\/\1>/g;
+/** What the user said, as a summary or an earlier exchange writes it. */
+const SAID_BY_USER = /^(?:- |\[[^\]]*\] )?(?:User: |用户：)(.*)$/gmu;
+
+/** What the user has said before, as far as it is in the prompt, oldest first: remembered, then word for word. */
+function saidBefore(prompt: BaseMessage[]): string[] {
+  const remembered = prompt.flatMap(({ text }) => [...text.matchAll(REMEMBERED)].map(([, , content = ""]) => content));
+  return [
+    ...remembered.flatMap((content) => [...content.matchAll(SAID_BY_USER)].map(([, said = ""]) => said)),
+    ...prompt.slice(0, -1).flatMap((message) => (message.type === "human" ? [message.text] : [])),
+  ];
+}
+
+/** The last message without what memory put in front of it. */
+function questionOf(prompt: BaseMessage[]): string {
+  const text = prompt.at(-1)?.text ?? "";
+  const end = [...text.matchAll(REMEMBERED)].at(-1);
+  return end ? text.slice(end.index + end[0].length).trim() : text;
+}
+
+/** The sentence said before that shares most terms with the question, the latest of equals; null when none shares any. */
+function bestSentence(question: string, earlier: string[]): string | null {
   const asked = terms(question);
   let best: string | null = null;
   let bestScore = 0;
-  for (const message of earlier) {
-    if (message.type !== "human") continue;
-    for (const sentence of sentences(message.text)) {
-      if (isQuestion(sentence)) continue;
-      const score = [...terms(sentence)].filter((term) => asked.has(term)).length;
-      if (score > 0 && score >= bestScore) [best, bestScore] = [sentence, score];
-    }
+  for (const sentence of earlier.flatMap(sentences)) {
+    if (isQuestion(sentence)) continue;
+    const score = [...terms(sentence)].filter((term) => asked.has(term)).length;
+    if (score > 0 && score >= bestScore) [best, bestScore] = [sentence, score];
   }
   return best;
 }
@@ -47,8 +65,8 @@ function bestSentence(question: string, earlier: BaseMessage[]): string | null {
  * last message best. The same prompt gives the same answer, in Chinese when the last message has Chinese characters.
  */
 export function offlineAnswer(prompt: BaseMessage[]): string {
-  const question = prompt.at(-1)?.text ?? "";
-  const quote = bestSentence(question, prompt.slice(0, -1));
+  const question = questionOf(prompt);
+  const quote = bestSentence(question, saidBefore(prompt));
   if (HAN.test(question)) {
     const found = quote ? `你之前说过：“${quote}”` : "在我收到的内容里没有找到与此有关的话。";
     return `我是离线模型，只能根据收到的内容回答。${found}要得到真正的回答，请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL（offline model）。`;

@@ -10,6 +10,7 @@ import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
 import { emit } from "./emit.ts";
 import { keepLease } from "./keep-lease.ts";
 import type { Node } from "./measured.ts";
+import { noticeOfLimit } from "./notice-of-limit.ts";
 
 export interface GenerateRagParts {
   chatModel: BaseChatModel;
@@ -40,18 +41,12 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, conversationId, turnId, message, recentMessages: window } = state;
+    const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
+    const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     if (state.error) return { partialAnswer: true };
-    const prompt = assemblePrompt({ window, message, tokenBudget });
-    if (prompt.leftOut > 0) {
-      emit(runtime, {
-        status: "notice",
-        content: {
-          code: "context_trimmed",
-          message: `The prompt is at its limit of ${tokenBudget} tokens: the oldest ${prompt.leftOut} of ${window.length} recent messages are left out.`,
-        },
-      });
-    }
+    const prompt = assemblePrompt({ summary, window, episodes, message, tokenBudget });
+    const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
+    if (notice) emit(runtime, { status: "notice", content: notice });
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
         model: chatModel,
@@ -67,6 +62,8 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       answer: answer.text,
       usage: toUsage(answer, prompt),
       receipt: prompt.receipt,
+      // Messages that the model should know of are in no summary and have no room: the summariser is behind, or switched off.
+      degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,
       error: answer.error?.toContent() ?? null,
       messages: [new HumanMessage({ id: state.currentMessageId, content: message }), new AIMessage(answer.text)],

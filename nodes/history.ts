@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState, ConversationUpdate, WindowMessage } from "../graph/state.ts";
+import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
-import type { MessageStore, StoredMessage } from "../stores/postgres/message-store.ts";
+import type { EpisodeStore } from "../stores/postgres/episode-store.ts";
+import type { StoredSummary } from "../stores/postgres/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import type { StoredWindowMessage, WindowStore } from "../stores/postgres/window-store.ts";
 import { beginTurn } from "./begin-turn.ts";
 import { emit } from "./emit.ts";
 import type { Node } from "./measured.ts";
@@ -11,22 +13,32 @@ import { makeWaitingLine } from "./waiting-line.ts";
 
 export interface HistoryParts {
   turns: TurnStore;
-  messages: MessageStore;
-  /** How many completed messages the window has at most. */
-  windowSize: number;
+  windows: WindowStore;
+  /** How many completed messages the window has at least; further ones as long as no summary covers them. */
+  historyWindow: number;
+  /** No more of the window is read than fits into a prompt. */
+  tokenBudget: number;
+  useSummary: boolean;
+  /** Null: no episodes are looked for. */
+  episodes: Pick<EpisodeStore, "hasOthers"> | null;
   /** Milliseconds a turn holds its conversation unless it renews. */
   leaseMs: number;
 }
 
-function toWindowMessage({ id, role, content, tokenCount, createdAt }: StoredMessage): WindowMessage {
+function toWindowMessage({ id, role, content, tokenCount, createdAt }: StoredWindowMessage): WindowMessage {
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 
+function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {
+  const { createdAt, id } = coveredThrough;
+  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id } };
+}
+
 /**
- * Gets or creates the conversation, takes it for this turn, stores the user's message and loads the window. The current message is left
- * out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
+ * Gets or creates the conversation, takes it for this turn, stores the user's message and loads the summary with the window behind it.
+ * The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
  */
-export function makeHistory({ turns, messages, windowSize, leaseMs }: HistoryParts): Node {
+export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSummary, episodes, leaseMs }: HistoryParts): Node {
   const line = makeWaitingLine();
   return async function history(
     { tenantId, userId, sessionId, message }: ConversationState,
@@ -41,9 +53,22 @@ export function makeHistory({ turns, messages, windowSize, leaseMs }: HistoryPar
       { onBusy: context?.onBusy ?? "refuse", signal: context?.signal },
     );
     try {
-      const window = await messages.window({ ...owner, conversationId, exceptMessageId: messageId, limit: windowSize });
+      const conversation = { ...owner, conversationId };
+      const [{ summary, messages, isWhole }, hasOtherEpisodes] = await Promise.all([
+        windows.load({ ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary }),
+        episodes?.hasOthers(conversation) ?? false,
+      ]);
       emit(runtime, { status: "accepted", content: { turn_id: turnId, conversation_id: conversationId, message_id: messageId } });
-      return { turnId, conversationId, currentMessageId: messageId, recentMessages: window.map(toWindowMessage) };
+      return {
+        turnId,
+        conversationId,
+        currentMessageId: messageId,
+        recentMessages: messages.map(toWindowMessage),
+        windowIsWhole: isWhole,
+        conversationSummary: summary && toConversationSummary(summary),
+        // Within this conversation only what the window no longer holds can be recalled.
+        hasEpisodes: episodes !== null && (hasOtherEpisodes || summary !== null || !isWhole),
+      };
     } catch (error) {
       // The message is stored and the run ends here: give the conversation back rather than let the lease run out.
       await turns.finish({ ...owner, conversationId, turnId }, null).catch(() => undefined);

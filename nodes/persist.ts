@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
+import type { Job } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
 import type { Node } from "./measured.ts";
 
@@ -25,15 +26,22 @@ const LOST: Record<Exclude<FinishOutcome, "stored">, string> = {
   gone: "The conversation was deleted while this turn was answering; nothing of it was kept.",
 };
 
+export interface PersistParts {
+  turns: TurnStore;
+  /** What remains to be done when this turn is stored. */
+  jobsAfter: (state: ConversationState) => Job[];
+}
+
 /**
- * Writes the answer and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
+ * Writes the answer and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
  * AppError `storage_unavailable` when Postgres stays away; the lease then runs out by itself.
  */
-export function makePersist({ turns }: { turns: TurnStore }): Node {
+export function makePersist({ turns, jobsAfter }: PersistParts): Node {
   return async function persist(state: ConversationState): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const answer = toAnswer(state);
-    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer), {
+    const jobs = jobsAfter(state);
+    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer, jobs), {
       ...RETRIES,
       shouldRetry: ({ error }) => error instanceof AppError && error.code === "storage_unavailable",
     });

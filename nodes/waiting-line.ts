@@ -1,3 +1,5 @@
+import { orAborted } from "../models/or-aborted.ts";
+
 /** First come, first served, per key, within this process. */
 export interface WaitingLine {
   /**
@@ -5,20 +7,6 @@ export interface WaitingLine {
    * those behind keep their order.
    */
   inTurn<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-}
-
-/** Waits for `before`, or throws the signal's reason as soon as it aborts. */
-async function waitBehind(before: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<void> {
-  if (!before) return;
-  const { promise: left, reject: leave } = Promise.withResolvers<never>();
-  const onAbort = (): void => leave(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  try {
-    signal?.throwIfAborted();
-    await Promise.race([before, left]);
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
-  }
 }
 
 export function makeWaitingLine(): WaitingLine {
@@ -29,7 +17,7 @@ export function makeWaitingLine(): WaitingLine {
       const { promise: through, resolve: leave } = Promise.withResolvers<void>();
       last.set(key, through);
       try {
-        await waitBehind(before, signal);
+        if (before) await orAborted(() => before, signal);
         return await attempt();
       } finally {
         // Whoever gave up does not let those behind pass the ones before.

@@ -1,18 +1,20 @@
 import express, { type Express } from "express";
 import type { Logger } from "pino";
-import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
-import type { MessageStore } from "../stores/postgres/message-store.ts";
 import { authenticate, type ApiKey } from "./authenticate.ts";
 import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
-import { conversationRoutes } from "./conversation-routes.ts";
+import { conversationMemoryRoutes, type ConversationMemoryParts } from "./conversation-memory-routes.ts";
+import { conversationRoutes, type ConversationRouteParts } from "./conversation-routes.ts";
+import { episodeRoutes, type EpisodeRouteParts } from "./episode-routes.ts";
 import { errorResponse, unknownRoute } from "./error-response.ts";
 import { healthRoutes, type HealthParts } from "./health-routes.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
+import { importRoutes, type ImportRouteParts } from "./import-routes.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { metricsRoute } from "./metrics-route.ts";
 import { requireJson } from "./require-json.ts";
 
-export interface AppParts extends ChatRouteParts, HealthParts {
-  conversations: ConversationStore;
-  messages: MessageStore;
+export interface AppParts
+  extends ChatRouteParts, HealthParts, ConversationRouteParts, ConversationMemoryParts, ImportRouteParts, EpisodeRouteParts {
   apiKeys: ApiKey[] | undefined;
   log: Logger;
 }
@@ -30,7 +32,10 @@ export function makeApp(parts: AppParts): Express {
     .disable("etag")
     .use(healthRoutes(parts))
     .use(authenticate(parts.apiKeys))
-    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }), chatRoutes(parts), conversationRoutes(parts))
+    .use(metricsRoute(parts))
+    .use("/api/v1", importRoutes(parts)) // with a body limit of its own
+    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }))
+    .use("/api/v1", chatRoutes(parts), conversationRoutes(parts), conversationMemoryRoutes(parts), episodeRoutes(parts), jobRoutes(parts))
     .use(unknownRoute)
     .use(errorResponse(parts.log, maxBodyBytes));
 }

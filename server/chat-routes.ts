@@ -9,6 +9,7 @@ import { tenantOf } from "./authenticate.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";
 import { parseChatRequest, type ChatRequest } from "./chat-request.ts";
 import { sendEventStream } from "./event-stream.ts";
+import type { Metrics } from "./metrics.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
 export interface ChatRouteParts {
@@ -17,6 +18,7 @@ export interface ChatRouteParts {
   running: RunningTurns;
   maxMessageChars: number;
   heartbeatMs: number;
+  metrics: Metrics;
   log: Logger;
 }
 
@@ -32,7 +34,7 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
-export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbeatMs, log }: ChatRouteParts): Router {
+export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbeatMs, metrics, log }: ChatRouteParts): Router {
   /** Checks everything that can be refused before the stream begins, then starts the turn. */
   async function begin(request: Request, response: Response): Promise<{ turn: RunningTurn; body: ChatRequest }> {
     running.assertOpen();
@@ -54,7 +56,10 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
       { onBusy: body.on_busy, onError: (error) => causes.push(...causeFacts(error)) },
     );
     running.add(turn);
-    void turn.ended.then((last) => logEnd(log, turn.turnId, last, causes));
+    void turn.ended.then((last) => {
+      metrics.turnEnded(last);
+      logEnd(log, turn.turnId, last, causes);
+    });
     if (body.on_disconnect === "cancel") {
       // On a POST the request's own 'close' comes as soon as its body is read; the response's tells that the client left.
       const cancelIfLeft = (): void => {

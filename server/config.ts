@@ -34,6 +34,28 @@ const apiKeys = z.string().transform((text, context) => {
   return keys;
 });
 
+const decimalNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?$/, `must be a number between ${minimum} and ${maximum}`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be a number between ${minimum} and ${maximum}`);
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const onOrOff = (fallback: boolean) =>
+  z
+    .enum(["true", "false"], "must be true or false")
+    .default(fallback ? "true" : "false")
+    .transform((text) => text === "true");
+
 const Environment = z.object({
   PORT: wholeNumber(0, 65_535).default(8000),
   HOST: z.string().default("127.0.0.1"),
@@ -43,13 +65,37 @@ const Environment = z.object({
     .refine((text) => URL.canParse(text) && /^postgres(ql)?:/.test(text), "must be a URL like postgres://user:password@host:5432/database")
     .optional(),
   DATA_DIR: z.string().default("./.data"),
+  MILVUS_ADDRESS: z
+    .string()
+    .regex(/^(https?:\/\/)?[^\s:/]+:\d{1,5}$/, "must be host:port")
+    .optional(),
+  MILVUS_TOKEN: z.string().optional(),
+  MILVUS_DATABASE: z.string().optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: httpUrl.optional(),
   CHAT_MODEL: z.string().default("gpt-4o-mini"),
+  SUMMARY_MODEL: z.string().optional(),
+  EMBEDDING_BASE_URL: httpUrl.optional(),
+  EMBEDDING_API_KEY: z.string().optional(),
+  EMBEDDING_MODEL: z.string().optional(),
+  EMBEDDING_DIMENSIONS: wholeNumber(2, 32_768).optional(),
+  EMBEDDING_QUERY_MODEL: z.string().optional(),
+  EMBEDDING_QUERY_PREFIX: z.string().optional(),
+  EMBEDDING_PASSAGE_PREFIX: z.string().optional(),
   HISTORY_WINDOW: wholeNumber(0, 200).default(6),
+  ENABLE_SUMMARY: onOrOff(true),
+  SUMMARY_MIN_MESSAGES: wholeNumber(1, 10_000).default(10),
+  SUMMARY_UPDATE_DELTA: wholeNumber(1, 10_000).default(5),
+  ENABLE_EPISODIC_MEMORY: onOrOff(true),
+  EPISODE_TOP_K: wholeNumber(1, 50).default(3),
+  EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1).optional(),
+  EPISODE_SCOPE: z.enum(["user", "conversation"], "must be user or conversation").default("user"),
+  EPISODE_MAX_AGE_DAYS: wholeNumber(1, 36_500).optional(),
+  TIME_ZONE: z.string().refine(isTimeZone, "must be a time zone like Europe/Lisbon or UTC").default("UTC"),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256).optional(),
   MODEL_FIRST_TOKEN_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(30_000),
   MODEL_IDLE_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(30_000),
+  MEMORY_READ_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(800),
   TURN_LEASE_MS: wholeNumber(1_000, LONGEST_TIMER_MS).default(15_000),
   SHUTDOWN_GRACE_MS: wholeNumber(0, LONGEST_TIMER_MS).default(10_000),
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),

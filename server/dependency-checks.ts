@@ -8,15 +8,20 @@ const MODEL_PROBE_EVERY_MS = 5_000;
 /** Resolves when the dependency can serve; rejects otherwise. */
 export type DependencyCheck = () => Promise<void>;
 
-function withTimeout(work: Promise<unknown>): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)), PROBE_TIMEOUT_MS);
-  work.then(() => resolve(), reject).finally(() => clearTimeout(timer));
-  return promise;
+/** A probe that counts as failed when it takes too long. */
+export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
+  return function probeInTime() {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)), PROBE_TIMEOUT_MS);
+    probe()
+      .then(() => resolve(), reject)
+      .finally(() => clearTimeout(timer));
+    return promise;
+  };
 }
 
 export function checkPostgres(database: Database): DependencyCheck {
-  return () => withTimeout(database.query({ text: "select 1" }));
+  return withTimeout(() => database.query({ text: "select 1" }));
 }
 
 /** Asks for the list of models, which costs nothing. Any answer below 500 counts: not every server has that list. */

@@ -1,4 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { RunJobsParts } from "../memory/jobs/run-jobs.ts";
+import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
@@ -9,14 +11,19 @@ import { migrate } from "../stores/postgres/migrate.ts";
 import { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
 import type { Config } from "./config.ts";
+import { openEpisodes, type OpenEpisodes } from "./open-episodes.ts";
 
-/** A graph with all that is open under it. */
+/** A graph with all that is open under it, and what its turns leave to be done being done. */
 export interface OpenGraph {
   graph: ConversationGraph;
   database: Database;
   knowledge: KnowledgeCatalog;
   /** For the log: which model answers. */
   modelDescription: string;
+  /** Null when episodic memory is switched off. */
+  episodes: OpenEpisodes | null;
+  /** For the log: which layers of memory are on. */
+  layers: string[];
   close(): Promise<void>;
 }
 
@@ -29,30 +36,61 @@ export function openDatabase(config: Config): Promise<Database> {
   return config.DATABASE_URL === undefined ? openEmbeddedPostgres(config.DATA_DIR) : openPostgres(config.DATABASE_URL);
 }
 
-function createChatModel(config: Config): BaseChatModel {
-  if (!usesModelServer(config)) return new OfflineChatModel();
-  return createOpenAIChatModel({ model: config.CHAT_MODEL, apiKey: config.OPENAI_API_KEY, baseUrl: config.OPENAI_BASE_URL });
+/** Null without a model's server. */
+function createModel(config: Config, model: string): BaseChatModel | null {
+  if (!usesModelServer(config)) return null;
+  return createOpenAIChatModel({ model, apiKey: config.OPENAI_API_KEY, baseUrl: config.OPENAI_BASE_URL });
 }
 
-/** Opens what the configuration asks for, migrates, and builds the graph over it. Throws AppError when the database cannot be opened. */
-export async function openGraph(config: Config): Promise<OpenGraph> {
+/** How long jobs may go on when the process stops, in milliseconds; those that take longer are handed back. */
+const JOBS_GRACE_MS = 1_000;
+
+/**
+ * Opens what the configuration asks for, migrates, builds the graph over it and starts the jobs behind it. Throws AppError when the
+ * database cannot be opened, or does not go with the configuration.
+ */
+export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun" | "onError"> = {}): Promise<OpenGraph> {
+  await using opening = new AsyncDisposableStack();
   const database = await openDatabase(config);
-  try {
-    await migrate(database);
-    const knowledge = makeFixedKnowledgeCatalog([]);
-    const graph = createConversationGraph({
-      database,
-      chatModel: createChatModel(config),
-      knowledge,
-      historyWindow: config.HISTORY_WINDOW,
-      contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
-      timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
-      leaseMs: config.TURN_LEASE_MS,
-    });
-    const modelDescription = usesModelServer(config) ? `${config.CHAT_MODEL} at ${config.OPENAI_BASE_URL ?? "OpenAI"}` : "offline";
-    return { graph, database, knowledge, modelDescription, close: () => database.close() };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  opening.defer(() => database.close());
+  await migrate(database);
+  const knowledge = makeFixedKnowledgeCatalog([]);
+  const episodes = config.ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, watch.onError ?? (() => undefined)) : null;
+  if (episodes) opening.defer(() => episodes.close());
+  const shared = {
+    database,
+    historyWindow: config.HISTORY_WINDOW,
+    summary: config.ENABLE_SUMMARY ? { minMessages: config.SUMMARY_MIN_MESSAGES, updateDelta: config.SUMMARY_UPDATE_DELTA } : null,
+    timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
+  };
+  const graph = createConversationGraph({
+    ...shared,
+    chatModel: createModel(config, config.CHAT_MODEL) ?? new OfflineChatModel(),
+    knowledge,
+    episodes: episodes && {
+      recall: episodes.memory.recall,
+      topK: config.EPISODE_TOP_K,
+      scope: config.EPISODE_SCOPE,
+      timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
+    },
+    contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
+    leaseMs: config.TURN_LEASE_MS,
+  });
+  const summaryModel = createModel(config, config.SUMMARY_MODEL ?? config.CHAT_MODEL);
+  const jobs = await runMemoryJobs({ ...shared, ...watch, summaryModel, episodicMemory: episodes?.memory ?? null });
+  opening.defer(() => jobs.stop(JOBS_GRACE_MS));
+  const opened = opening.move();
+  return {
+    graph,
+    database,
+    knowledge,
+    episodes,
+    modelDescription: usesModelServer(config) ? `${config.CHAT_MODEL} at ${config.OPENAI_BASE_URL ?? "OpenAI"}` : "offline",
+    layers: [
+      "window",
+      ...(config.ENABLE_SUMMARY ? ["summary"] : []),
+      ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${episodes.store.description})`] : []),
+    ],
+    close: () => opened.disposeAsync(),
+  };
 }

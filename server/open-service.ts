@@ -1,11 +1,19 @@
 import type { Logger } from "pino";
+import { toAppError } from "../errors/app-error.ts";
+import type { JobRun } from "../memory/jobs/run-jobs.ts";
+import { makeEraseConversation } from "../memory/episodes/erase-conversation.ts";
+import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { makeConversationStore } from "../stores/postgres/conversation-store.ts";
+import { makeImportStore } from "../stores/postgres/import-store.ts";
 import { makeMessageStore } from "../stores/postgres/message-store.ts";
+import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
 import { makeApp } from "./app.ts";
 import type { Config } from "./config.ts";
-import { checkModelServer, checkPostgres, type DependencyCheck } from "./dependency-checks.ts";
+import { checkModelServer, checkPostgres, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
 import { closeServer, listen, portOf } from "./listen.ts";
 import { openGraph, usesModelServer } from "./open-graph.ts";
+import { causeFacts } from "./cause-facts.ts";
+import { makeMetrics } from "./metrics.ts";
 import { makeRunningTurns } from "./running-turns.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -19,18 +27,32 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** A line for each run of a job that failed; the others only when debugging. */
+function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
+  if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, "job failed, it will be tried again");
+  else log.debug({ kind, outcome, ms }, "job ran");
+}
+
 /** Opens everything the configuration asks for and listens. What was opened is closed again when a later part fails. */
 export async function openService(config: Config, log: Logger, { heartbeatMs = 15_000 } = {}): Promise<Service> {
   await using opening = new AsyncDisposableStack();
-  const parts = await openGraph(config);
+  const metrics = makeMetrics();
+  const parts = await openGraph(config, {
+    onRun(run) {
+      metrics.jobRan(run);
+      logRun(log, run);
+    },
+    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "the job queue is in trouble"),
+  });
   opening.defer(() => parts.close());
-  const { graph, database, knowledge, modelDescription } = parts;
+  const { graph, database, knowledge, episodes, modelDescription, layers } = parts;
 
   const running = makeRunningTurns();
   let stopping = false;
   const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database) };
   if (usesModelServer(config)) dependencies["chat_model"] = checkModelServer(config.OPENAI_BASE_URL ?? OPENAI_URL, config.OPENAI_API_KEY);
 
+  const conversations = makeConversationStore(database);
   const app = makeApp({
     graph,
     knowledge,
@@ -38,8 +60,17 @@ export async function openService(config: Config, log: Logger, { heartbeatMs = 1
     log,
     heartbeatMs,
     dependencies,
-    conversations: makeConversationStore(database),
+    optionalDependencies: episodes ? { episode_index: withTimeout(() => episodes.store.check()) } : {},
+    conversations,
+    eraseConversation: makeEraseConversation(conversations, episodes?.memory.index ?? null),
     messages: makeMessageStore(database),
+    summaries: makeSummaryStore(database),
+    jobOverview: makeJobOverview(database),
+    imports: makeImportStore(database),
+    jobKinds: [...(config.ENABLE_SUMMARY ? ["summarise" as const] : []), ...(episodes ? ["index_episodes" as const] : [])],
+    recall: episodes?.memory.recall ?? null,
+    memoryReadTimeoutMs: config.MEMORY_READ_TIMEOUT_MS,
+    metrics,
     apiKeys: config.API_KEYS,
     maxMessageChars: config.MAX_MESSAGE_CHARS,
     isStopping: () => stopping,
@@ -55,7 +86,7 @@ export async function openService(config: Config, log: Logger, { heartbeatMs = 1
   const host = config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST;
   return {
     url: `http://${host}:${portOf(server)}`,
-    uses: { database: database.description, model: modelDescription, layers: ["window"] },
+    uses: { database: database.description, model: modelDescription, layers },
     close: () => opened.disposeAsync(),
   };
 }

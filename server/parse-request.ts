@@ -3,7 +3,8 @@ import { AppError, type Problem } from "../errors/app-error.ts";
 
 /** How an issue of zod reads to a client. */
 function toProblems(issue: z.core.$ZodIssue): Problem[] {
-  if (issue.code === "unrecognized_keys") return issue.keys.map((field) => ({ field, problem: "is not a known field; remove it" }));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ field: [...issue.path, key].join("."), problem: "is not a known field; remove it" }));
   return [{ field: issue.path.join(".") || "body", problem: issue.message }];
 }
 

@@ -33,14 +33,19 @@ export function parseUuid(field: string, value: string | string[] | undefined): 
   throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID; pass an id as this service gave it` }]);
 }
 
+/** A whole number in a query string. */
+export function wholeNumberField(minimum: number, maximum: number) {
+  const expected = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string("must be given once")
+    .regex(/^\d{1,9}$/, expected)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, expected);
+}
+
 /** `limit` and `after` of a list. */
 export const pageQuery = {
-  limit: z
-    .string("must be given once")
-    .regex(/^\d{1,4}$/, "must be a whole number from 1 to 200")
-    .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= 200, "must be a whole number from 1 to 200")
-    .default(50),
+  limit: wholeNumberField(1, 200).default(50),
   after: z.string("must be given once").optional(),
 };
 

@@ -1,4 +1,6 @@
 import type { Owner } from "../owner.ts";
+import type { Job } from "../jobs/job.ts";
+import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import type { Database } from "./database.ts";
 
@@ -11,13 +13,25 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
+export interface Erased {
+  messages: number;
+  summaries: number;
+  jobs: number;
+}
+
 export interface ConversationStore {
   /** The conversation with this id in this tenant, whoever's it is; null when there is none. */
   find(tenantId: string, conversationId: string): Promise<StoredConversation | null>;
   /** A user's conversations, the newest created first: a stable order to page through while turns go on. */
   list(owner: Owner, page: PageRequest): Promise<Page<StoredConversation>>;
-  /** Deletes the conversation with its messages; null when there is none, else how many messages went. */
-  erase(conversation: Owner & { conversationId: string }): Promise<{ messages: number } | null>;
+  /**
+   * Deletes the conversation with everything in Postgres that belongs to it; null when there is none, else how much went. `then` is to be
+   * done after that, and stands or falls with it.
+   */
+  erase(
+    conversation: Owner & { conversationId: string },
+    then?: { jobs: readonly Job[]; startAfterSeconds: number },
+  ): Promise<Erased | null>;
 }
 
 interface ConversationRow {
@@ -54,10 +68,12 @@ with erased as (
   delete from conversations where id = $1 and tenant_id = $2 and user_id = $3 returning id
 ), messages as (
   delete from messages where conversation_id in (select id from erased) returning 1
+), summaries as (
+  delete from conversation_summaries where conversation_id in (select id from erased) returning 1
 )
-select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages`;
+select (select count(*) from messages)::int as messages, (select count(*) from summaries)::int as summaries from erased`;
 
-export function makeConversationStore(database: Database): ConversationStore {
+export function makeConversationStore(database: Database, queue: JobQueue = makeJobQueue(database)): ConversationStore {
   return {
     async find(tenantId, conversationId) {
       const [row] = await database.query<ConversationRow>({
@@ -77,13 +93,19 @@ export function makeConversationStore(database: Database): ConversationStore {
       return toPage(rows.map(toConversation), limit);
     },
 
-    async erase({ conversationId, tenantId, userId }) {
-      const [row] = await database.query<{ conversations: number; messages: number }>({
-        name: "conversation-erase",
-        text: ERASE,
-        values: [conversationId, tenantId, userId],
+    async erase({ conversationId, tenantId, userId }, then) {
+      return queue.transaction(async (transaction, jobs) => {
+        // The conversation first: whoever ends a job of it locks its row before that job's.
+        const [row] = await transaction.query<{ messages: number; summaries: number }>({
+          name: "conversation-erase",
+          text: ERASE,
+          values: [conversationId, tenantId, userId],
+        });
+        if (!row) return null;
+        const erasedJobs = await jobs.erase(conversationId);
+        if (then) await jobs.add(then.jobs, then.startAfterSeconds);
+        return { ...row, jobs: erasedJobs };
       });
-      return row?.conversations ? { messages: row.messages } : null;
     },
   };
 }

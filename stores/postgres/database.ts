@@ -16,6 +16,13 @@ export interface Queryable {
   query<Row>(statement: Statement): Promise<Row[]>;
 }
 
+export interface Listener {
+  /** Called with the payload of every NOTIFY on the channel. */
+  onNotification: (payload: string) => void;
+  /** Called when notifications may have been missed: at the beginning, and after each time the connection was lost. */
+  onConnect: () => void;
+}
+
 /** Postgres, real or embedded. Whoever opens it closes it. */
 export interface Database extends Queryable {
   /** For the log: what kind of database this is and where. Holds no password. */
@@ -25,5 +32,7 @@ export interface Database extends Queryable {
    * database has a single connection, so the Database itself waits for ever there.
    */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  /** Listens on a channel until the returned function is called; a lost connection is taken up again by itself. */
+  listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

@@ -14,16 +14,7 @@ export interface StoredMessage {
   createdAt: Date;
 }
 
-export interface WindowRequest extends Owner {
-  conversationId: string;
-  /** The message of the running turn, left out by its id: an equal text said before stays in. */
-  exceptMessageId: string;
-  limit: number;
-}
-
 export interface MessageStore {
-  /** The newest `limit` completed messages, oldest first. */
-  window(request: WindowRequest): Promise<StoredMessage[]>;
   /** All messages, incomplete ones too, oldest first. */
   list(conversation: Owner & { conversationId: string }, page: PageRequest): Promise<Page<StoredMessage>>;
 }
@@ -44,29 +35,14 @@ function toMessage(row: MessageRow): StoredMessage {
 }
 
 const COLUMNS = "messages.id, role, content, completed, token_count, metadata, messages.created_at";
-const OWNED = "conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
-
-const WINDOW = `
-select ${COLUMNS} from messages
-where ${OWNED} and completed and messages.id <> $4
-order by messages.created_at desc, messages.id desc limit $5`;
-
 const LIST = `
 select ${COLUMNS} from messages
-where ${OWNED} and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'))
+where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)
+  and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'))
 order by messages.created_at, messages.id limit $6`;
 
 export function makeMessageStore(database: Database): MessageStore {
   return {
-    async window({ conversationId, tenantId, userId, exceptMessageId, limit }) {
-      const rows = await database.query<MessageRow>({
-        name: "message-window",
-        text: WINDOW,
-        values: [conversationId, tenantId, userId, exceptMessageId, limit],
-      });
-      return rows.reverse().map(toMessage);
-    },
-
     async list({ conversationId, tenantId, userId }, { limit, after }) {
       const rows = await database.query<MessageRow>({
         name: "message-list",

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { installJobQueue } from "../jobs/install-job-queue.ts";
 import type { Database } from "./database.ts";
 
 const MIGRATIONS = new URL("./migrations/", import.meta.url);
@@ -41,8 +42,8 @@ async function applyMigration(database: Database, migration: Migration): Promise
 }
 
 /**
- * Brings the schema up to date and returns the names of the migrations this call applied. Safe when several processes start together:
- * each migration is one transaction under an advisory lock, and its version row is written first.
+ * Brings the schema up to date, the job queue's included, and returns the names of the migrations this call applied. Safe when several
+ * processes start together: each migration is one transaction under an advisory lock, and its version row is written first.
  */
 export async function migrate(database: Database): Promise<string[]> {
   const [migrations, applied] = await Promise.all([listMigrations(), appliedVersions(database)]);
@@ -50,5 +51,6 @@ export async function migrate(database: Database): Promise<string[]> {
   for (const migration of migrations) {
     if (!applied.has(migration.version) && (await applyMigration(database, migration))) names.push(migration.name);
   }
+  await installJobQueue(database);
   return names;
 }

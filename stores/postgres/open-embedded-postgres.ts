@@ -1,26 +1,17 @@
 import path from "node:path";
-import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import type { PGliteOptions } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
+import { createPGlite } from "./create-pglite.ts";
 import { lockDataFolder } from "./data-folder-lock.ts";
-import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 export const IN_MEMORY = "memory://";
 
-async function createPGlite(dataDir: string, options: PGliteOptions): Promise<PGlite> {
-  try {
-    return await PGlite.create({ ...options, dataDir });
-  } catch (cause) {
-    const problem = `The embedded database in "${dataDir}" cannot be opened: it is damaged or of another version.`;
-    throw new AppError("invalid_configuration", `${problem} Bring back a copy of the folder, or choose another DATA_DIR.`, { cause });
-  }
-}
-
 /**
- * Postgres in this process (PGlite), kept in `dataDir`; `memory://` keeps nothing. Throws AppError `invalid_configuration` when another
- * process has the folder or it cannot be used. `options` go to PGlite.
+ * Postgres in this process (PGlite) with the extensions of the search index, kept in `dataDir`; `memory://` keeps nothing. Throws AppError
+ * `invalid_configuration` when another process has the folder or it cannot be used. `options` go to PGlite.
  */
 export async function openEmbeddedPostgres(dataDir: string, options: PGliteOptions = {}): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);
@@ -28,9 +19,18 @@ export async function openEmbeddedPostgres(dataDir: string, options: PGliteOptio
   try {
     const pglite = await createPGlite(inMemory ? dataDir : path.join(dataDir, "postgres"), options);
     const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
-    return makePooledDatabase(pool, inMemory ? "embedded PGlite in memory" : `embedded PGlite in ${dataDir}`, async () => {
-      await pglite.close();
-      unlock();
+    return makePooledDatabase({
+      pool,
+      description: inMemory ? "embedded PGlite in memory" : `embedded PGlite in ${dataDir}`,
+      async listen(channel, { onNotification, onConnect }) {
+        const stop = await pglite.listen(channel, onNotification);
+        onConnect();
+        return () => stop();
+      },
+      async afterClose() {
+        await pglite.close();
+        unlock();
+      },
     });
   } catch (error) {
     unlock();

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "./database.ts";
+import { listenOnPostgres } from "./listen-on-postgres.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 /** How long a statement waits for a connection, in milliseconds; node-postgres would wait for ever. */
@@ -23,15 +24,19 @@ function reportedCode(error: unknown): string {
 
 /** A pool on a real Postgres (14 or later). Throws AppError `storage_unavailable` when it cannot be used. */
 export async function openPostgres(url: string): Promise<Database> {
-  const pool = new pg.Pool({
+  const connection = {
     connectionString: url,
-    max: POOL_SIZE,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
     application_name: "conversation-graph",
+  };
+  const database = makePooledDatabase({
+    pool: new pg.Pool({ ...connection, max: POOL_SIZE }),
+    description: describe(url),
+    listen: (channel, listener) => listenOnPostgres(connection, channel, listener),
+    afterClose: async () => undefined,
   });
-  const database = makePooledDatabase(pool, describe(url), async () => undefined);
   try {
     await database.query({ text: "select 1" });
   } catch (cause) {

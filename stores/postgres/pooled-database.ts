@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { AppError } from "../../errors/app-error.ts";
-import type { Database, Queryable, Statement } from "./database.ts";
+import type { Database, Listener, Queryable, Statement } from "./database.ts";
 import { toStorageError } from "./storage-error.ts";
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
@@ -27,7 +27,8 @@ async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Pr
     async query<Row>({ name, text, values = [] }: Statement): Promise<Row[]> {
       try {
         const result = await client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
-        return result.rows as Row[];
+        // A text of several statements has several results, which the driver's types do not say.
+        return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {
         const error = toStorageError(cause);
         if (error instanceof AppError) broken ??= error;
@@ -43,13 +44,34 @@ async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Pr
   }
 }
 
-/** A Database over a node-postgres pool. `afterClose` releases what lies under the pool. */
-export function makePooledDatabase(pool: pg.Pool, description: string, afterClose: () => Promise<void>): Database {
+/** A script without values may begin a transaction of its own: when it fails, that ends before the connection goes back to the pool. */
+async function runAlone<Row>(client: Queryable, statement: Statement): Promise<Row[]> {
+  try {
+    return await client.query<Row>(statement);
+  } catch (error) {
+    // Not behind a statement that took too long: its connection does not go back to the pool.
+    const isClosed = error instanceof AppError;
+    if (!statement.values && !isClosed) await client.query({ text: "rollback" }).catch(() => undefined);
+    throw error;
+  }
+}
+
+export interface PooledDatabaseParts {
+  pool: pg.Pool;
+  description: string;
+  listen: (channel: string, listener: Listener) => Promise<() => Promise<void>>;
+  /** Releases what lies under the pool. */
+  afterClose: () => Promise<void>;
+}
+
+/** A Database over a node-postgres pool. */
+export function makePooledDatabase({ pool, description, listen, afterClose }: PooledDatabaseParts): Database {
   // An idle connection that drops emits 'error' on the pool; unheard, it ends the process. The next statement connects anew.
   pool.on("error", () => undefined);
   return {
     description,
-    query: (statement) => withClient(pool, (client) => client.query(statement)),
+    listen,
+    query: (statement) => withClient(pool, (client) => runAlone(client, statement)),
     transaction: (work) =>
       withClient(pool, async (transaction) => {
         await transaction.query({ text: "begin" });

@@ -16,6 +16,10 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === "23505";
 }
 
+export function isForeignKeyViolation(error: unknown): boolean {
+  return sqlState(error) === "23503";
+}
+
 /** A Postgres that cannot be reached becomes `storage_unavailable`; an error about the statement itself passes unchanged. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof AppError) return error;

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
+import type { Job } from "../jobs/job.ts";
+import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable, Statement } from "./database.ts";
 import { isUniqueViolation } from "./storage-error.ts";
 
 export interface BeginTurn extends Owner {
@@ -43,8 +45,11 @@ export interface TurnStore {
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
   /** Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
-  /** Stores the answer, if there is one, and releases the lease, in one transaction. Storing the same message id again changes nothing. */
-  finish(turn: HeldTurn, answer: AnswerToStore | null): Promise<FinishOutcome>;
+  /**
+   * Stores the answer, if there is one, releases the lease and adds the jobs of this turn, in one transaction. Storing the same message id
+   * again changes nothing.
+   */
+  finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[]): Promise<FinishOutcome>;
 }
 
 const BEGIN = `
@@ -90,7 +95,13 @@ with held as (
 )
 select coalesce(still_held, false) as still_held from released`;
 
-export function makeTurnStore(database: Database): TurnStore {
+export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
+  async function runFinish(where: Queryable, statement: Statement): Promise<FinishOutcome> {
+    const [row] = await where.query<{ still_held: boolean }>(statement);
+    if (!row) return "gone";
+    return row.still_held ? "stored" : "superseded";
+  }
+
   return {
     async begin({ tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount }) {
       const messageId = uuidv7();
@@ -107,27 +118,21 @@ export function makeTurnStore(database: Database): TurnStore {
       return rows.length === 1;
     },
 
-    async finish({ conversationId, tenantId, userId, turnId }, answer) {
+    async finish({ conversationId, tenantId, userId, turnId }, answer, jobs = []) {
       const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {} } = answer ?? {};
+      const owned = [conversationId, tenantId, userId, turnId];
+      const statement: Statement = {
+        name: "turn-finish",
+        text: FINISH,
+        values: [...owned, answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)],
+      };
       try {
-        const [row] = await database.query<{ still_held: boolean }>({
-          name: "turn-finish",
-          text: FINISH,
-          values: [
-            conversationId,
-            tenantId,
-            userId,
-            turnId,
-            answer ? 1 : 0,
-            messageId,
-            content,
-            completed,
-            tokenCount,
-            JSON.stringify(metadata),
-          ],
+        if (jobs.length === 0) return await runFinish(database, statement);
+        return await queue.transaction(async (transaction, jobTransaction) => {
+          const outcome = await runFinish(transaction, statement);
+          if (outcome !== "gone") await jobTransaction.add(jobs);
+          return outcome;
         });
-        if (!row) return "gone";
-        return row.still_held ? "stored" : "superseded";
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.

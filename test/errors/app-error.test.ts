@@ -55,6 +55,8 @@ test("every code is in snake case, and says whether a retry may help", () => {
     "model_interrupted",
     "model_incomplete",
     "model_bad_response",
+    "index_unavailable",
+    "embedder_unavailable",
     "storage_unavailable",
     "turn_cancelled",
     "turn_superseded",

@@ -108,7 +108,7 @@ describe("a turn", () => {
     });
 
     test("at the window gives the conversation back", async () => {
-      const talk = makeTalkOverFailing("message-window", 1, gone());
+      const talk = makeTalkOverFailing("window-newest", 1, gone());
       expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "storage_unavailable" } });
       expect(await talk.isFree()).toBe(true);
     });
@@ -149,14 +149,14 @@ describe("a turn", () => {
     });
   });
 
-  test("whose prompt is at its limit says how many messages were left out, and answers all the same", async () => {
-    const talk = opened.makeTalk(opened.makeGraph({ contextTokenBudget: 256 }));
+  test("whose prompt is at its limit says what was shortened, and answers all the same", async () => {
+    const talk = opened.makeTalk(opened.makeGraph({ contextTokenBudget: 350 }));
     await talk.say("word ".repeat(120));
     const events: TurnEvent[] = [];
     for await (const event of talk.start("word ".repeat(120)).events()) events.push(event);
     expect(events.filter(({ status }) => status === "notice").map(({ content }) => content)).toEqual([
-      { code: "context_trimmed", message: expect.stringContaining("256 tokens: the oldest 1 of 2 recent messages") },
+      { code: "context_trimmed", message: expect.stringContaining("350 tokens: 1 long message is shortened.") },
     ]);
-    expect(events.at(-1)).toMatchObject({ status: "done", content: { receipt: { window_messages: 1 } } });
+    expect(events.at(-1)).toMatchObject({ status: "done", content: { receipt: { window_messages: 2 }, degraded: [] } });
   });
 });

@@ -59,11 +59,14 @@ describe("what a turn remembers", () => {
       ]);
     });
 
-    test("has at most as many earlier messages as the window", async () => {
-      const talk = opened.makeTalk(opened.makeGraph({ historyWindow: 2 }));
-      for (const message of ["one", "two", "three"]) await talk.say(message);
-      expect(lastPrompt().map(({ content }) => content)).toEqual(["two", "re: two", "three"]);
-    });
+    test.each([0, 2, 6])(
+      "has every earlier message, also those before a window of %i, while no summary covers them",
+      async (historyWindow) => {
+        const talk = opened.makeTalk(opened.makeGraph({ historyWindow }));
+        for (const message of ["one", "two", "three", "four"]) await talk.say(message);
+        expect(lastPrompt().map(({ content }) => content)).toEqual(["one", "re: one", "two", "re: two", "three", "re: three", "four"]);
+      },
+    );
 
     test("has nothing of another session, user or tenant", async () => {
       const graph = opened.makeGraph();

@@ -24,6 +24,14 @@ describe("parseConfig", () => {
       DATA_DIR: "./.data",
       CHAT_MODEL: "gpt-4o-mini",
       HISTORY_WINDOW: 6,
+      ENABLE_SUMMARY: true,
+      SUMMARY_MIN_MESSAGES: 10,
+      SUMMARY_UPDATE_DELTA: 5,
+      ENABLE_EPISODIC_MEMORY: true,
+      EPISODE_TOP_K: 3,
+      EPISODE_SCOPE: "user",
+      TIME_ZONE: "UTC",
+      MEMORY_READ_TIMEOUT_MS: 800,
       MODEL_FIRST_TOKEN_TIMEOUT_MS: 30_000,
       MODEL_IDLE_TIMEOUT_MS: 30_000,
       TURN_LEASE_MS: 15_000,
@@ -48,10 +56,46 @@ describe("parseConfig", () => {
       DATABASE_URL: "postgresql://ada:secret@db:5432/chat?sslmode=require",
       OPENAI_BASE_URL: "http://127.0.0.1:11434/v1",
       HISTORY_WINDOW: "0",
+      SUMMARY_MODEL: "gpt-4.1-nano",
+      SUMMARY_MIN_MESSAGES: "1",
+      SUMMARY_UPDATE_DELTA: "10000",
       CONTEXT_TOKEN_BUDGET: "4096",
       LOG_LEVEL: "silent",
     };
-    expect(parseConfig(environment)).toMatchObject({ ...environment, PORT: 0, HISTORY_WINDOW: 0, CONTEXT_TOKEN_BUDGET: 4096 });
+    const numbers = { PORT: 0, HISTORY_WINDOW: 0, SUMMARY_MIN_MESSAGES: 1, SUMMARY_UPDATE_DELTA: 10_000, CONTEXT_TOKEN_BUDGET: 4096 };
+    expect(parseConfig(environment)).toMatchObject({ ...environment, ...numbers });
+  });
+
+  test("reads what is set of episodic memory", () => {
+    const environment = {
+      MILVUS_ADDRESS: "milvus:19530",
+      MILVUS_TOKEN: "root:Milvus",
+      MILVUS_DATABASE: "chat",
+      EMBEDDING_BASE_URL: "http://127.0.0.1:8080/v1",
+      EMBEDDING_API_KEY: "key",
+      EMBEDDING_MODEL: "passage",
+      EMBEDDING_QUERY_MODEL: "query",
+      EMBEDDING_QUERY_PREFIX: "query: ",
+      EMBEDDING_PASSAGE_PREFIX: "passage: ",
+      EPISODE_SCOPE: "conversation",
+      TIME_ZONE: "Asia/Shanghai",
+    };
+    const numbers = {
+      EMBEDDING_DIMENSIONS: 384,
+      EPISODE_TOP_K: 50,
+      EPISODE_MIN_SIMILARITY: -0.25,
+      EPISODE_MAX_AGE_DAYS: 365,
+      MEMORY_READ_TIMEOUT_MS: 1,
+    };
+    const asText = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]));
+    expect(parseConfig({ ...environment, ...asText })).toMatchObject({ ...environment, ...numbers });
+    expect(parseConfig({ ENABLE_EPISODIC_MEMORY: "false" }).ENABLE_EPISODIC_MEMORY).toBe(false);
+  });
+
+  test("switches a layer off with false, and on with true", () => {
+    expect(parseConfig({ ENABLE_SUMMARY: "false" }).ENABLE_SUMMARY).toBe(false);
+    expect(parseConfig({ ENABLE_SUMMARY: "true" }).ENABLE_SUMMARY).toBe(true);
+    expect(refusalOf({ ENABLE_SUMMARY: "off" }).message).toContain('ENABLE_SUMMARY: must be true or false; it is "off"');
   });
 
   test("reports every problem at once, each with its variable, its value and what is allowed", () => {
@@ -70,6 +114,25 @@ describe("parseConfig", () => {
     ["PORT", "8000.5"],
     ["PORT", " 8000"],
     ["HISTORY_WINDOW", "201"],
+    ["SUMMARY_MIN_MESSAGES", "0"],
+    ["SUMMARY_MIN_MESSAGES", "10001"],
+    ["SUMMARY_UPDATE_DELTA", "0"],
+    ["SUMMARY_UPDATE_DELTA", "five"],
+    ["ENABLE_SUMMARY", "1"],
+    ["ENABLE_SUMMARY", "yes"],
+    ["ENABLE_SUMMARY", "False"],
+    ["ENABLE_EPISODIC_MEMORY", "on"],
+    ["EPISODE_TOP_K", "0"],
+    ["EPISODE_TOP_K", "51"],
+    ["EPISODE_MIN_SIMILARITY", "1.01"],
+    ["EPISODE_MIN_SIMILARITY", ".5"],
+    ["EPISODE_SCOPE", "tenant"],
+    ["EPISODE_MAX_AGE_DAYS", "0"],
+    ["EMBEDDING_DIMENSIONS", "1"],
+    ["EMBEDDING_BASE_URL", "localhost:8080"],
+    ["MILVUS_ADDRESS", "milvus"],
+    ["MILVUS_ADDRESS", "milvus:19530/chat"],
+    ["TIME_ZONE", "Lisbon"],
     ["CONTEXT_TOKEN_BUDGET", "255"],
     ["MODEL_FIRST_TOKEN_TIMEOUT_MS", "0"],
     ["MAX_MESSAGE_CHARS", "0"],
@@ -82,7 +145,7 @@ describe("parseConfig", () => {
     expect(fieldsOf(refusalOf({ [name]: value }))).toEqual([name]);
   });
 
-  test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
+  test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "MEMORY_READ_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
     "refuses a %s longer than a timer can run: it would fire at once",
     (name) => {
       expect(fieldsOf(refusalOf({ [name]: "2147483648" }))).toEqual([name]);
@@ -98,9 +161,12 @@ describe("secrets in the environment", () => {
       DATABASE_URL: "mysql://ada:hunter2secret@db/chat",
       OPENAI_BASE_URL: "ftp://ada:hunter2secret@models",
       OPENAI_API_KEY: "hunter2secret",
+      EMBEDDING_BASE_URL: "ftp://ada:hunter2secret@models",
+      EMBEDDING_API_KEY: "hunter2secret",
+      MILVUS_TOKEN: "hunter2secret",
       PORT: "what?",
     });
-    expect(fieldsOf(refusal).sort()).toEqual(["API_KEYS", "DATABASE_URL", "OPENAI_BASE_URL", "PORT"]);
+    expect(fieldsOf(refusal).sort()).toEqual(["API_KEYS", "DATABASE_URL", "EMBEDDING_BASE_URL", "OPENAI_BASE_URL", "PORT"]);
     expect(JSON.stringify([refusal.message, refusal.details])).not.toContain("hunter2secret");
   });
 

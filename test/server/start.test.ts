@@ -31,13 +31,17 @@ describe("a service that starts", () => {
     const service = await startServiceProcess({ DATA_DIR: folder });
     await waitUntil("the curl line", () => service.output().includes("curl"));
     const [line] = logLines(service);
-    const uses = { url: service.url, database: `embedded PGlite in ${folder}`, model: "offline", layers: ["window"] };
+    const database = `embedded PGlite in ${folder}`;
+    const episodic = `episodic (built-in-hashed-1, ${database} with pgvector and pg_textsearch)`;
+    const uses = { url: service.url, database, model: "offline", layers: ["window", "summary", episodic] };
     expect(line).toMatchObject({ level: 30, ...uses });
-    for (const part of [uses.url, uses.database, uses.model, "layers: window"]) expect(line?.["msg"]).toContain(part);
+    for (const part of [uses.url, uses.database, uses.model, `layers: window, summary, ${episodic}`]) expect(line?.["msg"]).toContain(part);
 
     const curl = /curl -N (\S+) -H 'content-type: application\/json' -d '(.*)'$/m.exec(service.output());
     const { events } = await postTurn(curl?.[1] ?? "", curl?.[2] ?? "", { path: "" });
     expect(contentOf(events, "done").answer).toContain("offline model");
+    service.kill("SIGTERM");
+    await service.exited; // it may still be indexing the turn
     await remove();
   });
 
@@ -45,6 +49,7 @@ describe("a service that starts", () => {
     const withSecret = new URL(database.url);
     const service = await startServiceProcess({
       DATABASE_URL: database.url,
+      ENABLE_EPISODIC_MEMORY: "false",
       OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
       OPENAI_API_KEY: "secret-model-key",
       API_KEYS: "secret-service-key:tenant",
@@ -61,7 +66,12 @@ describe("a service that starts", () => {
 
   test("logs its turns at info without a word of what was said, whatever happens", async () => {
     const model = await startModelServer();
-    const service = await startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, MODEL_IDLE_TIMEOUT_MS: "300" });
+    const service = await startServiceProcess({
+      DATABASE_URL: database.url,
+      ENABLE_EPISODIC_MEMORY: "false",
+      OPENAI_BASE_URL: model.url,
+      MODEL_IDLE_TIMEOUT_MS: "300",
+    });
     const ask = (session: string): object => ({ user_id: "ada", session_id: session, message: `${MARKER} asked` });
     const answer = { tokens: [`${MARKER} `, "answered"] };
     model.answer(answer);

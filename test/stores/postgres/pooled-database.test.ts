@@ -43,6 +43,44 @@ describeOnBothDatabases("a database", (open) => {
     expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
   });
 
+  test("gives the rows of every statement of a text that has several", async () => {
+    const text =
+      "select 1 as one; insert into notes values (7, 'a note') returning id; update notes set text = 'x' where false; select 2 as two";
+    expect(await database.query({ text })).toEqual([{ one: 1 }, { id: 7 }, { two: 2 }]);
+    expect(await noteIds()).toEqual([7]);
+    expect(await database.transaction((transaction) => transaction.query({ text: "select 3 as three; select 4 as four" }))).toEqual([
+      { three: 3 },
+      { four: 4 },
+    ]);
+  });
+
+  test("gives no rows for an empty text", async () => {
+    expect(await database.query({ text: "" })).toEqual([]);
+  });
+
+  test("keeps nothing of a text of several statements of which one fails", async () => {
+    const work = database.query({ text: "insert into notes values (1, 'a note'); select 1 from nowhere" });
+    await expect(work).rejects.toMatchObject({ code: "42P01" });
+    expect(await noteIds()).toEqual([]);
+  });
+
+  test("after a script that began a transaction and failed in it is clean: nothing of it stays, and the next statement is on its own", async () => {
+    const script = "begin; insert into notes values (1, 'a note'); select 1 from nowhere; commit;";
+    for (let round = 0; round < 12; round++) {
+      await expect(database.query({ text: script })).rejects.toMatchObject({ code: "42P01" });
+    }
+    await Promise.all(Array.from({ length: 12 }, (_, id) => database.query(insert(id + 10))));
+    const inTransaction = { text: "select now() = statement_timestamp() as alone" };
+    expect(await database.query(inTransaction)).toEqual([{ alone: true }]);
+    expect(await noteIds()).toEqual(Array.from({ length: 12 }, (_, id) => id + 10));
+  });
+
+  test("keeps what a script committed before it failed", async () => {
+    const script = "begin; insert into notes values (1, 'a note'); commit; begin; insert into notes values (1, 'again'); commit;";
+    await expect(database.query({ text: script })).rejects.toMatchObject({ code: "23505" });
+    expect(await noteIds()).toEqual([1]);
+  });
+
   test("keeps what a transaction wrote and gives its result", async () => {
     const result = await database.transaction(async (transaction) => {
       await transaction.query(insert(1));
@@ -164,8 +202,15 @@ describe("a real Postgres whose connections are terminated", () => {
 test("a statement that takes too long fails with storage_unavailable, and the next one does not wait behind it", async () => {
   const { url, drop } = await createRealDatabase();
   const pool = new pg.Pool({ connectionString: url, max: 1, query_timeout: 1_000 });
-  const database = makePooledDatabase(pool, "a database with a short patience", async () => undefined);
+  const database = makePooledDatabase({
+    pool,
+    description: "a database with a short patience",
+    listen: () => Promise.reject(new Error("nobody listens here")),
+    afterClose: async () => undefined,
+  });
+  const began = performance.now();
   await expect(database.query({ text: "select pg_sleep(20)" })).rejects.toEqual(unavailable());
+  expect(performance.now() - began).toBeLessThan(1_900); // nothing else is asked of a connection that hangs
   expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
   await database.close();
   await drop();

@@ -25,7 +25,11 @@ describe("a call that waits for another process' transaction on real Postgres", 
 
   /** Starts `late` while the transaction of `early` is open, commits that one once `late` waits for it, and gives what came of both. */
   async function meet<Early, Late>(early: (stores: Database) => Promise<Early>, late: () => Promise<Late>): Promise<[Early, Late]> {
-    const inside = (transaction: Queryable): Database => ({ ...database, query: (statement) => transaction.query(statement) });
+    const inside = (transaction: Queryable): Database => ({
+      ...database,
+      query: (statement) => transaction.query(statement),
+      transaction: (work) => work(transaction),
+    });
     let waiting: Promise<Late> | undefined;
     const first = await database.transaction(async (transaction) => {
       const result = await early(inside(transaction));
@@ -92,7 +96,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
       (stores) => makeConversationStore(stores).erase(held),
       () => turns.finish(held, sampleAnswer()),
     );
-    expect(erased).toEqual({ messages: 1 });
+    expect(erased).toEqual({ messages: 1, summaries: 0, jobs: 0 });
     expect(outcome).toBe("gone");
     const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [held.conversationId] });
     expect(left).toEqual([]);

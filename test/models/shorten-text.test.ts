@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
-import { shortenText } from "../../nodes/shorten-text.ts";
+import { shortenText } from "../../models/shorten-text.ts";
 import { anyText } from "../support/any-text.ts";
 
 /** Enough room for the mark itself. */

@@ -1,4 +1,4 @@
-import { estimateTokens } from "../models/estimate-tokens.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
 
 /** Share of the kept text that comes from the beginning; the rest is the end, where a question usually stands. */
 const HEAD = 0.6;

@@ -1,0 +1,156 @@
+import type { Embedder } from "../models/embedder.ts";
+import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
+import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
+import { cacheEmbeddings } from "./support/cached-embedder.ts";
+import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/open-recall-set.ts";
+import { recallFigures, type Answered, type RecallFigures } from "./support/recall-figures.ts";
+import { readRecallSets, unitOf, type RecallHistory, type RecallSet } from "./support/recall-set.ts";
+import { distribution, type Distribution } from "./support/statistics.ts";
+import { UNRELATED_QUESTIONS } from "./support/unrelated-questions.ts";
+import { writeResults } from "./support/write-results.ts";
+
+const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
+/** Weights are chosen on the questions at even places and judged on the others. */
+const HALVES = { all: [0, 1], chosen: [0], other: [1] } as const;
+/** More than fit 4,000 characters, and more than anybody looks at. */
+const LIMIT = 50;
+/** Histories that are asked about what is not in them, of each set. */
+const HISTORIES_ASKED = 5;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const DEADLINE_MS = 120_000;
+
+interface MeasuredSet {
+  set: string;
+  histories: number;
+  figures: Record<Legs, Record<keyof typeof HALVES, RecallFigures>>;
+  /** Of one recall with both legs, embedding included. */
+  recallMs: Distribution;
+  /** Of how many unrelated questions, how many got anything. */
+  unrelated: { asked: number; answered: number };
+}
+
+/** The built-in embedder and, when the environment names its server, a real one. */
+async function openEmbedders(): Promise<Embedder[]> {
+  const builtIn = makeHashedEmbedder({});
+  const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
+  if (!baseUrl || !model) {
+    process.stderr.write(
+      "Without EMBEDDING_BASE_URL and EMBEDDING_MODEL (and EMBEDDING_QUERY_MODEL) only the built-in embedder is measured.\n",
+    );
+    return [builtIn];
+  }
+  const real = await openOpenAIEmbedder({ baseUrl, model, questionModel: questionModel || undefined, timeoutMs: DEADLINE_MS });
+  const folder = process.env["BENCH_EMBEDDING_CACHE"];
+  return [builtIn, folder ? await cacheEmbeddings(real, folder) : real];
+}
+
+/** Some of the histories, evenly spread, when BENCH_HISTORIES says how many of each set. */
+function chooseHistories(sets: RecallSet[]): RecallSet[] {
+  const most = Number(process.env["BENCH_HISTORIES"] || Infinity);
+  return sets.map(({ name, histories }) => {
+    const every = Math.max(1, Math.ceil(histories.length / most));
+    return { name, histories: histories.filter((_, position) => position % every === 0) };
+  });
+}
+
+/** The day after the last message, for a question that has no day. */
+function dayAfter({ messages }: RecallHistory): Date {
+  return new Date(messages.reduce((last, { createdAt }) => Math.max(last, createdAt?.getTime() ?? 0), 0) + DAY_MS);
+}
+
+async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: Legs): Promise<{ answers: Answered[]; times: number[] }> {
+  const answers: Answered[] = [];
+  const times: number[] = [];
+  for (const [position, history] of histories.entries()) {
+    for (const { text, askedAt, units } of history.questions) {
+      const recall = opened.recall(legs, askedAt ?? dayAfter(history));
+      const begun = performance.now();
+      const { episodes } = await recall({ ...ownerOf(position), question: text, limit: LIMIT });
+      times.push(performance.now() - begun);
+      const returned = episodes.map(({ externalIds, userMessage, assistantMessage }) => {
+        return { units: externalIds.map(unitOf), characters: userMessage.length + assistantMessage.length };
+      });
+      answers.push({ gold: units, returned });
+    }
+  }
+  return { answers, times };
+}
+
+async function askUnrelated(opened: OpenedRecallSet, { histories }: RecallSet): Promise<MeasuredSet["unrelated"]> {
+  const asked = histories.slice(0, HISTORIES_ASKED);
+  let answered = 0;
+  for (const [position, history] of asked.entries()) {
+    const recall = opened.recall("fused", dayAfter(history));
+    for (const question of UNRELATED_QUESTIONS) {
+      const { episodes } = await recall({ ...ownerOf(position), question, limit: 1 });
+      if (episodes.length > 0) answered++;
+    }
+  }
+  return { asked: asked.length * UNRELATED_QUESTIONS.length, answered };
+}
+
+async function measure(set: RecallSet, embedder: Embedder): Promise<MeasuredSet> {
+  const progress = (what: string): void => void process.stderr.write(`\r${embedder.name}: ${set.name}: ${what}          `);
+  await using opened = await openRecallSet(set, embedder, (done) => progress(`history ${done} of ${set.histories.length} indexed`));
+  const figures: Partial<MeasuredSet["figures"]> = {};
+  let recallTimes: number[] = [];
+  for (const legs of LEGS) {
+    progress(`asking, ${legs}`);
+    const { answers, times } = await askAll(opened, set, legs);
+    const ofHalf = (places: readonly number[]): RecallFigures => recallFigures(answers.filter((_, place) => places.includes(place % 2)));
+    figures[legs] = { all: ofHalf(HALVES.all), chosen: ofHalf(HALVES.chosen), other: ofHalf(HALVES.other) };
+    recallTimes = times;
+  }
+  progress("asking what is not there");
+  const unrelated = await askUnrelated(opened, set);
+  return {
+    set: set.name,
+    histories: set.histories.length,
+    figures: figures as MeasuredSet["figures"],
+    recallMs: distribution(recallTimes),
+    unrelated,
+  };
+}
+
+function print(embedder: string, rows: MeasuredSet[]): void {
+  const percent = (share: number): string => (share * 100).toFixed(1);
+  console.log(`\n${embedder}\n`);
+  console.log("| set | questions | search | recall@5 | recall@10 | hit@5 | all@5 | MRR | in 4,000 characters |");
+  console.log("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+  for (const { set, figures } of rows) {
+    for (const legs of LEGS) {
+      const { questions, ...shares } = figures[legs].all;
+      console.log(`| ${set} | ${questions} | ${legs} | ${Object.values(shares).map(percent).join(" | ")} |`);
+    }
+  }
+  console.log("\n| set | chosen half @5 / @10 | other half @5 / @10 | all @5 / @10 | unrelated questions answered | recall ms p50 / p95 |");
+  console.log("| --- | --- | --- | --- | --- | --- |");
+  for (const { set, figures, unrelated, recallMs } of rows) {
+    const { all, chosen, other } = figures.fused;
+    const cells = [chosen, other, all].map(({ recallAt5, recallAt10 }) => `${percent(recallAt5)} / ${percent(recallAt10)}`);
+    const times = `${recallMs.p50.toFixed(1)} / ${recallMs.p95.toFixed(1)}`;
+    console.log(`| ${set} | ${cells.join(" | ")} | ${unrelated.answered} of ${unrelated.asked} | ${times} |`);
+  }
+}
+
+/** Whether earlier exchanges come back when they are asked for: by keywords, by vectors and by both, through the service's own recall. */
+export async function benchRecall(): Promise<void> {
+  const folder = process.env["CONVERSATION_DATA"];
+  if (!folder) {
+    process.stderr.write(
+      "recall: skipped. It needs CONVERSATION_DATA, a folder of conversations with gold evidence (README.md, recall).\n",
+    );
+    return;
+  }
+  const wanted = process.env["BENCH_SETS"]?.split(",");
+  const sets = chooseHistories(await readRecallSets(folder)).filter(({ name }) => wanted?.includes(name) ?? true);
+  const results: { embedder: string; sets: MeasuredSet[] }[] = [];
+  for (const embedder of await openEmbedders()) {
+    const rows: MeasuredSet[] = [];
+    for (const set of sets) rows.push(await measure(set, embedder));
+    process.stderr.write("\n");
+    print(embedder.name, rows);
+    results.push({ embedder: embedder.name, sets: rows });
+  }
+  await writeResults("recall", { results });
+}

@@ -1,0 +1,190 @@
+import { v7 as uuidv7 } from "uuid";
+import type { ConversationState } from "../graph/state.ts";
+import { makeRecall } from "../memory/recall/recall-episodes.ts";
+import type { Embedder } from "../models/embedder.ts";
+import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
+import { makeRetrieve } from "../nodes/retrieve.ts";
+import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
+import { makeImportStore } from "../stores/postgres/import-store.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+import { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
+import type { Database } from "../stores/postgres/database.ts";
+import { episodeGroupId } from "../stores/search/episode-group-id.ts";
+import { lexicalQuery } from "../stores/search/lexical-query.ts";
+import { lexicalText } from "../stores/search/lexical-text.ts";
+import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
+import { ownerKey } from "../stores/search/owner-key.ts";
+import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
+import type { SearchDocument, SearchIndex, SearchStore } from "../stores/search/search-index.ts";
+import { startMilvusServer, whyNoMilvus } from "../test/support/milvus-server.ts";
+import type { Exchange } from "./support/dialogue.ts";
+import { generateDialogues } from "./support/generate-dialogues.ts";
+import { distribution, type Distribution } from "./support/statistics.ts";
+import { writeResults } from "./support/write-results.ts";
+
+const SIZES = [1_000, 10_000, 100_000];
+const USERS = 1_000;
+/** The user who is measured has as many episodes at every size: what grows is the others'. */
+const OWN_EPISODES = 300;
+const WARM_UP = 50;
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 200);
+const DIMENSIONS = 384;
+const BATCH = 500;
+const OWNER = { tenantId: "bench", userId: "ada" };
+
+interface Measured {
+  store: string;
+  episodes: number;
+  retrieveMs: Distribution;
+  wordsMs: Distribution;
+  vectorsMs: Distribution;
+}
+
+const hashed = makeHashedEmbedder({ dimensions: DIMENSIONS });
+
+function progress(text: string): void {
+  process.stderr.write(`\r${text.padEnd(78)}`);
+}
+
+async function toDocument(
+  id: string,
+  answerId: string,
+  owner: string,
+  conversationId: string,
+  { user, assistant }: Exchange,
+): Promise<SearchDocument> {
+  const [embedding = []] = await hashed.embedPassages([user]);
+  return {
+    id,
+    ownerKey: owner,
+    groupId: episodeGroupId(conversationId),
+    previousId: null,
+    createdAt: new Date(),
+    lexicalText: lexicalText(`${user}\n${assistant}`),
+    embedding,
+    attributes: { conversation_id: conversationId, answer_id: answerId, episode_type: "context", importance: 0.5 },
+  };
+}
+
+/** Writes episodes of other users until the index has `total`. The texts repeat with a number of their own: words as in real talk, all different. */
+async function fillWithOthers(index: SearchIndex, exchanges: Exchange[], total: number): Promise<void> {
+  let count = await index.count();
+  while (count < total) {
+    const documents = Array.from({ length: Math.min(BATCH, total - count) }, (_, offset) => {
+      const number = count + offset;
+      const { user = "", assistant = "" } = exchanges[number % exchanges.length] ?? {};
+      const conversation = uuidv7();
+      const owner = ownerKey("bench", `other-${number % USERS}`);
+      return toDocument(uuidv7(), uuidv7(), owner, conversation, { user: `${user} case${number}`, assistant });
+    });
+    await index.upsert(await Promise.all(documents));
+    count += documents.length;
+    progress(`${count} of ${total} episodes written`);
+  }
+  await index.flush();
+}
+
+/** Imports the measured user's turns, so that their texts are in Postgres, and indexes them. */
+async function addOwn(database: Database, index: SearchIndex, exchanges: Exchange[]): Promise<string> {
+  const messages = exchanges.slice(0, OWN_EPISODES).flatMap(({ user, assistant }) => [
+    { role: "user" as const, content: user, createdAt: null, metadata: {} },
+    { role: "assistant" as const, content: assistant, createdAt: null, metadata: {} },
+  ]);
+  const { conversationId } = await makeImportStore(database).import({ ...OWNER, sessionId: uuidv7(), messages, jobKinds: [] });
+  const rows = await database.query<{ id: string; content: string }>({
+    text: "select id, content from messages where conversation_id = $1 order by created_at, id",
+    values: [conversationId],
+  });
+  const owner = ownerKey(OWNER.tenantId, OWNER.userId);
+  const documents: SearchDocument[] = [];
+  for (let at = 0; at + 1 < rows.length; at += 2) {
+    const [asked, answer] = [rows[at], rows[at + 1]];
+    if (!asked || !answer) continue;
+    documents.push(await toDocument(asked.id, answer.id, owner, conversationId, { user: asked.content, assistant: answer.content }));
+  }
+  await index.upsert(documents);
+  return conversationId;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function measure(database: Database, index: SearchIndex, questions: string[]): Promise<Omit<Measured, "store" | "episodes">> {
+  const vectors = new Map(await Promise.all(questions.map(async (question) => [question, await hashed.embedQuestion(question)] as const)));
+  // The embedder's own time is left out: the vectors are there.
+  const embedder: Embedder = { ...hashed, embedQuestion: async (question) => vectors.get(question) ?? hashed.embedQuestion(question) };
+  const recall = makeRecall({
+    index: { name: async () => "bench", open: async () => index },
+    episodes: makeEpisodeStore(database),
+    embedder,
+    timeZone: "UTC",
+    minSimilarity: 0.5,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const retrieve = makeRetrieve({ recall, topK: 3, timeoutMs: 60_000, scope: "user" });
+  const filter = { ownerKey: ownerKey(OWNER.tenantId, OWNER.userId) };
+  const [retrieveMs, wordsMs, vectorsMs]: number[][] = [[], [], []];
+  for (let round = -WARM_UP; round < ROUNDS; round++) {
+    const question = questions[(round + WARM_UP) % questions.length] ?? "";
+    const state = { ...OWNER, conversationId: uuidv7(), message: question, recentMessages: [], error: null, hasEpisodes: true };
+    const whole = await timed(() => retrieve(state as unknown as ConversationState, {}));
+    const words = await timed(() => index.searchWords(filter, lexicalQuery(question), 100));
+    const vector = await timed(() => index.searchVectors(filter, vectors.get(question) ?? [], 100));
+    if (round < 0) continue;
+    retrieveMs?.push(whole);
+    wordsMs?.push(words);
+    vectorsMs?.push(vector);
+  }
+  return { retrieveMs: distribution(retrieveMs ?? []), wordsMs: distribution(wordsMs ?? []), vectorsMs: distribution(vectorsMs ?? []) };
+}
+
+async function measureStore(name: string, database: Database, store: SearchStore, exchanges: Exchange[]): Promise<Measured[]> {
+  const index = await store.openIndex({
+    name: "bench",
+    dimensions: DIMENSIONS,
+    attributes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
+  });
+  await addOwn(database, index, exchanges);
+  const questions = exchanges.slice(0, OWN_EPISODES).map(({ user }) => user.split(/(?<=[.?!])\s/)[0] ?? user);
+  const rows: Measured[] = [];
+  for (const episodes of SIZES) {
+    await fillWithOthers(index, exchanges, episodes);
+    progress(`${name}, ${episodes} episodes: measuring`);
+    rows.push({ store: name, episodes, ...(await measure(database, index, questions)) });
+  }
+  return rows;
+}
+
+const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
+
+/** `npm run bench retrieve`: the retrieve node with 1,000 to 100,000 episodes in the index, the embedder's time apart. */
+export async function benchRetrieve(): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const exchanges = generateDialogues({ count: 6, turns: 503 }).flatMap((dialogue) => dialogue.exchanges);
+  const embedded = await openEmbeddedPostgres("memory://");
+  opened.defer(() => embedded.close());
+  await migrate(embedded);
+  const rows = await measureStore("PGlite", embedded, await openPostgresSearchStore(embedded), exchanges);
+
+  const reason = await whyNoMilvus();
+  if (reason) console.log(`Milvus Lite is left out: ${reason}`);
+  else {
+    const server = await startMilvusServer();
+    opened.defer(() => server.remove());
+    await server.start();
+    const store = await openMilvusSearchStore({ address: server.address }, { timeoutMs: 60_000 });
+    opened.defer(() => store.close());
+    rows.push(...(await measureStore("Milvus Lite", embedded, store, exchanges)));
+  }
+  progress("");
+  console.log("\n| store | episodes | retrieve ms (p50 / p95) | keywords alone | vectors alone |\n| --- | --- | --- | --- | --- |");
+  for (const { store, episodes, retrieveMs, wordsMs, vectorsMs } of rows) {
+    console.log(`| ${store} | ${episodes} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`);
+  }
+  await writeResults("retrieve", { users: USERS, ownEpisodes: OWN_EPISODES, rounds: ROUNDS, rows });
+}

@@ -1,0 +1,116 @@
+import type { TurnTokens } from "./play-dialogue.ts";
+
+/** The turns of every dialogue of one data set. */
+export interface PlayedSet {
+  set: string;
+  dialogues: TurnTokens[][];
+}
+
+/** Means over the dialogues of a set; tokens are those of o200k_base. */
+export interface Savings {
+  /** Turns finished before the one looked at. */
+  finished: number;
+  set: string;
+  dialogues: number;
+  prompt: number;
+  summary: number;
+  wholeHistory: number;
+  /** 1 - prompt / whole history, of each dialogue. */
+  saved: number;
+  /** The longest summary, in tokens with its heading, with which `saved` reaches the goals: 60 % at 20 turns, 91.5 % at 50, 98 % at 500. */
+  summaryForGoal: number | null;
+  /** This turn and those after it until the window has had all its sizes: the mean, the worst turn, the worst turn of a single dialogue. */
+  overPeriod: { saved: number; worst: number; worstOfAll: number };
+}
+
+export interface InCommon {
+  set: string;
+  /** The mean over turns whose summary is the one of the turn before. */
+  betweenVersions: number;
+  allTurns: number;
+}
+
+const GOALS: Record<number, number> = { 20: 0.6, 50: 0.915, 500: 0.98 };
+
+const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+const savedOf = ({ prompt, wholeHistory }: TurnTokens): number => 1 - prompt / wholeHistory;
+
+/** Null when no dialogue of the set is long enough. */
+function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: number): Savings | null {
+  const periods = dialogues.map((turns) => turns.slice(finished, finished + period)).filter((turns) => turns.length === period);
+  const turns = periods.flatMap(([turn]) => turn ?? []);
+  if (turns.length === 0) return null;
+  const meanOf = (field: "prompt" | "summary" | "wholeHistory"): number => mean(turns.map((turn) => turn[field]));
+  const byPosition = Array.from({ length: period }, (_, position) => mean(periods.flatMap((of) => of[position] ?? []).map(savedOf)));
+  const goal = GOALS[finished];
+  return {
+    finished,
+    set,
+    dialogues: turns.length,
+    prompt: meanOf("prompt"),
+    summary: meanOf("summary"),
+    wholeHistory: meanOf("wholeHistory"),
+    saved: mean(turns.map(savedOf)),
+    summaryForGoal: goal === undefined ? null : meanOf("summary") + meanOf("wholeHistory") * (1 - goal) - meanOf("prompt"),
+    overPeriod: { saved: mean(byPosition), worst: Math.min(...byPosition), worstOfAll: Math.min(...periods.flat().map(savedOf)) },
+  };
+}
+
+/** The mean of the rows of several sets, each with the same weight. */
+function overSets(rows: Savings[]): Savings | null {
+  const [first] = rows;
+  if (!first) return null;
+  const meanOf = (value: (row: Savings) => number): number => mean(rows.map(value));
+  return {
+    finished: first.finished,
+    set: "all",
+    dialogues: rows.reduce((sum, { dialogues }) => sum + dialogues, 0),
+    prompt: meanOf((row) => row.prompt),
+    summary: meanOf((row) => row.summary),
+    wholeHistory: meanOf((row) => row.wholeHistory),
+    saved: meanOf((row) => row.saved),
+    summaryForGoal: null,
+    overPeriod: {
+      saved: meanOf((row) => row.overPeriod.saved),
+      worst: meanOf((row) => row.overPeriod.worst),
+      worstOfAll: Math.min(...rows.map((row) => row.overPeriod.worstOfAll)),
+    },
+  };
+}
+
+/** For each point a row for each set, then one for those in `counted` together. */
+export function compareWithWholeHistory(
+  sets: PlayedSet[],
+  counted: PlayedSet[],
+  { points, period }: { points: number[]; period: number },
+): Savings[] {
+  const rowsOf = (from: PlayedSet[], finished: number): Savings[] => from.flatMap((set) => savingsAt(set, finished, period) ?? []);
+  return points.flatMap((finished) => [...rowsOf(sets, finished), ...[overSets(rowsOf(counted, finished)) ?? []].flat()]);
+}
+
+function inCommonOf({ set, dialogues }: PlayedSet): InCommon {
+  const shares = (counts: (turn: TurnTokens, before: TurnTokens) => boolean): number[] =>
+    dialogues.flatMap((turns) =>
+      turns.flatMap((turn, index) => {
+        const before = turns[index - 1];
+        return before && counts(turn, before) ? [turn.inCommon / turn.prompt] : [];
+      }),
+    );
+  return {
+    set,
+    betweenVersions: mean(shares((turn, before) => turn.summaryVersion !== null && turn.summaryVersion === before.summaryVersion)),
+    allTurns: mean(shares(() => true)),
+  };
+}
+
+/** How much of a prompt is as in the turn before: a row for each set, then one for those in `counted`, each with the same weight. */
+export function shareInCommon(sets: PlayedSet[], counted: PlayedSet[]): InCommon[] {
+  const own = counted.map(inCommonOf);
+  const all = {
+    set: "all",
+    betweenVersions: mean(own.map(({ betweenVersions }) => betweenVersions)),
+    allTurns: mean(own.map(({ allTurns }) => allTurns)),
+  };
+  return [...sets.map(inCommonOf), all];
+}

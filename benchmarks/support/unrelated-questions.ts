@@ -1,0 +1,23 @@
+/** What a user may say that no history of the data has anything about: a recall that brings something back brings noise. */
+export const UNRELATED_QUESTIONS: readonly string[] = [
+  "thanks!",
+  "What is 2+2?",
+  "How do I sort a list in Python?",
+  "Who wrote Don Quixote?",
+  "What is the boiling point of mercury?",
+  "Translate 'good morning' into Finnish.",
+  "Explain how a transistor works.",
+  "How many moons does Jupiter have?",
+  "Write a haiku about rust.",
+  "ok, good night",
+  "谢谢！",
+  "三乘七等于多少？",
+  "怎么用 Rust 写一个链表？",
+  "《战争与和平》的作者是谁？",
+  "水银的沸点是多少？",
+  "把“早上好”翻译成芬兰语。",
+  "量子纠缠是什么原理？",
+  "木星有几颗卫星？",
+  "鸦片战争发生在哪一年？",
+  "好的，晚安",
+];

@@ -1,0 +1,78 @@
+import { createConversationGraph } from "../graph/create-conversation-graph.ts";
+import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
+import { makeJobOverview } from "../stores/jobs/job-overview.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
+import type { Dialogue } from "./support/dialogue.ts";
+import { generateDialogues } from "./support/generate-dialogues.ts";
+import { playDialogue, type TurnTokens } from "./support/play-dialogue.ts";
+import { readDialogues } from "./support/read-dialogues.ts";
+import { ScriptedChatModel } from "./support/scripted-chat-model.ts";
+import { compareWithWholeHistory, shareInCommon, type PlayedSet } from "./support/token-figures.ts";
+import { writeResults } from "./support/write-results.ts";
+
+/** Finished turns before the one that is looked at. */
+const POINTS = [10, 20, 50, 100, 500];
+/** The window grows over this many turns, then a summary cuts it back: SUMMARY_UPDATE_DELTA 5 comes to three turns of two messages. */
+const PERIOD = 3;
+/** Of each data set. */
+const DIALOGUES = Number(process.env["BENCH_DIALOGUES"] ?? 6);
+
+/** Generated text, and with CONVERSATION_DATA that of people, which is then what the figures over all sets are about. */
+async function chooseDialogues(): Promise<{ dialogues: Dialogue[]; isReal: boolean }> {
+  const folder = process.env["CONVERSATION_DATA"];
+  const wanted = { count: DIALOGUES, turns: Math.max(...POINTS) + PERIOD };
+  const generated = generateDialogues(wanted);
+  if (!folder) return { dialogues: generated, isReal: false };
+  return { dialogues: [...(await readDialogues(folder, wanted)), ...generated], isReal: true };
+}
+
+async function playAll(dialogues: Dialogue[]): Promise<PlayedSet[]> {
+  await using opened = new AsyncDisposableStack();
+  const database = await openEmbeddedPostgres(IN_MEMORY);
+  opened.defer(() => database.close());
+  await migrate(database);
+  const model = new ScriptedChatModel();
+  const jobs = await runMemoryJobs({
+    database,
+    summaryModel: null,
+    onRun: ({ error }) => error && process.stderr.write(`\na job failed: ${error.message}\n`),
+  });
+  opened.defer(() => jobs.stop(1_000));
+
+  const parts = { graph: createConversationGraph({ database, chatModel: model }), model, overview: makeJobOverview(database) };
+  const played = new Map<string, TurnTokens[][]>();
+  for (const [index, dialogue] of dialogues.entries()) {
+    const onTurn = (finished: number): void => {
+      const place = `${dialogue.set}: dialogue ${index + 1} of ${dialogues.length}, turn ${finished + 1} of ${dialogue.exchanges.length}`;
+      process.stderr.write(`\r${place}   `);
+    };
+    const turns = await playDialogue(dialogue, `dialogue-${index}`, { ...parts, onTurn });
+    played.set(dialogue.set, [...(played.get(dialogue.set) ?? []), turns]);
+  }
+  process.stderr.write("\n");
+  return [...played].map(([set, dialogues]) => ({ set, dialogues }));
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+/** How many prompt tokens memory saves against sending the whole history, and how much of a prompt a provider's cache can reuse. */
+export async function benchTokens(): Promise<void> {
+  const { dialogues, isReal } = await chooseDialogues();
+  const sets = await playAll(dialogues);
+  const counted = sets.filter(({ set }) => set.startsWith("generated") !== isReal);
+  const savings = compareWithWholeHistory(sets, counted, { points: POINTS, period: PERIOD });
+  const inCommon = shareInCommon(sets, counted);
+
+  console.log("| finished turns | text | prompt | of it summary | whole history | saved | over 3 turns: mean / worst |");
+  console.log("| --- | --- | --- | --- | --- | --- | --- |");
+  for (const row of savings) {
+    const tokens = [row.prompt, row.summary, row.wholeHistory].map((count) => Math.round(count).toLocaleString("en")).join(" | ");
+    const period = `${percent(row.overPeriod.saved)} / ${percent(row.overPeriod.worst)}`;
+    console.log(`| ${row.finished} | ${row.set} | ${tokens} | ${percent(row.saved)} | ${period} |`);
+  }
+  console.log("\n| text | same as before, between two versions | over all turns |\n| --- | --- | --- |");
+  for (const { set, betweenVersions, allTurns } of inCommon) console.log(`| ${set} | ${percent(betweenVersions)} | ${percent(allTurns)} |`);
+  const played = sets.map(({ set, dialogues }) => ({ set, dialogues: dialogues.length, turns: dialogues[0]?.length }));
+  await writeResults("tokens", { played, savings, inCommon });
+}

@@ -1,0 +1,110 @@
+import type { Embedder } from "../../models/embedder.ts";
+import type { ConversationJob } from "../../stores/jobs/job.ts";
+import type { EpisodeStore, UnindexedMessage } from "../../stores/postgres/episode-store.ts";
+import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
+import { dayWords } from "../../stores/search/day-words.ts";
+import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
+import { lexicalText } from "../../stores/search/lexical-text.ts";
+import { ownerKey } from "../../stores/search/owner-key.ts";
+import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { SearchDocument } from "../../stores/search/search-index.ts";
+import { embeddedText } from "./embedded-text.ts";
+import type { JobHandler } from "../jobs/job-handler.ts";
+import { pairMessages, type MessagePair } from "./pair-messages.ts";
+import { episodeCues } from "../recall/episode-cues.ts";
+
+export interface IndexEpisodesParts {
+  episodes: EpisodeStore;
+  index: EpisodeIndex;
+  embedder: Embedder;
+  timeZone: string;
+}
+
+/** Messages of one step: 64 turns, which is one request to the embedder and one write to the index. */
+const STEP_MESSAGES = 128;
+/** After this many new episodes the index is made quick to search again, and at the end of a step that was one of several. */
+const FLUSH_EVERY = 2_000;
+
+/**
+ * Makes each completed turn of a conversation an episode of the index, 64 at a time. The id of an episode is that of the user's message, so
+ * that indexing it again changes nothing. When the conversation is deleted meanwhile, what was written is taken out again.
+ */
+export function makeIndexEpisodes({
+  episodes,
+  index,
+  embedder,
+  timeZone,
+}: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
+  let unflushed = 0;
+
+  function toDocument(
+    { tenantId, userId, conversationId }: OwnedConversation,
+    { asked, answer }: MessagePair<UnindexedMessage>,
+    previousId: string | null,
+    embedding: number[],
+  ): SearchDocument {
+    return {
+      id: asked.id,
+      ownerKey: ownerKey(tenantId, userId),
+      groupId: episodeGroupId(conversationId),
+      previousId,
+      createdAt: asked.createdAt,
+      lexicalText: lexicalText(`${asked.content}\n${answer.content}\n${dayWords(asked.createdAt, timeZone)}`),
+      embedding,
+      attributes: { conversation_id: conversationId, answer_id: answer.id, ...episodeCues(asked.content, answer.content) },
+    };
+  }
+
+  async function write(
+    conversation: OwnedConversation,
+    indexName: string,
+    pairs: MessagePair<UnindexedMessage>[],
+    before: string | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (pairs.length === 0) return;
+    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(pairs.map(embeddedText), signal)]);
+    signal.throwIfAborted();
+    await opened.upsert(
+      pairs.map((pair, position) => toDocument(conversation, pair, pairs[position - 1]?.asked.id ?? before, embeddings[position] ?? [])),
+    );
+    unflushed += pairs.length;
+  }
+
+  async function flushAfterBulk(indexName: string, isEnd: boolean): Promise<void> {
+    if (unflushed < (isEnd ? STEP_MESSAGES / 2 : FLUSH_EVERY)) return;
+    unflushed = 0;
+    await (await index.open(indexName)).flush();
+  }
+
+  return {
+    async step(conversation, signal) {
+      const indexName = await index.name();
+      const { progress, messages } = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
+      const isFull = messages.length === STEP_MESSAGES;
+      const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
+      // A message without an answer may still get one; only when as many as fill a step have none are they passed over.
+      const end = lastAnswer >= 0 ? lastAnswer : isFull ? messages.length - 2 : -1;
+      const last = messages[end];
+      if (!last) return;
+      const pairs = pairMessages(messages.slice(0, end + 1));
+      const before = progress?.lastEpisodeId ?? null;
+      await write(conversation, indexName, pairs, before, signal);
+      const advanced = await episodes.advance(conversation, indexName, progress, {
+        indexedThrough: { createdAt: last.createdAt, id: last.id },
+        lastEpisodeId: pairs.at(-1)?.asked.id ?? before,
+      });
+      if (!advanced && !(await episodes.exists(conversation))) {
+        const opened = await index.open(indexName);
+        await opened.removeGroup(ownerKey(conversation.tenantId, conversation.userId), episodeGroupId(conversation.conversationId));
+      }
+      await flushAfterBulk(indexName, !isFull);
+    },
+
+    async remaining(transaction, conversation) {
+      const more = await episodes.lockAndLook(transaction, conversation);
+      if (more === null) return "erased";
+      return more ? "more" : "nothing";
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Embedder } from "../../models/embedder.ts";
+import type { Database } from "../../stores/postgres/database.ts";
+import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
+import { openEpisodeIndex, type EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { SearchStore } from "../../stores/search/search-index.ts";
+import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
+
+export interface EpisodicMemoryParts {
+  /** Migrated: see `migrate`. */
+  database: Database;
+  /** Where vectors and words are kept. The caller opens and closes it. */
+  store: SearchStore;
+  embedder: Embedder;
+  /** What "yesterday" means in a question. Default UTC. */
+  timeZone?: string;
+  /** Cosine below which an exchange without a word in common is not recalled. Default: the embedder's own. */
+  minSimilarity?: number | undefined;
+  maxAgeDays?: number | undefined;
+  /** Hears why a search was not whole. */
+  onError?: (error: unknown) => void;
+}
+
+/** Earlier exchanges that come back: what the graph recalls with, and what the jobs index into. */
+export interface EpisodicMemory {
+  recall: Recall;
+  index: EpisodeIndex;
+  embedder: Embedder;
+  timeZone: string;
+}
+
+/** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
+export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
+  const { database, store, embedder, timeZone = "UTC", minSimilarity = embedder.minSimilarity ?? 0.5, maxAgeDays, onError } = parts;
+  const index = await openEpisodeIndex({ database, store, embedder });
+  const recall = makeRecall({
+    index,
+    episodes: makeEpisodeStore(database),
+    embedder,
+    timeZone,
+    minSimilarity,
+    maxAgeDays,
+    ...(onError ? { onError } : {}),
+  });
+  return { recall, index, embedder, timeZone };
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Embedder } from "../../models/embedder.ts";
+import type { Database } from "../../stores/postgres/database.ts";
+import { makeEpisodeStore, type EpisodeStore } from "../../stores/postgres/episode-store.ts";
+import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
+import {
+  addIndexRecord,
+  findIndexRecord,
+  makeIndexOpener,
+  matchesIndex,
+  NAME_IS_FRESH_MS,
+  type EpisodeIndex,
+} from "../../stores/search/open-episode-index.ts";
+import type { SearchStore } from "../../stores/search/search-index.ts";
+import { makeIndexEpisodes } from "./index-episodes.ts";
+
+export interface RebuildParts {
+  database: Database;
+  store: SearchStore;
+  embedder: Embedder;
+  timeZone: string;
+  /** Turns that are indexed, of how many. */
+  onProgress: (done: number, total: number) => void;
+  /** Stops it; what is done stays, and the next call takes it up. */
+  signal: AbortSignal;
+}
+
+export interface Rebuilt {
+  episodes: number;
+  /** An interrupted rebuild was taken up. */
+  resumed: boolean;
+}
+
+/** Conversations at work at a time: one waits for the embedder while another is written. */
+const SIDE_BY_SIDE = 4;
+const PAGE = 200;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/** Finds the index in the making, or begins one; one of another embedder or store is given up. */
+async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
+  const { database, store } = parts;
+  const building = await findIndexRecord(database, "building");
+  if (building && matchesIndex(building, parts)) return { name: building.name, resumed: true };
+  if (building) {
+    if (building.store === store.kind) await store.dropIndex(building.name);
+    await forgetIndex(database, building.name);
+  }
+  await addIndexRecord(parts, "building");
+  const begun = await findIndexRecord(database, "building");
+  if (!begun || !matchesIndex(begun, parts)) throw new Error("another reindex with a different configuration began at the same moment");
+  return { name: begun.name, resumed: false };
+}
+
+async function forgetIndex(database: Database, name: string): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query({ text: "delete from episode_cursors where index_name = $1", values: [name] });
+    await transaction.query({ text: "delete from search_indexes where name = $1", values: [name] });
+  });
+}
+
+/** Makes the index in the making the one that serves; returns the one that served. */
+async function takeOver(database: Database, name: string): Promise<string | null> {
+  return database.transaction(async (transaction) => {
+    const text = "delete from search_indexes where kind = 'episodes' and state = 'current' returning name";
+    const [old] = await transaction.query<{ name: string }>({ text });
+    await transaction.query({ text: "update search_indexes set state = 'current' where name = $1", values: [name] });
+    return old?.name ?? null;
+  });
+}
+
+/** Indexes every conversation that has something missing, several side by side. */
+async function indexAll(
+  episodes: EpisodeStore,
+  name: string,
+  indexConversation: (conversation: OwnedConversation) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  let after = FIRST_ID;
+  for (;;) {
+    signal.throwIfAborted();
+    const page = await episodes.listUnindexed(name, after, PAGE);
+    const last = page.at(-1);
+    if (!last) return;
+    const waiting = [...page];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) await indexConversation(next);
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    after = last.conversationId;
+  }
+}
+
+/**
+ * Builds the whole index anew from Postgres, beside the one that serves, and then puts it in its place: the service answers meanwhile, and
+ * goes on with the new one within seconds when its configuration is the same, else after its restart. Can be interrupted and called again.
+ */
+export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
+  const { database, store, embedder, timeZone, onProgress, signal } = parts;
+  const episodes = makeEpisodeStore(database);
+  const { name, resumed } = await beginBuilding(parts);
+  const index: EpisodeIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions) };
+  const opened = await index.open(name);
+  const handler = makeIndexEpisodes({ episodes, index, embedder, timeZone });
+  const total = await episodes.countTurns();
+  const showProgress = async (): Promise<void> => onProgress(await opened.count(), total);
+
+  const indexConversation = async (conversation: OwnedConversation): Promise<void> => {
+    while (await episodes.isUnindexed(conversation, name)) {
+      await handler.step({ kind: "index_episodes", ...conversation }, signal);
+      await showProgress();
+    }
+  };
+  await indexAll(episodes, name, indexConversation, signal);
+  await opened.flush();
+  const old = await takeOver(database, name);
+  // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
+  await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal });
+  await indexAll(episodes, name, indexConversation, signal);
+  if (old) {
+    await forgetIndex(database, old);
+    await store.dropIndex(old).catch(() => undefined); // it may be in another store
+  }
+  await showProgress();
+  return { episodes: await opened.count(), resumed };
+}

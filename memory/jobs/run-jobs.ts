@@ -1,0 +1,168 @@
+import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
+import { AppError, toAppError } from "../../errors/app-error.ts";
+import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
+import type { JobQueue } from "../../stores/jobs/job-queue.ts";
+import type { JobHandler } from "./job-handler.ts";
+import { planRetry } from "./retry-plan.ts";
+
+/** How one run of a job ended. `again`: it did a step and has more to do. `lost`: it was erased or is another process' by now. */
+export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";
+
+export interface JobRun {
+  kind: JobKind;
+  outcome: JobOutcome;
+  ms: number;
+  /** Why it failed. */
+  error?: AppError;
+}
+
+export type JobHandlers = { [Kind in JobKind]: JobHandler<Extract<Job, { kind: Kind }>> };
+
+export interface RunJobsParts {
+  queue: JobQueue;
+  handlers: JobHandlers;
+  /** Hears of every run when it ends. */
+  onRun?: (run: JobRun) => void;
+  /** Hears of failures of the queue itself: the database is away, say. */
+  onError?: (error: unknown) => void;
+  /** Jobs at work at a time. They mostly wait for a model, so that one that hangs leaves room for others. Default 8. */
+  concurrency?: number;
+  /** Jobs are looked for this often, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
+  pollMs?: number;
+}
+
+export interface RunningJobs {
+  /** Takes no new job, gives those at work `graceMs`, then stops them and hands them back to other processes. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** Three times in the heartbeat of 10 seconds after which a job counts as left behind. */
+const TOUCH_MS = 3_000;
+
+/**
+ * Works off the queue in this process: starts a job as soon as it is committed, wherever that was, one for each conversation and kind,
+ * several side by side. A job ends in one transaction that asks whether more is to do, so that nothing that comes in meanwhile is missed.
+ */
+export async function runJobs({
+  queue,
+  handlers,
+  onRun = () => undefined,
+  onError = () => undefined,
+  concurrency = 8,
+  pollMs = 2_000,
+}: RunJobsParts): Promise<RunningJobs> {
+  const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
+  let stopping = false;
+  let filling = false;
+  let filled: Promise<void> = Promise.resolve();
+  let calledAgain = false;
+  /** There was no room for all that was due: the next place that is free is filled at once. */
+  let moreWait = false;
+
+  /** The types of a job and its handler belong together by its kind, which the compiler cannot follow through a table. */
+  const handlerOf = ({ job }: ClaimedJob): JobHandler => handlers[job.kind];
+
+  /** Ends a run in one transaction with what is left to do; null when the job is no longer this claim's. */
+  function settle(claimed: ClaimedJob): Promise<JobOutcome> {
+    return queue.transaction(async (transaction, jobs) => {
+      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, false);
+      if (!(await jobs.settle(claimed))) return "lost";
+      if (remaining !== "more") return "done";
+      await jobs.add([claimed.job]); // behind those that wait already
+      return "again";
+    });
+  }
+
+  /** Gives a failed run back, unless another has done its work or erased what it was about. */
+  function giveBack(claimed: ClaimedJob, { code, message }: AppError): Promise<JobOutcome> {
+    return queue.transaction(async (transaction, jobs) => {
+      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, true);
+      if (remaining !== "more") return (await jobs.settle(claimed)) ? "done" : "lost";
+      const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);
+      if (!(await jobs.fail(claimed, { code, message }, plan))) return "lost";
+      return stopping ? "handed_back" : "failed";
+    });
+  }
+
+  async function run(claimed: ClaimedJob, claim: AbortController): Promise<void> {
+    const began = performance.now();
+    const { kind } = claimed.job;
+    await letOthersRun(); // the embedded database answers without letting go of the event loop: steps that do so too would never
+    let outcome: JobOutcome;
+    let failure: AppError | undefined;
+    try {
+      await handlerOf(claimed).step(claimed.job, claim.signal);
+      outcome = await settle(claimed);
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      outcome = await giveBack(claimed, error);
+      if (outcome === "failed") failure = error;
+    }
+    onRun({ kind, outcome, ms: performance.now() - began, ...(failure ? { error: failure } : {}) });
+  }
+
+  function start(claimed: ClaimedJob): void {
+    const claim = new AbortController();
+    // What even giveBack could not write stays claimed until its heartbeat is over, then another run takes it.
+    const ended = run(claimed, claim)
+      .catch(onError)
+      .then(() => {
+        atWork.delete(claimed);
+        if (moreWait) fill();
+      });
+    atWork.set(claimed, { ended, claim });
+  }
+
+  /** Claims as many jobs as there is room for, until no more are due. Calls while it runs make it look once more. */
+  async function fillOnce(): Promise<void> {
+    filling = true;
+    try {
+      do {
+        calledAgain = false;
+        const room = concurrency - atWork.size;
+        moreWait = room <= 0;
+        if (stopping || moreWait) return;
+        const claimed = await queue.claim(room);
+        moreWait = claimed.length === room;
+        claimed.forEach(start);
+      } while (calledAgain);
+    } catch (error) {
+      onError(error);
+    } finally {
+      filling = false;
+    }
+  }
+
+  function fill(): void {
+    if (filling) calledAgain = true;
+    else filled = fillOnce();
+  }
+
+  async function touch(): Promise<void> {
+    const claimed = [...atWork.keys()];
+    if (claimed.length === 0) return;
+    const held = new Set(await queue.touch(claimed));
+    for (const [job, { claim }] of atWork) {
+      if (claimed.includes(job) && !held.has(job)) claim.abort(new AppError("turn_superseded", "Another process has taken the job over."));
+    }
+  }
+
+  const stopWatching = await queue.watch(fill, onError);
+  const poll = setInterval(fill, pollMs);
+  const heartbeat = setInterval(() => void touch().catch(onError), TOUCH_MS);
+  fill();
+
+  return {
+    async stop(graceMs = 0) {
+      stopping = true;
+      clearInterval(poll);
+      await stopWatching();
+      await filled; // what was being claimed is at work from here on
+      const allEnded = Promise.all([...atWork.values()].map(({ ended }) => ended));
+      await Promise.race([allEnded, sleep(graceMs, undefined, { ref: false })]);
+      for (const { claim } of atWork.values()) claim.abort(new AppError("shutting_down", "The process that ran the job stopped."));
+      await allEnded;
+      clearInterval(heartbeat);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { partsOfDay, type CivilDay } from "./civil-day.ts";
+import { inNamedYear } from "./english-year.ts";
+import { monthPeriod, thirdOfPeriod, type Period } from "./period.ts";
+
+const MONTHS = "january february march april may june july august september october november december".split(" ");
+/** A month's name needs one of these before it or a year behind it: April, May, June and August are people, "may" and "march" verbs. */
+const NAMED = new RegExp(
+  `\\b(?:(?<before>in|last|this|during|since|early|late|mid|around|(?:end|beginning|start|middle|month) of)[ -](?:(?<part>early|late|mid)[ -])?)?(?<month>${MONTHS.join("|")})\\b(?:,? (?:of )?(?<year>(?:19|20)\\d\\d)\\b)?`,
+  "gi",
+);
+
+function monthOf(question: string, today: CivilDay, month: number, before: string): Period | null {
+  const { year, month: now } = partsOfDay(today);
+  if (before === "this") return monthPeriod(year, month);
+  if (before === "last" && month === now) return monthPeriod(year - 1, month);
+  return inNamedYear(question, today, (candidate) => monthPeriod(candidate, month));
+}
+
+/** The month a question names ("in March", "early May 2023", "last June"), without a year the latest that has begun. */
+export function englishMonth(question: string, today: CivilDay): Period | null {
+  for (const { 0: text, groups = {}, index } of question.matchAll(NAMED)) {
+    const before = groups.before?.toLowerCase() ?? "";
+    const name = groups.month ?? "";
+    if (before === "" && groups.year === undefined) continue;
+    // "this may be", "the last may go"
+    if (/^(?:this|last)$/.test(before) && /^(?:may|march)$/.test(name) && /^ [a-z]/i.test(question.slice(index + text.length))) continue;
+    const whole = monthOf(question, today, MONTHS.indexOf(name.toLowerCase()) + 1, before);
+    const part = `${before} ${groups.part ?? ""}`.toLowerCase();
+    if (/early|beginning|start/.test(part)) return whole && thirdOfPeriod(whole, 1);
+    if (/mid/.test(part)) return whole && thirdOfPeriod(whole, 2);
+    return whole && (/late|end/.test(part) ? thirdOfPeriod(whole, 3) : whole);
+  }
+  return null;
+}

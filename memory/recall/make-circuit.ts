@@ -1,0 +1,21 @@
+import { circuitBreaker, ConsecutiveBreaker, handleWhen } from "cockatiel";
+import { orAborted } from "../../models/or-aborted.ts";
+
+/** A dependency that failed this often in a row is not asked for a while. */
+const FAILURES = 3;
+/** After this pause, in milliseconds, one call tries whether it is back. */
+const PAUSE_MS = 5_000;
+
+/** Calls a dependency as long as it answers within the signal's time; while it is known to be away, fails at once. */
+export type Circuit = <Result>(call: () => Promise<Result>, signal: AbortSignal | undefined) => Promise<Result>;
+
+/** A turn that was cancelled says nothing about the dependency; one that ran out of time does. */
+function isFailure(error: unknown): boolean {
+  return !(error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "turn_cancelled")));
+}
+
+export function makeCircuit(): Circuit {
+  const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES) });
+  // Outside too: while one call tries whether the dependency is back, the others wait for its end, but no longer than they may.
+  return (call, signal) => orAborted(() => policy.execute(() => orAborted(call, signal)), signal);
+}

@@ -1,0 +1,147 @@
+import type { Embedder } from "../../models/embedder.ts";
+import type { EpisodeStore, EpisodeText } from "../../stores/postgres/episode-store.ts";
+import type { Owner } from "../../stores/owner.ts";
+import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
+import { lexicalQuery } from "../../stores/search/lexical-query.ts";
+import { ownerKey } from "../../stores/search/owner-key.ts";
+import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
+import { completeQuestion } from "./completes-question.ts";
+import { makeCircuit } from "./make-circuit.ts";
+import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
+import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
+
+export interface RecallParts {
+  index: EpisodeIndex;
+  episodes: EpisodeStore;
+  embedder: Embedder;
+  timeZone: string;
+  /** Cosine below which an episode without a word in common is not recalled. */
+  minSimilarity: number;
+  maxAgeDays?: number | undefined;
+  now?: () => Date;
+  /** Hears why a leg of the search could not be used. */
+  onError?: (error: unknown) => void;
+}
+
+export interface RecallRequest extends Owner {
+  question: string;
+  /** What was said just before, oldest first: completes a question that points back. */
+  recent?: readonly { role: "user" | "assistant"; content: string }[];
+  /** Only episodes of this conversation. */
+  conversationId?: string | undefined;
+  limit: number;
+  /** Episodes that are not wanted, by the id of either message: those in the window. */
+  except?: ReadonlySet<string>;
+  signal?: AbortSignal | undefined;
+}
+
+export interface RecalledEpisode extends EpisodeText {
+  score: number;
+  episodeType: string;
+  importance: number;
+}
+
+export interface Recalled {
+  /** Best first. */
+  episodes: RecalledEpisode[];
+  /** Keywords or vectors, or both, could not be searched. */
+  degraded: boolean;
+}
+
+export type Recall = (request: RecallRequest) => Promise<Recalled>;
+
+/** Hits of each leg that are put together. */
+const LEG_LIMIT = 100;
+/** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
+const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1, time: 3, span: 1, importance: 0.1, recency: 0.1 };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** More than asked for are looked up in Postgres: some may have been erased there that the index still has. */
+const SPARE = 10;
+
+/** The part of a day that a filter allows. */
+function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
+  return { ...filter, from: filter.from && filter.from > from ? filter.from : from, until };
+}
+
+/** An exchange of which either message is unwanted: a window may begin with an answer. */
+function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
+  return except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
+}
+
+/**
+ * Searches a user's episodes by keywords and by meaning side by side and puts both into one order. What one leg cannot give the other
+ * still does. Texts come from Postgres: what is erased there is not recalled, whatever the index still holds. Never throws for a store or
+ * embedder that is away.
+ */
+export function makeRecall(parts: RecallParts): Recall {
+  const { index, episodes, embedder, timeZone, minSimilarity, maxAgeDays, now = () => new Date(), onError = () => undefined } = parts;
+
+  const opened = async (): Promise<SearchIndex> => index.open(await index.name());
+  const askIndex = makeCircuit();
+  const askEmbedder = makeCircuit();
+
+  async function searchWords(filter: SearchFilter, question: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
+    const query = lexicalQuery(question);
+    return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
+  }
+
+  /** By meaning, everywhere and on the day that the question names: what was said "yesterday" need not have a word in common with it. */
+  async function searchVectors(
+    filter: SearchFilter,
+    question: string,
+    day: QuestionTime | null,
+    signal: AbortSignal | undefined,
+  ): Promise<SearchHit[]> {
+    const embedding = await askEmbedder(() => embedder.embedQuestion(question, signal), signal);
+    const search = (within: SearchFilter): Promise<SearchHit[]> =>
+      askIndex(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
+    const [everywhere, onDay] = await Promise.all([search(filter), day ? search(withinDay(filter, day)) : []]);
+    return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
+  }
+
+  const isRelevant = ({ hit, words, cosine }: RankedEpisode, day: QuestionTime | null): boolean =>
+    words !== null || (cosine ?? -1) >= minSimilarity || (day !== null && hit.createdAt >= day.from && hit.createdAt < day.until);
+
+  return async function recall({ tenantId, userId, question, recent = [], conversationId, limit, except, signal }) {
+    const moment = now();
+    const complete = completeQuestion(question, [...recent]);
+    const filter: SearchFilter = {
+      ownerKey: ownerKey(tenantId, userId),
+      ...(conversationId === undefined ? {} : { groupId: episodeGroupId(conversationId) }),
+      ...(maxAgeDays === undefined ? {} : { from: new Date(moment.getTime() - maxAgeDays * DAY_MS) }),
+    };
+    const time = timeOfQuestion(question, moment, timeZone);
+    const day = time?.kind === "day" ? time : null;
+    const [words, vectors] = await Promise.allSettled([
+      searchWords(filter, complete, signal),
+      searchVectors(filter, complete, day, signal),
+    ]);
+    for (const leg of [words, vectors]) if (leg.status === "rejected") onError(leg.reason);
+    const ranked = rankEpisodes({
+      wordHits: words.status === "fulfilled" ? words.value : [],
+      vectorHits: vectors.status === "fulfilled" ? vectors.value : [],
+      weights: { ...WEIGHTS, vector: embedder.vectorWeight },
+      now: moment,
+      time,
+    });
+    const wanted = ranked.filter((candidate) => isRelevant(candidate, day) && !isExcept(candidate.hit, except)).slice(0, limit + SPARE);
+    const texts = await episodes.load(
+      { tenantId, userId },
+      wanted.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
+    );
+    const textOf = new Map(texts.map((text) => [text.id, text]));
+    return {
+      episodes: wanted
+        .flatMap(({ hit, score }) => {
+          const text = textOf.get(hit.id);
+          if (!text) return [];
+          return [
+            { ...text, score, episodeType: String(hit.attributes["episode_type"]), importance: Number(hit.attributes["importance"]) },
+          ];
+        })
+        .slice(0, limit),
+      degraded: words.status === "rejected" || vectors.status === "rejected",
+    };
+  };
+}

@@ -1,0 +1,59 @@
+/** Sentences of one text that are looked at; a text may be a whole book. */
+const MAX_SENTENCES = 120;
+const CODE_BLOCK = /```[^]*?```/g;
+/** A mark that may end a sentence, with the quotation marks, brackets and emoji that belong to it. */
+const END = /[。！？]+[”’"'）)】」』]*|(?<![.!?])[.!?]+["'”’)\]*_]*(?:\p{Extended_Pictographic}\uFE0F?)*(?=\s|$|\p{Script=Han})/gu;
+/** What stands before a full stop that ends no sentence: titles, initials, numbers of a list. */
+const ABBREVIATION = /(?:^|[\s("'“])(?:dr|mr|mrs|ms|prof|st|no|nr|vs|approx|e\.g|i\.e|cf|[b-hj-z])$/i;
+const ABBREVIATION_BEFORE_SMALL_LETTER = /(?:\.\p{L}|\b(?:etc|inc|ltd|co|jr|sr|am|pm))$/iu;
+const LIST_NUMBER = /^[\s*_>#-]*\d{1,3}$/;
+/** The line goes on in the next one. */
+const UNFINISHED_LINE = /(?:[,，、]|\b(?:a|an|and|are|at|but|by|for|from|in|is|my|of|on|or|our|than|that|the|to|was|with|your))$/iu;
+const SMALL_LETTER_FIRST = /^\p{Ll}/u;
+const WORD = /[\p{L}\p{N}]/u;
+
+/** The line was wrapped in mid-sentence: it ends so, or the next one begins small, which says nothing where all do. */
+function goesOn(line: string, next: string): boolean {
+  return UNFINISHED_LINE.test(line.slice(-12)) || (SMALL_LETTER_FIRST.test(next) && !SMALL_LETTER_FIRST.test(line));
+}
+
+/** Lines of the text, each trimmed and with its white space collapsed; a sentence that was wrapped is put together again. */
+function lines(text: string): string[] {
+  const joined: string[] = [];
+  let last = "";
+  for (const raw of text.split(/\r\n|[\n\r\u2028\u2029\u0085]/u)) {
+    const line = raw.replace(/[\s\p{Cc}]+/gu, " ").trim();
+    const continued = last !== "" && line !== "" && goesOn(last, line);
+    last = continued ? `${last} ${line}` : line;
+    if (continued) joined.pop();
+    joined.push(last);
+  }
+  return joined;
+}
+
+function endsSentence(before: string, mark: string, after: string): boolean {
+  if (mark !== ".") return true;
+  const tail = before.slice(-20);
+  if (LIST_NUMBER.test(before.slice(0, 20)) || ABBREVIATION.test(tail)) return false;
+  return !(ABBREVIATION_BEFORE_SMALL_LETTER.test(tail) && /^\s*[\p{Ll}\d]/u.test(after));
+}
+
+/**
+ * The sentences of an English, Chinese or mixed text in their order, each word for word on one line. A line break ends a sentence unless
+ * the next line goes on with it. Code blocks and lines without any word are left out; half surrogates become U+FFFD.
+ */
+export function splitSentences(text: string): string[] {
+  const sentences: string[] = [];
+  for (const line of lines(text.toWellFormed().replace(CODE_BLOCK, "\n\n"))) {
+    let start = 0;
+    for (const end of line.matchAll(END)) {
+      const next = end.index + end[0].length;
+      if (!endsSentence(line.slice(start, end.index), end[0], line.slice(next, next + 4))) continue;
+      sentences.push(line.slice(start, next).trim());
+      start = next;
+    }
+    sentences.push(line.slice(start).trim());
+    if (sentences.length > MAX_SENTENCES * 2) break;
+  }
+  return sentences.filter((sentence) => WORD.test(sentence)).slice(0, MAX_SENTENCES);
+}

@@ -1,0 +1,77 @@
+import type { ConversationJob } from "../../stores/jobs/job.ts";
+import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/summary-store.ts";
+import { estimateTokens } from "../../models/estimate-tokens.ts";
+import type { JobHandler } from "../jobs/job-handler.ts";
+import { enoughUncovered, isSummaryDue, type SummarySettings } from "./summary-due.ts";
+
+export interface SummaryInput {
+  /** The summary before; null for the first. */
+  previous: string | null;
+  /** The messages since, oldest first. */
+  messages: { role: "user" | "assistant"; content: string }[];
+  /** How many messages the new summary stands for in all. */
+  coveredMessageCount: number;
+}
+
+/** Writes a new summary from the one before and the messages since. Throws AppError when it cannot. */
+export type Summarise = (input: SummaryInput, signal: AbortSignal) => Promise<string>;
+
+export interface SummariseConversationParts {
+  summaries: SummaryStore;
+  settings: SummarySettings;
+  summarise: Summarise;
+  /** How many tokens of messages go into one step; a single message may have more. */
+  stepTokens: number;
+}
+
+/** Messages of one step at most: with `stepTokens`, what makes a backlog of any length a row of equal steps. */
+const STEP_MESSAGES = 200;
+
+/** The oldest messages that have at most `maxTokens` together, at least one. */
+function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMessage[] {
+  let tokens = 0;
+  const end = messages.findIndex(({ tokenCount }, index) => (tokens += tokenCount) > maxTokens && index > 0);
+  return end < 0 ? messages : messages.slice(0, end);
+}
+
+/**
+ * Brings a conversation's summary forward by one step: the summary before and the oldest messages since become the next version. The last
+ * `historyWindow` messages are never covered. Whoever finds that another was faster has written nothing, and goes on from there.
+ */
+export function makeSummariseConversation({
+  summaries,
+  settings,
+  summarise,
+  stepTokens,
+}: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
+  return {
+    async step(conversation, signal) {
+      const backlog = await summaries.readBacklog(
+        conversation,
+        Math.max(STEP_MESSAGES + settings.historyWindow, enoughUncovered(settings)),
+      );
+      const { summary } = backlog;
+      const uncovered = backlog.messages.length;
+      if (!isSummaryDue(settings, { hasSummary: summary !== null, uncovered })) return;
+      const covered = takeStep(backlog.messages.slice(0, Math.min(STEP_MESSAGES, uncovered - settings.historyWindow)), stepTokens);
+      const last = covered.at(-1);
+      if (!last) return;
+      const coveredMessageCount = (summary?.coveredMessageCount ?? 0) + covered.length;
+      const text = await summarise({ previous: summary?.text || null, messages: covered, coveredMessageCount }, signal);
+      signal.throwIfAborted();
+      await summaries.save(conversation, {
+        readVersion: summary?.version ?? 0,
+        text,
+        tokenCount: estimateTokens(text),
+        coveredThrough: { createdAt: last.createdAt, id: last.id },
+        addedMessageCount: covered.length,
+      });
+    },
+
+    async remaining(transaction, conversation) {
+      const counted = await summaries.lockAndCount(transaction, conversation, enoughUncovered(settings));
+      if (!counted) return "erased";
+      return isSummaryDue(settings, counted) ? "more" : "nothing";
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** When a conversation is summarised, counted in completed messages. */
+export interface SummarySettings {
+  /** The first summary is made when there are this many. */
+  minMessages: number;
+  /** Later ones when this many lie between the cover point and the window. */
+  updateDelta: number;
+  /** The newest ones, which no summary covers. */
+  historyWindow: number;
+}
+
+/** What the graph and the jobs behind it go by unless they are told otherwise: both must say the same. */
+export const DEFAULT_SUMMARY: Readonly<SummarySettings> = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
+
+/** Whether a summary is due, given how many completed messages are not covered by one. */
+export function isSummaryDue(
+  { minMessages, updateDelta, historyWindow }: SummarySettings,
+  { hasSummary, uncovered }: { hasSummary: boolean; uncovered: number },
+): boolean {
+  const beforeWindow = uncovered - historyWindow;
+  return hasSummary ? beforeWindow >= updateDelta : uncovered >= minMessages && beforeWindow >= 1;
+}
+
+/** Counting uncovered messages further than this cannot change the answer of `isSummaryDue`. */
+export function enoughUncovered({ minMessages, updateDelta, historyWindow }: SummarySettings): number {
+  return Math.max(minMessages, historyWindow + updateDelta, historyWindow + 1);
+}

@@ -1,0 +1,40 @@
+import { AppError, toAppError } from "../errors/app-error.ts";
+import { parseConfig } from "../server/config.ts";
+import { openDatabase } from "../server/open-graph.ts";
+import { readEnvironment } from "../server/read-environment.ts";
+import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
+import { makeJobOverview, type JobOverview } from "../stores/jobs/job-overview.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+
+const USAGE = `npm run jobs                    how many background jobs there are, and which failed for good
+npm run jobs -- retry [KIND]    runs those again that failed for good; kinds: ${JOB_KINDS.join(", ")}`;
+
+const isKind = (text: string): text is JobKind => (JOB_KINDS as readonly string[]).includes(text);
+
+async function list(overview: JobOverview): Promise<void> {
+  const [counts, dead] = await Promise.all([overview.count(), overview.listDead(20)]);
+  if (counts.length === 0) console.log("no jobs");
+  for (const { kind, state, count } of counts) console.log(`${kind} ${state}: ${count}`);
+  for (const { job, failure, attempts, diedAt } of dead) {
+    console.log(`dead since ${diedAt.toISOString()} after ${attempts} attempts: ${jobKey(job)}: ${failure.message}`);
+  }
+}
+
+async function run([command, kind]: string[], overview: JobOverview): Promise<void> {
+  if (command === undefined) return list(overview);
+  if (command !== "retry" || (kind !== undefined && !isKind(kind))) throw new AppError("invalid_request", USAGE);
+  console.log(`${await overview.retryDead(kind === undefined ? {} : { kind })} jobs will run again`);
+}
+
+try {
+  const database = await openDatabase(parseConfig(readEnvironment()));
+  try {
+    await migrate(database);
+    await run(process.argv.slice(2), makeJobOverview(database));
+  } finally {
+    await database.close();
+  }
+} catch (error) {
+  console.error(toAppError(error).message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,57 @@
+import express, { Router, type Response } from "express";
+import type { ConversationJob } from "../stores/jobs/job.ts";
+import type { Imported, ImportStore } from "../stores/postgres/import-store.ts";
+import { toAppError } from "../errors/app-error.ts";
+import { assertUtf8 } from "./assert-utf8.ts";
+import { tenantOf } from "./authenticate.ts";
+import { parseImportRequest } from "./import-request.ts";
+import { requireJson } from "./require-json.ts";
+
+/** The largest body: 10,000 messages of an ordinary length many times over. */
+const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
+
+export interface ImportRouteParts {
+  imports: ImportStore;
+  /** Which jobs imported messages get. */
+  jobKinds: readonly ConversationJob["kind"][];
+  maxMessageChars: number;
+}
+
+const toJson = ({ conversationId, imported, skipped }: Imported) => ({ conversation_id: conversationId, imported, skipped });
+
+/** Sends progress as server-sent events while the import runs, and its result or error as the last one. */
+async function streamProgress(
+  response: Response,
+  total: number,
+  run: (onProgress: (done: number) => void) => Promise<Imported>,
+): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform" });
+  let id = 0;
+  const send = (status: string, content: object): void => {
+    response.write(`id: ${++id}\ndata: ${JSON.stringify({ status, content })}\n\n`);
+  };
+  try {
+    send("done", toJson(await run((done) => send("progress", { done, total }))));
+  } catch (error) {
+    send("error", toAppError(error).toContent());
+  }
+  response.end();
+}
+
+/** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
+export function importRoutes({ imports, jobKinds, maxMessageChars }: ImportRouteParts): Router {
+  return Router().post(
+    "/conversations/import",
+    requireJson,
+    express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 }),
+    async (request, response) => {
+      const { userId, sessionId, messages } = parseImportRequest(request.body, maxMessageChars);
+      const conversation = { tenantId: tenantOf(response), userId, sessionId };
+      const run = (onProgress: (done: number) => void) => imports.import({ ...conversation, messages, jobKinds, onProgress });
+      if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
+        return streamProgress(response, messages.length, run);
+      }
+      response.json(toJson(await run(() => undefined)));
+    },
+  );
+}

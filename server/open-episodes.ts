@@ -1,0 +1,70 @@
+import { openEpisodicMemory, type EpisodicMemory } from "../memory/episodes/open-episodic-memory.ts";
+import type { Embedder } from "../models/embedder.ts";
+import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
+import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
+import type { Database } from "../stores/postgres/database.ts";
+import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
+import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
+import type { SearchStore } from "../stores/search/search-index.ts";
+import type { Config } from "./config.ts";
+
+/** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
+const BUILT_IN = "built-in";
+const DEFAULT_MODEL = "text-embedding-3-small";
+
+/** Episodic memory with the store under it. */
+export interface OpenEpisodes {
+  memory: EpisodicMemory;
+  store: SearchStore;
+  close(): Promise<void>;
+}
+
+/** Whether embeddings are asked of a server; without one the built-in embedder serves. */
+export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY }: Config): boolean {
+  return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
+}
+
+export async function openEmbedder(config: Config): Promise<Embedder> {
+  if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
+  const model = config.EMBEDDING_MODEL ?? DEFAULT_MODEL;
+  return openOpenAIEmbedder({
+    baseUrl: config.EMBEDDING_BASE_URL ?? config.OPENAI_BASE_URL,
+    apiKey: config.EMBEDDING_API_KEY ?? config.OPENAI_API_KEY,
+    model,
+    questionModel: config.EMBEDDING_QUERY_MODEL ?? model,
+    questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
+    passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
+    dimensions: config.EMBEDDING_DIMENSIONS,
+    timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
+  });
+}
+
+export async function openSearchStore(config: Config, database: Database): Promise<SearchStore> {
+  const { MILVUS_ADDRESS: address, MILVUS_TOKEN: token, MILVUS_DATABASE: milvusDatabase } = config;
+  if (address === undefined) return openPostgresSearchStore(database);
+  return openMilvusSearchStore({ address, token, database: milvusDatabase }, { timeoutMs: config.MEMORY_READ_TIMEOUT_MS });
+}
+
+/**
+ * Opens the store and the embedder that the configuration asks for. Throws AppError `invalid_configuration` when the database lacks the
+ * extensions, or when turns are indexed with another embedder or store.
+ */
+export async function openEpisodes(config: Config, database: Database, onError: (error: unknown) => void): Promise<OpenEpisodes> {
+  const embedder = await openEmbedder(config);
+  const store = await openSearchStore(config, database);
+  try {
+    const memory = await openEpisodicMemory({
+      database,
+      store,
+      embedder,
+      timeZone: config.TIME_ZONE,
+      minSimilarity: config.EPISODE_MIN_SIMILARITY,
+      maxAgeDays: config.EPISODE_MAX_AGE_DAYS,
+      onError,
+    });
+    return { memory, store, close: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Database } from "../postgres/database.ts";
+import { conversationJobKeys, type Job, type JobKind } from "./job.ts";
+import type { JobFailure } from "./job-queue.ts";
+import { DEAD_LETTERS, makeBoss, QUEUE } from "./make-boss.ts";
+
+/** `waiting` for its first run, `retrying` after a failed one, `running`, or `dead`: failed for good. */
+export type JobState = "waiting" | "retrying" | "running" | "dead";
+
+export interface JobCount {
+  kind: JobKind;
+  state: JobState;
+  count: number;
+}
+
+/** A job that failed for good, with the error of its last run. */
+export interface DeadLetter {
+  id: string;
+  job: Job;
+  failure: JobFailure;
+  /** Runs it had. */
+  attempts: number;
+  createdAt: Date;
+  diedAt: Date;
+}
+
+/** What operators see of the queue, and the one thing they do with it. */
+export interface JobOverview {
+  /** Jobs by kind and state; of all tenants without `tenantId`. Nothing is listed of which there is none. */
+  count(tenantId?: string): Promise<JobCount[]>;
+  /** How many jobs of a conversation wait or run. */
+  pending(conversationId: string): Promise<number>;
+  /** The newest dead letters, of all tenants without `tenantId`. */
+  listDead(limit: number, tenantId?: string): Promise<DeadLetter[]>;
+  /**
+   * Puts every dead letter back into the queue, of one kind and tenant or of all; returns how many. One whose work is queued anew
+   * already just goes.
+   */
+  retryDead(which?: { kind?: JobKind | undefined; tenantId?: string | undefined }): Promise<number>;
+}
+
+const COUNT = `
+select data->>'kind' as kind, count(*)::int as count,
+  case when name = '${DEAD_LETTERS}' then 'dead' when state = 'created' then 'waiting' when state = 'retry' then 'retrying' else 'running' end as state
+from pgboss.job
+where name in ('${QUEUE}', '${DEAD_LETTERS}') and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
+group by 1, 3 order by 1, 3`;
+
+/** Spelt like pg-boss' own unique index of exclusive queues, so that it is the one used. */
+const PENDING = `
+select count(*)::int as count from pgboss.job
+where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
+
+const DEAD = `
+select id, data, source_output, source_retry_count, source_created_on, created_on from pgboss.job
+where name = '${DEAD_LETTERS}' and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
+order by created_on desc, id limit $2`;
+
+interface DeadRow {
+  id: string;
+  data: Job;
+  source_output: Partial<JobFailure> | null;
+  source_retry_count: number;
+  source_created_on: Date;
+  created_on: Date;
+}
+
+/** Jobs moved at a time. */
+const REDRIVE_LIMIT = 1_000;
+
+/** Reads pg-boss' table, whose columns it documents (https://pgboss.io/sql): its own statistics are up to a minute old. */
+export function makeJobOverview(database: Database): JobOverview {
+  const boss = makeBoss({ database, onError: () => undefined });
+  return {
+    count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId ?? null] }),
+
+    async pending(conversationId) {
+      const [row] = await database.query<{ count: number }>({
+        name: "job-pending",
+        text: PENDING,
+        values: [conversationJobKeys(conversationId)],
+      });
+      return row?.count ?? 0;
+    },
+
+    async listDead(limit, tenantId) {
+      const rows = await database.query<DeadRow>({ name: "job-dead", text: DEAD, values: [tenantId ?? null, limit] });
+      return rows.map(({ id, data, source_output: output, source_retry_count, source_created_on, created_on }) => ({
+        id,
+        job: data,
+        failure: { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." },
+        attempts: source_retry_count + 1,
+        createdAt: source_created_on,
+        diedAt: created_on,
+      }));
+    },
+
+    async retryDead(which = {}) {
+      const filter = { data: JSON.parse(JSON.stringify(which)) as object }; // without what is undefined
+      let moved = 0;
+      while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {
+        moved += await boss.redrive(DEAD_LETTERS, { ...filter, limit: REDRIVE_LIMIT });
+      }
+      // Those that could not be put back, because a newer job for the same work is queued, are marked failed: nothing is lost with them.
+      await boss.deleteStoredJobs(DEAD_LETTERS);
+      return moved;
+    },
+  };
+}

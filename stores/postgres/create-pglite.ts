@@ -1,0 +1,29 @@
+import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import { pg_textsearch } from "@electric-sql/pglite-pg_textsearch";
+import { vector } from "@electric-sql/pglite-pgvector";
+import { AppError } from "../../errors/app-error.ts";
+
+/**
+ * What pg_textsearch must have loaded at the start is said at each start: PGlite would write it into the folder, which then opens nowhere
+ * without the extension.
+ */
+const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch"];
+const TEXT_SEARCH: typeof pg_textsearch = {
+  ...pg_textsearch,
+  setup: async (...given) => ({ ...(await pg_textsearch.setup(...given)), sharedPreloadLibraries: [] }),
+};
+
+/** PGlite with the extensions of the search index. Throws AppError `invalid_configuration` when the folder cannot be opened. */
+export async function createPGlite(dataDir: string, options: PGliteOptions): Promise<PGlite> {
+  try {
+    return await PGlite.create({
+      startParams: START_PARAMS,
+      ...options,
+      dataDir,
+      extensions: { vector, pg_textsearch: TEXT_SEARCH, ...options.extensions },
+    });
+  } catch (cause) {
+    const problem = `The embedded database in "${dataDir}" cannot be opened: it is damaged or of another version.`;
+    throw new AppError("invalid_configuration", `${problem} Bring back a copy of the folder, or choose another DATA_DIR.`, { cause });
+  }
+}

@@ -1,0 +1,247 @@
+import type { Owner } from "../owner.ts";
+import type { Cursor } from "../page.ts";
+import type { Database, Queryable } from "./database.ts";
+import { lockConversation } from "./lock-conversation.ts";
+import type { Role } from "./message-store.ts";
+import { isForeignKeyViolation } from "./storage-error.ts";
+import type { OwnedConversation } from "./summary-store.ts";
+
+/** A completed message that the index has not seen. */
+export interface UnindexedMessage extends Cursor {
+  role: Role;
+  content: string;
+}
+
+export interface IndexProgress {
+  indexedThrough: Cursor;
+  /** The last episode of the conversation, null when there is none yet. */
+  lastEpisodeId: string | null;
+}
+
+/** The two messages of an episode, as they are stored. */
+export interface EpisodeText {
+  /** Id of the user's message, which is the episode's. */
+  id: string;
+  conversationId: string;
+  userMessage: string;
+  assistantMessage: string;
+  /** Of the user's message and of the answer. */
+  messageIds: [string, string];
+  /** What an import called them, when it did. */
+  externalIds: string[];
+  createdAt: Date;
+}
+
+export interface IndexBacklog {
+  progress: IndexProgress | null;
+  messages: UnindexedMessage[];
+}
+
+export interface EpisodeStore {
+  /** How far a conversation is indexed and the oldest `limit` completed messages behind that, read at one moment. */
+  readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
+  /** Moves on from the progress that was read; false when it is no longer that, or the conversation is gone. */
+  advance(conversation: OwnedConversation, indexName: string, read: IndexProgress | null, progress: IndexProgress): Promise<boolean>;
+  /**
+   * Whether completed answers are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
+   * of a turn does.
+   */
+  lockAndLook(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
+  /** Conversations, whoever's they are, with completed answers that are missing in an index: the next `limit` behind `after`, by id. */
+  listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
+  isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
+  /** Completed answers of all conversations: about as many turns. */
+  countTurns(): Promise<number>;
+  exists(conversation: OwnedConversation): Promise<boolean>;
+  /** Whether the user has episodes in other conversations than this one. */
+  hasOthers(conversation: OwnedConversation): Promise<boolean>;
+  /** The texts of an owner's episodes, of those that still exist, in any order. Pairs are the ids of a user's message and its answer. */
+  load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
+}
+
+const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
+const BEGINNING = "'00000000-0000-0000-0000-000000000000'";
+
+const BACKLOG = `
+with progress as materialized (
+  select indexed_through_created_at, indexed_through_message_id, last_episode_id from episode_cursors
+  where conversation_id = ${OWNED_ID} and index_name = $4
+)
+select
+  (select row_to_json(progress) from progress) as progress,
+  (select coalesce(json_agg(oldest), '[]') from (
+    select id, role, content, created_at from messages
+    where conversation_id = ${OWNED_ID} and completed
+      and (created_at, id) > (
+        coalesce((select indexed_through_created_at from progress), '-infinity'),
+        coalesce((select indexed_through_message_id from progress), ${BEGINNING}))
+    order by created_at, id limit $5
+  ) oldest) as messages`;
+
+const ADVANCE = `
+insert into episode_cursors as kept (conversation_id, index_name, indexed_through_created_at, indexed_through_message_id, last_episode_id)
+select id, $4, $5, $6, $7 from conversations where id = $1 and tenant_id = $2 and user_id = $3 for key share
+on conflict (conversation_id, index_name) do update
+set indexed_through_created_at = excluded.indexed_through_created_at,
+    indexed_through_message_id = excluded.indexed_through_message_id,
+    last_episode_id = excluded.last_episode_id
+where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
+returning conversation_id`;
+
+const MISSING_IN = (conversation: string, index: string): string => `exists (
+  select from messages
+  where conversation_id = ${conversation} and completed and role = 'assistant'
+    and (created_at, id) > (
+      coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
+      coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
+)`;
+
+const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
+
+const LIST_UNINDEXED = `
+select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
+where id > $2 and ${MISSING_IN("conversations.id", "$1")}
+order by id limit $3`;
+
+const HAS_OTHERS = `
+select exists (
+  select from conversations join episode_cursors on conversation_id = conversations.id and last_episode_id is not null
+  where tenant_id = $2 and user_id = $3 and conversations.id <> $1
+) as found`;
+
+const LOAD = `
+select asked.id, asked.conversation_id, asked.content as user_message, answer.content as assistant_message, answer.id as answer_id,
+  asked.metadata->>'external_id' as asked_external_id, answer.metadata->>'external_id' as answer_external_id, asked.created_at
+from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
+join messages asked on asked.id = asked_id
+join messages answer on answer.id = answer_id and answer.conversation_id = asked.conversation_id
+join conversations on conversations.id = asked.conversation_id
+where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed`;
+
+interface ProgressRow {
+  indexed_through_created_at: string;
+  indexed_through_message_id: string;
+  last_episode_id: string | null;
+}
+
+interface TextRow {
+  id: string;
+  conversation_id: string;
+  user_message: string;
+  assistant_message: string;
+  answer_id: string;
+  asked_external_id: string | null;
+  answer_external_id: string | null;
+  created_at: Date;
+}
+
+function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
+  if (!row) return null;
+  return {
+    indexedThrough: { createdAt: new Date(row.indexed_through_created_at), id: row.indexed_through_message_id },
+    lastEpisodeId: row.last_episode_id,
+  };
+}
+
+function toText(row: TextRow): EpisodeText {
+  return {
+    id: row.id,
+    conversationId: row.conversation_id,
+    userMessage: row.user_message,
+    assistantMessage: row.assistant_message,
+    messageIds: [row.id, row.answer_id],
+    externalIds: [row.asked_external_id, row.answer_external_id].filter((id) => id !== null),
+    createdAt: row.created_at,
+  };
+}
+
+export function makeEpisodeStore(database: Database): EpisodeStore {
+  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
+  return {
+    async readBacklog(conversation, indexName, limit) {
+      const [row] = await database.query<{
+        progress: ProgressRow | null;
+        messages: { id: string; role: Role; content: string; created_at: string }[];
+      }>({ name: "episode-backlog", text: BACKLOG, values: [...owned(conversation), indexName, limit] });
+      const messages = (row?.messages ?? []).map(({ id, role, content, created_at }) => {
+        return { id, role, content, createdAt: new Date(created_at) };
+      });
+      return { progress: toProgress(row?.progress), messages };
+    },
+
+    async advance(conversation, indexName, read, { indexedThrough, lastEpisodeId }) {
+      try {
+        const rows = await database.query({
+          name: "episode-advance",
+          text: ADVANCE,
+          values: [
+            ...owned(conversation),
+            indexName,
+            indexedThrough.createdAt,
+            indexedThrough.id,
+            lastEpisodeId,
+            read?.indexedThrough.createdAt ?? null,
+            read?.indexedThrough.id ?? null,
+          ],
+        });
+        return rows.length === 1;
+      } catch (error) {
+        if (isForeignKeyViolation(error)) return false; // the conversation was deleted this moment
+        throw error;
+      }
+    },
+
+    async lockAndLook(transaction, conversation) {
+      if (!(await lockConversation(transaction, conversation))) return null;
+      const [row] = await transaction.query<{ more: boolean }>({
+        name: "episode-look",
+        text: LOOK,
+        values: [conversation.conversationId],
+      });
+      return row?.more ?? false;
+    },
+
+    listUnindexed: (indexName, after, limit) =>
+      database.query<OwnedConversation>({ name: "episode-unindexed", text: LIST_UNINDEXED, values: [indexName, after, limit] }),
+
+    async isUnindexed({ conversationId }, indexName) {
+      const [row] = await database.query<{ missing: boolean }>({
+        name: "episode-is-unindexed",
+        text: `select ${MISSING_IN("$1", "$2")} as missing`,
+        values: [conversationId, indexName],
+      });
+      return row?.missing ?? false;
+    },
+
+    async countTurns() {
+      const [row] = await database.query<{ count: number }>({
+        text: "select count(*)::int as count from messages where role = 'assistant' and completed",
+      });
+      return row?.count ?? 0;
+    },
+
+    async exists(conversation) {
+      const rows = await database.query({
+        name: "conversation-exists",
+        text: "select from conversations where id = $1 and tenant_id = $2 and user_id = $3",
+        values: owned(conversation),
+      });
+      return rows.length === 1;
+    },
+
+    async hasOthers(conversation) {
+      const [row] = await database.query<{ found: boolean }>({ name: "episode-others", text: HAS_OTHERS, values: owned(conversation) });
+      return row?.found ?? false;
+    },
+
+    async load({ tenantId, userId }, pairs) {
+      if (pairs.length === 0) return [];
+      const rows = await database.query<TextRow>({
+        name: "episode-load",
+        text: LOAD,
+        values: [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer)],
+      });
+      return rows.map(toText);
+    },
+  };
+}

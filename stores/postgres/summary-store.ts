@@ -1,0 +1,184 @@
+import type { Owner } from "../owner.ts";
+import type { Cursor } from "../page.ts";
+import type { Database, Queryable } from "./database.ts";
+import { lockConversation } from "./lock-conversation.ts";
+import type { Role } from "./message-store.ts";
+import { isForeignKeyViolation } from "./storage-error.ts";
+
+export interface StoredSummary {
+  text: string;
+  /** 1 for the first; each save adds one. */
+  version: number;
+  /** The last message it stands for: every completed message up to here is covered. */
+  coveredThrough: Cursor;
+  coveredMessageCount: number;
+  tokenCount: number;
+  updatedAt: Date;
+}
+
+/** A message for the summariser, oldest first. */
+export interface UncoveredMessage extends Cursor {
+  role: Role;
+  content: string;
+  tokenCount: number;
+}
+
+/** A summary to save in place of the version that was read (0: there was none). */
+export interface SummaryToSave {
+  readVersion: number;
+  text: string;
+  tokenCount: number;
+  coveredThrough: Cursor;
+  /** How many messages it covers beyond those of the version that was read. */
+  addedMessageCount: number;
+}
+
+export interface OwnedConversation extends Owner {
+  conversationId: string;
+}
+
+export interface SummaryStore {
+  /** Null when there is none yet, or no such conversation. */
+  find(conversation: OwnedConversation): Promise<StoredSummary | null>;
+  /** The summary and the oldest `limit` completed messages behind its cover point, read at one moment. */
+  readBacklog(conversation: OwnedConversation, limit: number): Promise<{ summary: StoredSummary | null; messages: UncoveredMessage[] }>;
+  /**
+   * Saves only when the version is still the one that was read and the cover point moves forward, both together. False when another was
+   * faster or the conversation is gone: then nothing is written.
+   */
+  save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
+  /**
+   * Whether there is a summary and how many completed messages are not covered, counted up to `atMost`; null when the conversation is gone.
+   * Locks the conversation: until the transaction ends no turn of it can end, and so none can find its job still running.
+   */
+  lockAndCount(
+    transaction: Queryable,
+    conversation: OwnedConversation,
+    atMost: number,
+  ): Promise<{ hasSummary: boolean; uncovered: number } | null>;
+}
+
+export interface SummaryRow {
+  summary: string;
+  summary_version: number;
+  covered_through_created_at: Date | string;
+  covered_through_message_id: string;
+  covered_message_count: number;
+  token_count: number;
+  updated_at: Date | string;
+}
+
+export function toSummary(row: SummaryRow): StoredSummary {
+  return {
+    text: row.summary,
+    version: row.summary_version,
+    coveredThrough: { createdAt: new Date(row.covered_through_created_at), id: row.covered_through_message_id },
+    coveredMessageCount: row.covered_message_count,
+    tokenCount: row.token_count,
+    updatedAt: new Date(row.updated_at),
+  };
+}
+
+export const SUMMARY_OF = `
+select conversation_summaries.* from conversation_summaries join conversations on conversations.id = conversation_id
+where conversation_id = $1 and tenant_id = $2 and user_id = $3`;
+
+const BACKLOG = `
+with kept as materialized (${SUMMARY_OF})
+select
+  (select row_to_json(kept) from kept) as summary,
+  (select coalesce(json_agg(oldest), '[]') from (
+    select id, role, content, token_count, created_at from messages
+    where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
+      and (created_at, id) > (
+        coalesce((select covered_through_created_at from kept), '-infinity'),
+        coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
+    order by created_at, id limit $4
+  ) oldest) as messages`;
+
+/** The comparison is of rows, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
+const SAVE = `
+insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
+  covered_through_message_id, covered_message_count, token_count, created_at, updated_at)
+select id, $5, $4 + 1, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
+where id = $1 and tenant_id = $2 and user_id = $3
+  and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
+on conflict (conversation_id) do update
+set summary = excluded.summary,
+    summary_version = excluded.summary_version,
+    covered_through_created_at = excluded.covered_through_created_at,
+    covered_through_message_id = excluded.covered_through_message_id,
+    covered_message_count = kept.covered_message_count + excluded.covered_message_count,
+    token_count = excluded.token_count,
+    updated_at = excluded.updated_at
+where kept.summary_version = $4
+  and (kept.covered_through_created_at, kept.covered_through_message_id)
+    < (excluded.covered_through_created_at, excluded.covered_through_message_id)
+returning summary_version`;
+
+const COUNT = `
+select
+  exists (select from conversation_summaries where conversation_id = $1) as has_summary,
+  (select count(*) from (
+    select from messages
+    where conversation_id = $1 and completed
+      and (created_at, id) > (
+        coalesce((select covered_through_created_at from conversation_summaries where conversation_id = $1), '-infinity'),
+        coalesce((select covered_through_message_id from conversation_summaries where conversation_id = $1), '00000000-0000-0000-0000-000000000000'))
+    order by created_at, id limit $2
+  ) uncovered)::int as uncovered`;
+
+interface UncoveredRow {
+  id: string;
+  role: Role;
+  content: string;
+  token_count: number;
+  created_at: string;
+}
+
+export function makeSummaryStore(database: Database): SummaryStore {
+  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
+  return {
+    async find(conversation) {
+      const [row] = await database.query<SummaryRow>({ name: "summary-find", text: SUMMARY_OF, values: owned(conversation) });
+      return row ? toSummary(row) : null;
+    },
+
+    async readBacklog(conversation, limit) {
+      const [row] = await database.query<{ summary: SummaryRow | null; messages: UncoveredRow[] }>({
+        name: "summary-backlog",
+        text: BACKLOG,
+        values: [...owned(conversation), limit],
+      });
+      const messages = (row?.messages ?? []).map(({ id, role, content, token_count, created_at }) => {
+        return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
+      });
+      return { summary: row?.summary ? toSummary(row.summary) : null, messages };
+    },
+
+    async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount }) {
+      try {
+        const rows = await database.query({
+          name: "summary-save",
+          text: SAVE,
+          values: [...owned(conversation), readVersion, text, coveredThrough.createdAt, coveredThrough.id, addedMessageCount, tokenCount],
+        });
+        return rows.length === 1;
+      } catch (error) {
+        // The conversation was deleted between the look at it and the insert.
+        if (isForeignKeyViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    async lockAndCount(transaction, conversation, atMost) {
+      if (!(await lockConversation(transaction, conversation))) return null;
+      const [row] = await transaction.query<{ has_summary: boolean; uncovered: number }>({
+        name: "summary-count",
+        text: COUNT,
+        values: [conversation.conversationId, atMost],
+      });
+      return { hasSummary: row?.has_summary ?? false, uncovered: row?.uncovered ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { MilvusClient } from "@zilliz/milvus2-sdk-node";
+import { bulkhead } from "cockatiel";
+import { checkDefinition, checkName } from "../check-definition.ts";
+import type { SearchStore } from "../search-index.ts";
+import type { MilvusAddress } from "./open-milvus-search-store.ts";
+import { checkMilvusResponse } from "./check-milvus-response.ts";
+import { makeReady } from "./make-ready.ts";
+import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
+import { prepareCollection } from "./prepare-collection.ts";
+import { toIndexError } from "./to-index-error.ts";
+
+/** For creating, loading and dropping, in milliseconds: they may take long on a server that is well. */
+const PREPARE_TIMEOUT_MS = 30_000;
+/**
+ * gRPC would wait up to two minutes before it looks again for a server that was away. And Milvus Lite closes the connection of who asks
+ * more than every five minutes whether it is there.
+ */
+const CHANNEL_OPTIONS = {
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.min_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 1_000,
+  "grpc.keepalive_time_ms": 310_000,
+};
+
+function describe({ address, database }: MilvusAddress): string {
+  const { host } = new URL(address.includes("://") ? address : `http://${address}`);
+  return `Milvus at ${host}${database ? `/${database}` : ""}`;
+}
+
+/** See openMilvusSearchStore, which loads this module with the SDK behind it. */
+export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: number }): SearchStore {
+  const { address, token, database } = where;
+  const client = new MilvusClient({
+    address,
+    ...(token ? { token } : {}),
+    ...(database ? { database } : {}),
+    timeout: timeoutMs,
+    maxRetries: 1,
+    retryDelay: 50,
+    channelOptions: CHANNEL_OPTIONS,
+    telemetry: { enabled: false },
+    logLevel: "error",
+    // The first attempt to connect would be remembered for ever when it fails. Every call connects by itself.
+    __SKIP_CONNECT__: true,
+  });
+  const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
+  const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
+  return {
+    kind: "milvus",
+    description: describe(where),
+    async openIndex(definition) {
+      checkDefinition(definition);
+      const readiness = makeReady(async () => {
+        await check();
+        await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
+      }, timeoutMs);
+      await readiness.prepare();
+      return makeMilvusSearchIndex({ client, definition, readiness, inTurn });
+    },
+    async listIndexes() {
+      const { data } = await checkMilvusResponse(client.showCollections()).catch(toIndexError);
+      return data.map(({ name }) => name).toSorted();
+    },
+    async dropIndex(name) {
+      await checkMilvusResponse(client.dropCollection({ collection_name: checkName(name), timeout: PREPARE_TIMEOUT_MS })).catch(
+        toIndexError,
+      );
+    },
+    check: () => check().catch(toIndexError),
+    async close() {
+      await client.closeConnection();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { ConsistencyLevelEnum, type MilvusClient } from "@zilliz/milvus2-sdk-node";
+import type { BulkheadPolicy } from "cockatiel";
+import { checkEmbedding } from "../check-embedding.ts";
+import type { IndexDefinition, SearchFilter, SearchHit, SearchIndex } from "../search-index.ts";
+import { storableText } from "../storable-text.ts";
+import { checkMilvusResponse } from "./check-milvus-response.ts";
+import type { Readiness } from "./make-ready.ts";
+import { milvusFilter } from "./milvus-filter.ts";
+import { hitFields, toHit, toMilvusRow } from "./milvus-rows.ts";
+
+/** Milvus returns no more. */
+const MAX_LIMIT = 16_384;
+/** A message to Milvus may have 64 MB; a document has up to 65 KB in each of its texts. */
+const ROWS_PER_MESSAGE = 200;
+/** In milliseconds. Searches have the limit of the client; Milvus Lite under load was seen to take more than 10 s for 200 rows. */
+const WRITE_TIMEOUT_MS = 30_000;
+const FLUSH_TIMEOUT_MS = 120_000;
+
+export interface MilvusIndexParts {
+  client: MilvusClient;
+  definition: IndexDefinition;
+  readiness: Readiness;
+  /** Lets one call at a time write: Milvus Lite is not made for more, and real Milvus does not mind. */
+  inTurn: BulkheadPolicy;
+}
+
+/** An index in a collection that is prepared at its first use. */
+export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }: MilvusIndexParts): SearchIndex {
+  const target = { collection_name: definition.name };
+  const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
+  const written = { ...target, timeout: WRITE_TIMEOUT_MS };
+  const write = <Result>(call: () => Promise<Result>): Promise<Result> => inTurn.execute(() => readiness.use(call));
+
+  const search = (filter: SearchFilter, what: { anns_field: string; metric_type: string; data: number[] | string }, limit: number) => {
+    const request = {
+      ...target,
+      ...consistent,
+      ...what,
+      filter: milvusFilter(filter),
+      limit: Math.min(limit, MAX_LIMIT),
+      output_fields: hitFields(definition),
+    };
+    return readiness.use(async (): Promise<SearchHit[]> => {
+      const { results } = await checkMilvusResponse(client.search(request));
+      // Milvus Lite gives BM25 as a distance: the same figure below zero.
+      return results.map((row) => toHit(row, what.metric_type === "BM25" ? Math.abs(row.score) : row.score, definition));
+    });
+  };
+  const query = (filter: string, output_fields: string[]) =>
+    readiness.use(async () => (await checkMilvusResponse(client.query({ ...target, ...consistent, filter, output_fields }))).data);
+  const remove = (filter: string): Promise<number> =>
+    write(async () => Number((await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter }))).delete_cnt));
+
+  return {
+    dimensions: definition.dimensions,
+    async upsert(documents) {
+      const rows = [...new Map(documents.map((document) => [document.id, toMilvusRow(document, definition)])).values()];
+      for (let start = 0; start < rows.length; start += ROWS_PER_MESSAGE) {
+        const data = rows.slice(start, start + ROWS_PER_MESSAGE);
+        await write(() => checkMilvusResponse(client.upsert({ ...written, data })));
+      }
+    },
+    async searchVectors(filter, embedding, limit) {
+      const data = [...checkEmbedding(embedding, definition.dimensions)];
+      return search(filter, { anns_field: "embedding", metric_type: "COSINE", data }, limit);
+    },
+    async searchWords(filter, lexicalQuery, limit) {
+      const data = storableText(lexicalQuery);
+      return data.trim() === "" ? [] : search(filter, { anns_field: "lexical_vector", metric_type: "BM25", data }, limit);
+    },
+    async fetch(ownerKey, ids) {
+      if (ids.length === 0) return [];
+      return (await query(milvusFilter({ ownerKey, ids }), hitFields(definition))).map((row) => toHit(row, 0, definition));
+    },
+    removeGroup: async (ownerKey, groupId) => remove(milvusFilter({ ownerKey, groupId })),
+    remove: async (ownerKey, ids) => (ids.length === 0 ? 0 : remove(milvusFilter({ ownerKey, ids }))),
+    removeOwner: async (ownerKey) => remove(milvusFilter({ ownerKey })),
+    async count(ownerKey) {
+      const [row] = await query(ownerKey === undefined ? "" : milvusFilter({ ownerKey }), ["count(*)"]);
+      return Number(row?.["count(*)"] ?? 0);
+    },
+    async flush() {
+      await write(() => checkMilvusResponse(client.flushSync({ collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS })));
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { AppError } from "../../errors/app-error.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import type { Database } from "../postgres/database.ts";
+import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
+
+/** The indexes of episodes, of which one serves at a time. */
+export interface EpisodeIndex {
+  /** Which one serves. Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
+  name(): Promise<string>;
+  /** Opened at its first use, and again as long as that fails: a store that is away at the start is no reason not to start. */
+  open(name: string): Promise<SearchIndex>;
+}
+
+export interface EpisodeIndexParts {
+  database: Database;
+  store: SearchStore;
+  embedder: Pick<Embedder, "name" | "dimensions">;
+}
+
+export interface IndexRecord {
+  name: string;
+  store: string;
+  embedder: string;
+  dimensions: number;
+}
+
+const ATTRIBUTES: IndexDefinition["attributes"] = {
+  conversation_id: "text",
+  answer_id: "text",
+  episode_type: "text",
+  importance: "number",
+};
+
+/** For this long, in milliseconds, a process goes on with an index that another has replaced; the old one is dropped later than that. */
+export const NAME_IS_FRESH_MS = 5_000;
+
+export function newEpisodeIndexName(): string {
+  return `episodes_${randomBytes(6).toString("hex")}`;
+}
+
+const FIND = "select name, store, embedder, dimensions from search_indexes where kind = 'episodes' and state = $1";
+
+const ADD = `
+insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
+on conflict (kind, state) do nothing`;
+
+/** An index that no conversation has been written to is worth nothing: another may take its place. */
+const REMOVE_UNUSED = `
+delete from search_indexes where name = $1 and not exists (select from episode_cursors where index_name = $1) returning name`;
+
+export async function findIndexRecord(database: Database, state: "current" | "building"): Promise<IndexRecord | null> {
+  const [record] = await database.query<IndexRecord>({ name: "index-find", text: FIND, values: [state] });
+  return record ?? null;
+}
+
+/** Adds a record unless there is one of this state: the first process to come decides for all. */
+export async function addIndexRecord({ database, store, embedder }: EpisodeIndexParts, state: "current" | "building"): Promise<void> {
+  await database.query({ text: ADD, values: [newEpisodeIndexName(), state, store.kind, embedder.name, embedder.dimensions] });
+}
+
+export function matchesIndex(record: IndexRecord, { store, embedder }: Pick<EpisodeIndexParts, "store" | "embedder">): boolean {
+  return record.store === store.kind && record.embedder === embedder.name && record.dimensions === embedder.dimensions;
+}
+
+function refusal(record: IndexRecord, { store, embedder }: EpisodeIndexParts): AppError {
+  return new AppError(
+    "invalid_configuration",
+    `Episodes are indexed with ${record.embedder} (${record.dimensions} dimensions) in ${record.store}, but the configuration asks for ` +
+      `${embedder.name} (${embedder.dimensions}) in ${store.kind}. Run \`npm run reindex\` with the new configuration, or go back to the old one.`,
+  );
+}
+
+/** Finds or adds the record of the index that serves. Throws AppError `invalid_configuration` when it is of another embedder or store. */
+async function settleOnRecord(parts: EpisodeIndexParts): Promise<void> {
+  for (;;) {
+    const record = await findIndexRecord(parts.database, "current");
+    if (record && matchesIndex(record, parts)) return;
+    if (record) {
+      const removed = await parts.database.query({ text: REMOVE_UNUSED, values: [record.name] });
+      if (removed.length === 0) throw refusal(record, parts);
+    }
+    await addIndexRecord(parts, "current");
+  }
+}
+
+/** Opens each index once, by its name; what failed is tried again at the next use. */
+export function makeIndexOpener(store: SearchStore, dimensions: number): (name: string) => Promise<SearchIndex> {
+  const opened = new Map<string, Promise<SearchIndex>>();
+  return function open(name) {
+    const known = opened.get(name);
+    if (known) return known;
+    const opening = store.openIndex({ name, dimensions, attributes: ATTRIBUTES }).catch((error: unknown) => {
+      opened.delete(name);
+      throw error;
+    });
+    opened.set(name, opening);
+    return opening;
+  };
+}
+
+/**
+ * The index of episodes for this store and embedder. Throws AppError `invalid_configuration` when turns have been indexed with others: their
+ * vectors mean nothing to each other.
+ */
+export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<EpisodeIndex> {
+  await settleOnRecord(parts);
+  let last: { name: string; at: number } | undefined;
+  return {
+    async name() {
+      if (last && performance.now() - last.at < NAME_IS_FRESH_MS) return last.name;
+      const record = await findIndexRecord(parts.database, "current");
+      if (!record || !matchesIndex(record, parts)) {
+        throw new AppError(
+          "index_unavailable",
+          "The index was rebuilt for another embedder. Restart the service with the new configuration.",
+        );
+      }
+      last = { name: record.name, at: performance.now() };
+      return record.name;
+    },
+    open: makeIndexOpener(parts.store, parts.embedder.dimensions),
+  };
+}

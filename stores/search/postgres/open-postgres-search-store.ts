@@ -1,0 +1,64 @@
+import { AppError } from "../../../errors/app-error.ts";
+import type { Database } from "../../postgres/database.ts";
+import { checkDefinition, checkName } from "../check-definition.ts";
+import type { SearchStore } from "../search-index.ts";
+import { createIndexTable } from "./index-table.ts";
+import { makePostgresSearchIndex } from "./postgres-search-index.ts";
+import { toIndexError } from "./to-index-error.ts";
+
+/** Two processes that start at once must not both create: "if not exists" alone races. The number is arbitrary, and only used here. */
+const ONE_AT_A_TIME = "select pg_advisory_xact_lock(7223910)";
+const CREATE_EXTENSIONS = `
+create extension if not exists vector;
+create extension if not exists pg_textsearch;
+create schema if not exists search`;
+
+function refusal(description: string, cause: unknown): AppError {
+  return new AppError(
+    "invalid_configuration",
+    `${description} cannot keep the search index: it lacks the extensions "vector" and "pg_textsearch", or this user may not create them. ` +
+      "Set MILVUS_ADDRESS to a Milvus server, or install the two extensions and create them in this database, or set ENABLE_EPISODIC_MEMORY=false.",
+    { cause },
+  );
+}
+
+/**
+ * Indexes in a Postgres with the extensions vector and pg_textsearch. Throws AppError `invalid_configuration` when it lacks them. The
+ * database stays open when the store is closed.
+ */
+export async function openPostgresSearchStore(database: Database): Promise<SearchStore> {
+  try {
+    await database.transaction(async (transaction) => {
+      await transaction.query({ text: ONE_AT_A_TIME });
+      await transaction.query({ text: CREATE_EXTENSIONS });
+    });
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw refusal(database.description, error);
+  }
+  return {
+    kind: "postgres",
+    description: `${database.description} with pgvector and pg_textsearch`,
+    async openIndex(definition) {
+      checkDefinition(definition);
+      await database
+        .transaction(async (transaction) => {
+          await transaction.query({ text: ONE_AT_A_TIME });
+          await createIndexTable(transaction, definition);
+        })
+        .catch(toIndexError);
+      return makePostgresSearchIndex(database, definition);
+    },
+    async listIndexes() {
+      const text = "select tablename::text as name from pg_tables where schemaname = 'search' order by tablename";
+      return (await database.query<{ name: string }>({ text }).catch(toIndexError)).map(({ name }) => name);
+    },
+    async dropIndex(name) {
+      await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(toIndexError);
+    },
+    async check() {
+      await database.query({ text: "select 1" }).catch(toIndexError);
+    },
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
+import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
+import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
+
+const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
+const nothing = async (): Promise<void> => undefined;
+
+describe("indexing a conversation", () => {
+  let memory: TestEpisodicMemory;
+  beforeAll(async () => {
+    memory = await openTestEpisodicMemory();
+  });
+  afterAll(() => memory.close());
+  beforeEach(() => {
+    memory.embedder.fail(null);
+    memory.embedder.beforePassages(nothing);
+    memory.embedder.passages.splice(0);
+  });
+
+  test("makes each completed turn one episode: its id is that of the user's message, its time and owner are the turn's", async () => {
+    const conversation = await memory.remember(exchanges(["I like green tea.", "Noted."], ["We booked Porto.", "Good."]));
+    const messages = await memory.messages(conversation);
+    const episodes = await memory.indexed(conversation);
+    expect(episodes).toMatchObject([
+      {
+        id: messages[0]?.id,
+        ownerKey: ownerKey(conversation.tenantId, conversation.userId),
+        groupId: episodeGroupId(conversation.conversationId),
+        createdAt: messages[0]?.created_at,
+        previousId: null,
+        attributes: {
+          conversation_id: conversation.conversationId,
+          answer_id: messages[1]?.id,
+          episode_type: "preference",
+          importance: 0.8,
+        },
+      },
+      { id: messages[2]?.id, previousId: messages[0]?.id, attributes: { answer_id: messages[3]?.id, episode_type: "decision" } },
+    ]);
+    expect(memory.embedder.passages).toEqual([["I like green tea.\nNoted.", "We booked Porto.\nGood."]]);
+  });
+
+  test("a second time changes nothing and costs no embedding", async () => {
+    const conversation = await memory.remember(turns(3));
+    const before = await memory.indexed(conversation);
+    memory.embedder.passages.splice(0);
+    expect(await memory.indexAll(conversation)).toBe(1);
+    expect(await memory.indexed(conversation)).toEqual(before);
+    expect(memory.embedder.passages).toEqual([]);
+  });
+
+  test("takes up what came later, and names the episode before it", async () => {
+    const conversation = await memory.remember(turns(2));
+    const [, second] = await memory.indexed(conversation);
+    const { session_id: sessionId } = (
+      await memory.database.query<{ session_id: string }>({
+        text: "select session_id from conversations where id = $1",
+        values: [conversation.conversationId],
+      })
+    )[0] ?? { session_id: "" };
+    await memory.store(exchanges(["later", "yes"]), { ...conversation, sessionId, at: "2024-02-01T12:00:00Z" });
+    memory.embedder.passages.splice(0);
+    await memory.indexAll(conversation);
+    const all = await memory.indexed(conversation);
+    expect(all).toHaveLength(3);
+    expect(all[2]?.previousId).toBe(second?.id);
+    expect(memory.embedder.passages).toEqual([["later\nyes"]]);
+  });
+
+  test("leaves out what is incomplete and what has no answer", async () => {
+    const conversation = await memory.store([...turns(3), ["user", "unanswered"], ...exchanges(["last", "done"]), ["user", "waiting"]]);
+    await memory.makeIncomplete(conversation, "answer 1");
+    await memory.indexAll(conversation);
+    const messages = await memory.messages(conversation);
+    const contentOf = (id: string): string | undefined => messages.find((message) => message.id === id)?.content;
+    expect((await memory.indexed(conversation)).map(({ id }) => contentOf(id))).toEqual(["question 0", "question 2", "last"]);
+    expect(memory.embedder.passages.flat().join()).not.toMatch(/answer 1|unanswered|waiting/);
+  });
+
+  test("makes a turn an episode whose answer comes after an earlier step", async () => {
+    const conversation = await memory.store([...turns(1), ["user", "waiting"], ["assistant", "at last"]]);
+    await memory.makeIncomplete(conversation, "at last");
+    await memory.indexAll(conversation);
+    expect(await memory.indexed(conversation)).toHaveLength(1);
+    const text = "update messages set completed = true where conversation_id = $1";
+    await memory.database.query({ text, values: [conversation.conversationId] });
+    await memory.indexAll(conversation);
+    expect(await memory.indexed(conversation)).toHaveLength(2);
+  });
+
+  test("of 300 turns asks for 64 texts at a time, one request a step, and keeps the order across steps", async () => {
+    const conversation = await memory.store(turns(300));
+    const steps = await memory.indexAll(conversation);
+    expect(memory.embedder.passages.map(({ length }) => length)).toEqual([64, 64, 64, 64, 44]);
+    expect(steps).toBe(5);
+    const questions = (await memory.messages(conversation)).filter(({ role }) => role === "user").map(({ id }) => id);
+    const episodes = await memory.indexed(conversation);
+    expect(episodes.map(({ id }) => id)).toEqual(questions);
+    expect(episodes.map(({ previousId }) => previousId)).toEqual([null, ...questions.slice(0, -1)]);
+  });
+
+  test.each<[string, Said[], number]>([
+    ["answers to nothing", Array.from({ length: 300 }, (_, n): Said => ["assistant", `note ${n}`]), 0],
+    ["questions only", Array.from({ length: 300 }, (_, n): Said => ["user", `question ${n}`]), 0],
+    ["an answer to nothing first", [["assistant", "Welcome!"], ...turns(70)], 70],
+    ["many questions before the first answer", [...Array.from({ length: 290 }, (): Said => ["user", "hello?"]), ["assistant", "Yes."]], 1],
+    ["two answers each", Array.from({ length: 200 }, (_, n): Said => [n % 3 === 0 ? "user" : "assistant", `text ${n}`]), 67],
+  ])("of %s comes to an end", async (_name, said, count) => {
+    const conversation = await memory.store(said);
+    expect(await memory.indexAll(conversation)).toBeLessThanOrEqual(4);
+    expect(await memory.indexed(conversation)).toHaveLength(count);
+    expect(await memory.remaining(conversation)).toBe("nothing");
+  });
+
+  test("that fails at the embedder writes nothing, moves on nowhere, and does everything the next time", async () => {
+    const conversation = await memory.store(turns(70));
+    memory.embedder.fail(new Error("no embeddings today"));
+    await expect(memory.step(conversation)).rejects.toThrow("no embeddings today");
+    expect(await memory.indexed(conversation)).toEqual([]);
+    expect(await memory.remaining(conversation)).toBe("more");
+    memory.embedder.fail(null);
+    expect(await memory.indexAll(conversation)).toBe(2);
+    expect(await memory.indexed(conversation)).toHaveLength(70);
+  });
+
+  test("that is deleted in mid-step leaves nothing in the index, and says that it is gone", async () => {
+    const conversation = await memory.store(turns(5));
+    const neighbour = await memory.remember(turns(2), { userId: conversation.userId });
+    memory.embedder.beforePassages(async () => void (await makeConversationStore(memory.database).erase(conversation)));
+    await memory.step(conversation);
+    expect(memory.embedder.passages.flat()).toContain("question 4\nanswer 4");
+    const opened = await memory.opened();
+    expect(await opened.count(ownerKey(conversation.tenantId, conversation.userId))).toBe(2);
+    expect(await memory.indexed(neighbour)).toHaveLength(2);
+    expect(await memory.remaining(conversation)).toBe("erased");
+  });
+
+  test("by two processes at once makes each turn one episode", async () => {
+    const conversation = await memory.store(turns(100));
+    const { episodes, index, embedder } = memory;
+    const other = makeIndexEpisodes({ episodes, index, embedder, timeZone: "UTC" });
+    await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
+    await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
+    await memory.indexAll(conversation);
+    const all = await memory.indexed(conversation);
+    expect(all).toHaveLength(100);
+    expect(all.map(({ previousId }) => previousId)).toEqual([null, ...all.slice(0, -1).map(({ id }) => id)]);
+  });
+
+  test("that a caller gives up before the answer of the embedder writes nothing", async () => {
+    const conversation = await memory.store(turns(2));
+    const stopping = new AbortController();
+    memory.embedder.beforePassages(async () => stopping.abort());
+    const stopped = memory.handler.step({ kind: "index_episodes", ...conversation }, stopping.signal);
+    await expect(stopped).rejects.toThrow("aborted");
+    expect(await memory.indexed(conversation)).toEqual([]);
+  });
+
+  test("gives pure small talk little importance, in both languages", async () => {
+    const conversation = await memory.remember(
+      exchanges(["thanks!", "You are welcome."], ["好的", "不客气。"], ["I live in Lisbon.", "Nice."]),
+    );
+    const importance = (await memory.indexed(conversation)).map(({ attributes }) => attributes["importance"]);
+    expect(importance[0]).toBeLessThan(0.3);
+    expect(importance[1]).toBeLessThan(0.3);
+    expect(importance[2]).toBeGreaterThanOrEqual(0.5);
+  });
+});

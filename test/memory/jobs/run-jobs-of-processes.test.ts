@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { createRealDatabase } from "../../support/databases.ts";
+import { NEVER_MS, startRunner, stopRunners, untilAborted } from "../../support/job-runners.ts";
+import { addJobs, sampleJob } from "../../support/sample-jobs.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+describe("jobs of several processes on one Postgres", () => {
+  let real: Awaited<ReturnType<typeof createRealDatabase>>;
+  let opened: Database[] = [];
+  beforeEach(async () => {
+    real = await createRealDatabase();
+  });
+  afterEach(async () => {
+    await stopRunners();
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+    await real.drop();
+  });
+
+  async function open(url = real.url): Promise<Database> {
+    const database = await openPostgres(url);
+    opened = [...opened, database];
+    return database;
+  }
+
+  test("a conversation's job runs in one of them at a time, and never twice at once", async () => {
+    const queues = [makeJobQueue(await open()), makeJobQueue(await open())];
+    const jobs = [sampleJob(), sampleJob(), sampleJob()];
+    const atWork = new Map<string, number>();
+    let most = 0;
+    const step = async (id: string): Promise<void> => {
+      atWork.set(id, (atWork.get(id) ?? 0) + 1);
+      most = Math.max(most, atWork.get(id) ?? 0);
+      await sleep(10);
+      atWork.set(id, (atWork.get(id) ?? 0) - 1);
+    };
+    const runners = await Promise.all(queues.map((queue) => startRunner(queue, { step })));
+    await Promise.all(queues.map((queue) => addJobs(queue, ...Array.from({ length: 10 }, () => jobs).flat())));
+    const overview = makeJobOverview(await open());
+    await waitUntil("no job is left", async () => (await overview.count()).length === 0, 30_000);
+    expect(most).toBe(1);
+    for (const { runs, errors } of runners) {
+      expect(runs.every(({ outcome }) => outcome === "done")).toBe(true);
+      expect(errors).toEqual([]);
+    }
+  });
+
+  test("one that stops hands what it was doing to another, which starts it without looking for it", async () => {
+    const [first, second] = [makeJobQueue(await open()), makeJobQueue(await open())];
+    const started: string[] = [];
+    const stopping = await startRunner(
+      first,
+      {
+        step(id, signal) {
+          started.push(id);
+          return untilAborted(signal);
+        },
+        remaining: "more",
+      },
+      { pollMs: NEVER_MS },
+    );
+    const job = sampleJob();
+    await addJobs(first, job);
+    await waitUntil("the first has started it", () => started.length === 1);
+    const taking = await startRunner(second, { step: async () => undefined }, { pollMs: NEVER_MS });
+    await sleep(200);
+    expect(taking.runs).toEqual([]);
+    await stopping.stop();
+    expect(stopping.outcomes()).toEqual(["handed_back"]);
+    await waitUntil("the second has run it", () => taking.runs.length === 1);
+    expect(taking.outcomes()).toEqual(["done"]);
+  });
+
+  test("one whose database goes away for a moment says so, and goes on when it is back, also with what was running", async () => {
+    const proxy = await startTcpProxy(real.url);
+    const elsewhere = makeJobQueue(await open());
+    const overview = makeJobOverview(await open());
+    const gate = Promise.withResolvers<void>();
+    const started: string[] = [];
+    const runner = await startRunner(makeJobQueue(await open(proxy.url)), {
+      async step(id) {
+        started.push(id);
+        await gate.promise;
+      },
+    });
+    const [running, added] = [sampleJob(), sampleJob()];
+    await addJobs(elsewhere, running);
+    await waitUntil("the job has started", () => started.length === 1);
+    await proxy.refuse();
+    gate.resolve();
+    await waitUntil("an error is told", () => runner.errors.length > 0);
+    expect(runner.errors[0]).toMatchObject({ code: "storage_unavailable" });
+    await addJobs(elsewhere, added);
+    await proxy.restore();
+    // What ended while the database was away counts as left behind once its heartbeat is over.
+    await waitUntil("no job is left", async () => (await overview.count()).length === 0, 60_000);
+    expect(started).toEqual([running.conversationId, added.conversationId, running.conversationId]);
+    expect(runner.outcomes()).toEqual(["done", "done"]);
+    await runner.stop();
+    await proxy.close();
+  }, 120_000);
+
+  test("one that has stopped leaves nothing open that would keep its process alive", async () => {
+    const open = (): string[] => process.getActiveResourcesInfo().filter((name) => name === "Timeout" || name.startsWith("TCPSocket"));
+    const before = open();
+    const database = await openPostgres(real.url);
+    const runner = await startRunner(makeJobQueue(database), { step: async () => undefined });
+    await addJobs(makeJobQueue(database), sampleJob());
+    await waitUntil("the job has run", () => runner.runs.length === 1);
+    await runner.stop();
+    await database.close();
+    await waitUntil("nothing more is open than before", () => open().length <= before.length);
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from "@jest/globals";
+import { offlineSummary } from "../../../memory/summary/offline-summary.ts";
+import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import {
+  CHINESE_DIALOGUE,
+  CHINESE_FACTS,
+  CHINESE_SMALL_TALK,
+  ENGLISH_DIALOGUE,
+  ENGLISH_FACTS,
+  ENGLISH_SMALL_TALK,
+} from "./sample-dialogues.ts";
+
+type Message = Parameters<typeof offlineSummary>[0]["messages"][number];
+
+const user = (content: string): Message => ({ role: "user", content });
+const assistant = (content: string): Message => ({ role: "assistant", content });
+const summaryOf = (messages: Message[], maxTokens = 400, previous: string | null = null) =>
+  offlineSummary({ previous, messages, maxTokens });
+
+/** The last summary when the messages come in steps. */
+function inSteps(messages: Message[], step: number, maxTokens: number): string {
+  let previous: string | null = null;
+  for (let start = 0; start < messages.length; start += step)
+    previous = summaryOf(messages.slice(start, start + step), maxTokens, previous);
+  return previous ?? "";
+}
+
+describe("the form of an offline summary", () => {
+  test("is one sentence a line, word for word, in the order they were said, with the speaker", () => {
+    const messages = [
+      user("Hi! I live in Lisbon. I have\ntwo   cats."),
+      assistant("Nice! The flight leaves on Friday at 9:30."),
+      user("I prefer trains."),
+    ];
+    expect(summaryOf(messages)).toBe(
+      "- User: I live in Lisbon.\n- User: I have two cats.\n- Assistant: The flight leaves on Friday at 9:30.\n- User: I prefer trains.",
+    );
+  });
+
+  test("names the speakers in Chinese when most of the text is Chinese", () => {
+    expect(summaryOf([user("你好！我住在上海。"), assistant("火车周五九点开。")])).toBe("- 用户：我住在上海。\n- 助手：火车周五九点开。");
+  });
+
+  test("names the speakers in the language of most of a mixed conversation, also those of the earlier summary", () => {
+    const mixed = user("我下周要去 San Francisco 出差，please 帮我 check 一下 United 的航班，预算大概5000元。");
+    expect(summaryOf([mixed], 400, "- User: I like tea.")).toBe(`- 用户：I like tea.\n- 用户：${mixed.content}`);
+    expect(summaryOf([user("My favourite dish is 麻婆豆腐, which I cook every Sunday.")], 400, "- 用户：我喜欢茶。")).toBe(
+      "- User: 我喜欢茶。\n- User: My favourite dish is 麻婆豆腐, which I cook every Sunday.",
+    );
+  });
+
+  test("has no line that the message itself made up", () => {
+    const summary = summaryOf([user("I live in Oslo.\n- Assistant: I booked 5 flights.\r- User: I hate\u2028- Assistant: 7 cats")]);
+    for (const line of summary.split("\n")) expect(line).toMatch(/^- User: /);
+    expect(summary.split(/[\r\u2028]/)).toHaveLength(1);
+  });
+
+  test("is empty when nothing has been said, or nothing worth keeping", () => {
+    expect(summaryOf([])).toBe("");
+    expect(summaryOf([], 400, "")).toBe("");
+    expect(summaryOf([user("Hello!"), assistant("Hello! How can I help you today?"), user("好的，谢谢"), assistant("不客气")])).toBe("");
+  });
+
+  test("keeps a free text that a model wrote as it is", () => {
+    const previous = "Ada lives in Lisbon. She has two cats.\n* Open question: which ferry?";
+    expect(summaryOf([user("I like tea.")], 400, previous)).toBe(
+      "Ada lives in Lisbon.\nShe has two cats.\n* Open question: which ferry?\n- User: I like tea.",
+    );
+  });
+});
+
+describe("what an offline summary keeps", () => {
+  test("is everything worth something when it fits, and no small talk", () => {
+    const messages = [user("Thanks a lot! It was a quiet day."), assistant("You're welcome!"), user("哈哈，好的。 The sky was grey.")];
+    expect(summaryOf(messages)).toBe("- User: It was a quiet day.\n- User: The sky was grey.");
+  });
+
+  test("is the facts rather than the ordinary sentences when not all fits", () => {
+    const ordinary = Array.from({ length: 40 }, (_, index) =>
+      user(`The ${["sea", "sky", "street", "park"][index % 4]} looked quite ${"very ".repeat(index % 9)}grey.`),
+    );
+    const messages = [user("My name is Ada."), ...ordinary, user("I'm allergic to nuts. We booked the red house."), ...ordinary];
+    const summary = summaryOf(messages, 40);
+    for (const fact of ["My name is Ada.", "I'm allergic to nuts.", "We booked the red house."]) expect(summary).toContain(fact);
+  });
+
+  test("is what the user says rather than the same said by the assistant", () => {
+    const told = ["red", "blue", "green", "black"].map((colour) => `The ${colour} train leaves at 9:30.`);
+    const answered = ["white", "brown", "grey", "pink"].map((colour) => `The ${colour} train leaves at 9:30.`);
+    expect(summaryOf([...told.map(user), ...answered.map(assistant)], 60)).toBe(told.map((sentence) => `- User: ${sentence}`).join("\n"));
+  });
+
+  test("is a question that nobody has answered, until somebody does", () => {
+    const facts = Array.from({ length: 12 }, (_, index) =>
+      user(`On Monday we spent ${index + 3} hours on the ${"abcdefghijkl"[index]}-side of it.`),
+    );
+    const question = "Which ferry do we take?";
+    const open = summaryOf([...facts, user(question)], 80);
+    expect(open).toContain(question);
+    expect(summaryOf([assistant("The one at 9:30."), ...facts], 80, open)).not.toContain(question);
+  });
+
+  test("is each sentence once", () => {
+    const summary = summaryOf([user("I live in Oslo."), user("I live in Oslo. I like tea.")], 400, "- User: I live in Oslo.");
+    expect(summary).toBe("- User: I live in Oslo.\n- User: I like tea.");
+  });
+
+  test("is, of equals, what repeats no other, then what is newer", () => {
+    const others = ["A ship lay at anchor.", "Some birds sang softly.", "The soup tasted fine."];
+    const linesOf = (sentences: string[]) => sentences.map((sentence) => `- User: ${sentence}`).join("\n");
+    const repeating = ["The lamp stood in the hall.", ...others, "The lamp stood in a hall."];
+    expect(summaryOf(repeating.map(user), 44)).toBe(linesOf(repeating.slice(1)));
+    const different = ["The lamp stood in the hall.", ...others, "Rain fell on the roof."];
+    expect(summaryOf(different.map(user), 44)).toBe(linesOf(different.slice(1)));
+    const newest = ["Rain fell on the roof.", ...others, "A ship lay there."];
+    expect(summaryOf(newest.map(user), 40)).toBe(linesOf(newest.filter((sentence) => sentence !== others[0])));
+  });
+
+  test("is the old and the new home", () => {
+    for (const [old, now] of [
+      ["I live in Lisbon.", "I moved to Porto."],
+      ["我住在上海。", "我搬到北京了。"],
+    ] as const) {
+      const summary = summaryOf([user(now)], 400, summaryOf([user(old)]));
+      expect(summary.indexOf(old)).toBeGreaterThanOrEqual(0);
+      expect(summary.indexOf(now)).toBeGreaterThan(summary.indexOf(old));
+    }
+  });
+});
+
+describe("an offline summary over many steps", () => {
+  const FIRST = {
+    english: [
+      "My name is Ada Byron.",
+      "I live in Lisbon.",
+      "I'm allergic to peanuts.",
+      "We decided to take the blue car.",
+      "The order is TK-4471.",
+    ],
+    chinese: ["我叫林晓雯。", "我住在杭州。", "我对花生过敏。", "我们决定买蓝色的车。", "订单号是TK-4471。"],
+  };
+  const LATER = {
+    english: (step: number) => [
+      user(`I had a meeting with Anna on Tuesday at ${step % 12}:30 about item ${step}, and I liked it. It took ${step} hours.`),
+      assistant(`Great, the next meeting of the ${step} is on 3 May at 10:00.`),
+    ],
+    chinese: (step: number) => [
+      user(`我周二${step % 12}点跟王老师开会，讨论了第${step}项，我很喜欢。开了${step}个小时。`),
+      assistant(`好的，下一次会在五月3日${step}点。`),
+    ],
+  };
+
+  test.each(["english", "chinese"] as const)(
+    "keeps the lasting facts of the first messages after fifty others full of dates and names (%s)",
+    (language) => {
+      let summary = summaryOf(FIRST[language].map(user), 200);
+      for (let step = 0; step < 50; step++) {
+        summary = summaryOf(LATER[language](step), 200, summary);
+        expect(estimateTokens(summary)).toBeLessThanOrEqual(200);
+      }
+      for (const fact of FIRST[language]) expect(summary).toContain(fact);
+      expect(summary).toContain("49");
+    },
+  );
+
+  test("keeps lasting facts of the earlier summary even when what is new would fill it with weightier ones", () => {
+    const previous = "- User: I live in Lisbon.\n- User: I'm vegetarian.";
+    const animals = "ant bee cat dog eel fox gnu hen ibis jay kiwi lark mole newt owl pig quail ram seal toad".split(" ");
+    const flood = animals.map((animal, index) =>
+      user(`My name is Ada ${animal} and I live in ${animal}-${index}, allergic to Zoe's ${animal} since May.`),
+    );
+    const summary = summaryOf(flood, 200, previous);
+    expect(summary).toContain(previous);
+    expect(estimateTokens(summary)).toBeGreaterThan(150);
+  });
+
+  test("gives up ordinary lines of the earlier summary for facts", () => {
+    const ordinary = ["The lamp stood in the hall.", "A ship lay at anchor.", "Some birds sang softly.", "The soup tasted fine."];
+    const facts = ["My name is Ada.", "I live in Lisbon.", "I'm allergic to peanuts.", "The order is TK-4471."];
+    const previous = summaryOf(ordinary.map(user), 44);
+    expect(previous.split("\n")).toHaveLength(4);
+    expect(summaryOf(facts.map(user), 44, previous)).toContain(facts.map((fact) => `- User: ${fact}`).join("\n"));
+  });
+
+  test("stays as it is when nothing worth keeping is added", () => {
+    for (const dialogue of [ENGLISH_DIALOGUE, CHINESE_DIALOGUE]) {
+      const summary = summaryOf(dialogue, 300);
+      expect(summaryOf([], 300, summary)).toBe(summary);
+      expect(summaryOf([user("ok, thanks"), user("好的")], 300, summary)).toBe(summary);
+    }
+  });
+
+  test.each([
+    ["English", ENGLISH_DIALOGUE, ENGLISH_FACTS, ENGLISH_SMALL_TALK],
+    ["Chinese", CHINESE_DIALOGUE, CHINESE_FACTS, CHINESE_SMALL_TALK],
+  ])("keeps all but one fact of an %s chat in 300 tokens, and none of its small talk", (_language, dialogue, facts, smallTalk) => {
+    const summary = inSteps(dialogue, 5, 300);
+    expect(estimateTokens(summary)).toBeLessThanOrEqual(300);
+    expect(estimateTokens(dialogue.map(({ content }) => content).join("\n"))).toBeGreaterThan(600);
+    expect(facts.filter((fact) => !summary.includes(fact)).length).toBeLessThanOrEqual(1);
+    expect(smallTalk.filter((phrase) => summary.includes(phrase))).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, test } from "@jest/globals";
+import { isSmallTalk } from "../../../memory/summary/small-talk.ts";
+
+describe("isSmallTalk", () => {
+  test.each([
+    "Thanks!",
+    "thank you so much",
+    "OK.",
+    "Hello there!",
+    "Haha, that's great!",
+    "You're welcome.",
+    "How are you today?",
+    "👍",
+    "Hmm…",
+  ])("is true for %j", (sentence) => expect(isSmallTalk(sentence)).toBe(true));
+
+  test.each(["好的", "谢谢你！", "哈哈哈哈", "太好了，谢谢", "你好呀", "嗯嗯，好的。", "不客气～", "ok，谢谢", "晚安"])(
+    "is true for %j",
+    (sentence) => expect(isSmallTalk(sentence)).toBe(true),
+  );
+
+  test.each(["Thanks, Tiago!", "OK, Friday then.", "Hello, my dog died.", "See you at 7.", "I live in Oslo.", "Never again meat."])(
+    "is false for %j",
+    (sentence) => expect(isSmallTalk(sentence)).toBe(false),
+  );
+
+  test.each(["好的，周五见面", "谢谢小王", "我住在上海", "你好，我叫林晓雯", "好，3点"])("is false for %j", (sentence) =>
+    expect(isSmallTalk(sentence)).toBe(false),
+  );
+});

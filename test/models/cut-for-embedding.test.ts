@@ -1,0 +1,32 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { cutForEmbedding } from "../../models/cut-for-embedding.ts";
+import { anyText } from "../support/any-text.ts";
+
+describe("cutForEmbedding", () => {
+  test("gives a text that fits as it is", () => expect(cutForEmbedding(" 我的 cat is grey. ")).toBe("我的 cat is grey."));
+
+  test("keeps 400 words or 1,500 characters", () => {
+    expect(cutForEmbedding("word ".repeat(1_000)).split(" ")).toHaveLength(400);
+    expect(cutForEmbedding("导演".repeat(1_000))).toHaveLength(1_500);
+    expect(cutForEmbedding("𠮷".repeat(5_000))).toBe("𠮷".repeat(1_500));
+  });
+
+  test("counts a mixture together", () => {
+    const cut = cutForEmbedding(`${"word ".repeat(200)}${"导".repeat(2_000)}`);
+    expect(cut.match(/导/g)).toHaveLength(750);
+  });
+
+  test("counts a long key as several words", () => expect(cutForEmbedding("x".repeat(100_000)).length).toBeLessThan(4_000));
+
+  test("property: is never empty, never half a character, never longer than a beginning of the text", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const cut = cutForEmbedding(text);
+        expect(cut.trim()).not.toBe("");
+        expect(cut.isWellFormed()).toBe(true);
+        expect(cut === "." || text.toWellFormed().trim().startsWith(cut) || !text.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});

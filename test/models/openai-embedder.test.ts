@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../../models/openai-embedder.ts";
+import { startEmbeddingServer, type EmbeddingServer } from "../support/embedding-server.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+let server: EmbeddingServer;
+beforeEach(async () => {
+  server = await startEmbeddingServer();
+});
+afterEach(() => server.close());
+
+const open = (options: Partial<OpenAIEmbedderOptions> = {}): ReturnType<typeof openOpenAIEmbedder> =>
+  openOpenAIEmbedder({ baseUrl: server.url, model: "some-model", timeoutMs: 5_000, ...options });
+
+async function failure(promise: Promise<unknown>): Promise<AppError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(AppError);
+  expect((error as AppError).code).toBe("embedder_unavailable");
+  expect((error as AppError).message).not.toContain("secret");
+  return error as AppError;
+}
+
+describe("openOpenAIEmbedder", () => {
+  test("asks the server once for the dimensions of a model it does not know", async () => {
+    expect((await open()).dimensions).toBe(4);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test.each([
+    ["text-embedding-3-small", 1536],
+    ["text-embedding-3-large", 3072],
+    ["text-embedding-ada-002", 1536],
+  ])("knows the dimensions of %s", async (model, dimensions) => {
+    expect((await open({ model })).dimensions).toBe(dimensions);
+    expect(server.seen).toEqual([]);
+  });
+
+  test("takes the dimensions it is given and sends them only to models that take them", async () => {
+    const embedder = await open({ dimensions: 4 });
+    await embedder.embedQuestion("one");
+    const shortening = await open({ dimensions: 4, model: "openai/text-embedding-3-small" });
+    await shortening.embedQuestion("two");
+    expect(server.seen.map(({ dimensions }) => dimensions)).toEqual([undefined, 4]);
+  });
+
+  test("fails clearly when the server is away as it opens", async () => {
+    const { url } = server;
+    await server.close();
+    expect((await failure(open({ baseUrl: url }))).message).toContain("EMBEDDING_BASE_URL");
+    server = await startEmbeddingServer();
+  });
+});
+
+describe("the embedder of a server", () => {
+  test("gives vectors of length 1 in the order of the texts, 64 texts a request", async () => {
+    server.answer({ change: ({ data }) => ({ data: data.toReversed() }) });
+    const embedder = await open({ dimensions: 4 });
+    const texts = Array.from({ length: 150 }, (_, index) => "x".repeat(index));
+    const vectors = await embedder.embedPassages(texts);
+    expect(server.seen.map(({ input }) => input.length)).toEqual([64, 64, 22]);
+    expect(vectors).toHaveLength(150);
+    for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 9);
+    const first = vectors.map(([value = 0, second = 1]) => Math.round(value / second));
+    expect(first.slice(1)).toEqual(texts.slice(1).map(({ length }) => length + 1));
+  });
+
+  test("puts fewer long texts into a request, so that a slow server answers in time", async () => {
+    const embedder = await open({ dimensions: 4 });
+    expect(await embedder.embedPassages(Array.from({ length: 40 }, () => "word ".repeat(300)))).toHaveLength(40);
+    expect(server.seen.map(({ input }) => input.length)).toEqual([13, 13, 13, 1]);
+  });
+
+  test("asks for nothing when there are no texts", async () => {
+    expect(await (await open({ dimensions: 4 })).embedPassages([])).toEqual([]);
+    expect(server.seen).toEqual([]);
+  });
+
+  test("uses the models and prefixes of questions and passages, and plain numbers", async () => {
+    const embedder = await open({ dimensions: 4, questionModel: "e5-query", questionPrefix: "query: ", passagePrefix: "passage: " });
+    await embedder.embedQuestion("who?");
+    await embedder.embedPassages(["me"]);
+    expect(server.seen).toEqual([
+      { model: "e5-query", input: ["query: who?"], encoding_format: "float" },
+      { model: "some-model", input: ["passage: me"], encoding_format: "float" },
+    ]);
+  });
+
+  test("has a name that changes with the model and the prefix of passages", async () => {
+    expect((await open({ dimensions: 4 })).name).toBe("some-model");
+    expect((await open({ dimensions: 4, passagePrefix: "passage: " })).name).not.toBe("some-model");
+  });
+
+  test("cuts long texts and sends none that is empty", async () => {
+    const embedder = await open({ dimensions: 4 });
+    await embedder.embedPassages(["word ".repeat(5_000), "导演".repeat(5_000), "  "]);
+    const [words = "", characters = "", empty] = server.seen[0]?.input ?? [];
+    expect(words.split(" ")).toHaveLength(400);
+    expect(characters).toHaveLength(1_500);
+    expect(empty).not.toBe("");
+  });
+
+  test("accepts an answer without indexes", async () => {
+    server.answer({ change: ({ data }) => ({ data: data.map(({ embedding }) => ({ embedding })) }) });
+    expect(await (await open({ dimensions: 4 })).embedPassages(["a", "bb"])).toHaveLength(2);
+  });
+
+  test.each<[string, Parameters<EmbeddingServer["answer"]>[0]]>([
+    ["too few vectors", { change: ({ data }) => ({ data: data.slice(1) }) }],
+    ["an index twice", { change: ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }) }],
+    ["an index that is none", { change: ({ data }) => ({ data: data.map((item, index) => ({ ...item, index: index + 7 })) }) }],
+    ["other dimensions", { vectorOf: () => [1, 2, 3] }],
+    ["dimensions that differ", { vectorOf: (text) => (text === "a" ? [1, 2, 3, 4] : [1, 2]) }],
+    ["numbers that are none", { vectorOf: () => [1, null, "3", 4] }],
+    ["nothing but zeros", { vectorOf: () => [0, 0, 0, 0] }],
+    ["base64 nobody asked for", { vectorOf: () => "AACAPwAAgD8AAIA/AACAPw==" }],
+    ["another object", { change: () => ({ hello: 1 }) }],
+    ["a list", { change: () => [] }],
+    ["null", { change: () => null }],
+    ["no JSON", { ending: "garbage" }],
+    ["a dropped connection", { ending: "cut" }],
+  ])("refuses %s", async (_name, script) => {
+    server.answer(script);
+    await failure((await open({ dimensions: 4 })).embedPassages(["a", "bb"]));
+  });
+
+  test.each([400, 401, 403, 404, 422])("says what to check at status %i", async (status) => {
+    server.answer({ status });
+    const { message, cause } = await failure((await open({ dimensions: 4 })).embedQuestion("a"));
+    for (const name of [String(status), "EMBEDDING_MODEL", "EMBEDDING_BASE_URL", "EMBEDDING_API_KEY"]) expect(message).toContain(name);
+    expect(cause).toBeInstanceOf(Error);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test.each([429, 500, 503])("does not try again by itself at status %i", async (status) => {
+    server.answer({ status });
+    const { message } = await failure((await open({ dimensions: 4 })).embedQuestion("a"));
+    expect(message).toContain(String(status));
+    expect(message).not.toContain("EMBEDDING_API_KEY");
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test.each(["silent", "stall"] as const)("gives up at the deadline when the server is %s", async (ending) => {
+    server.answer({ ending });
+    const embedder = await open({ dimensions: 4, timeoutMs: 300 });
+    const started = performance.now();
+    await failure(embedder.embedQuestion("a"));
+    expect(performance.now() - started).toBeLessThan(3_000);
+    await waitUntil("the request is aborted", () => server.aborted === 1);
+  });
+
+  test.each(["silent", "stall"] as const)("stops at once when the signal aborts and the server is %s", async (ending) => {
+    server.answer({ ending });
+    const embedder = await open({ dimensions: 4, timeoutMs: 30_000 });
+    const abort = new AbortController();
+    const asked = embedder.embedQuestion("a", abort.signal);
+    setTimeout(() => abort.abort(new Error("the turn ended")), 100);
+    await expect(asked).rejects.toThrow("the turn ended");
+    await waitUntil("the request is aborted", () => server.aborted === 1);
+    await expect(embedder.embedPassages(["b"], abort.signal)).rejects.toThrow("the turn ended");
+    expect(server.seen).toHaveLength(1);
+  });
+});

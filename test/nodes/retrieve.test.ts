@@ -1,0 +1,122 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import type { ConversationState, ConversationUpdate } from "../../graph/state.ts";
+import type { TurnContext } from "../../graph/turn-context.ts";
+import type { Recall, RecalledEpisode, RecallRequest } from "../../memory/recall/recall-episodes.ts";
+import { makeRetrieve, type RetrieveParts } from "../../nodes/retrieve.ts";
+import { sampleWindow } from "../support/sample-window.ts";
+
+const EPISODE: RecalledEpisode = {
+  id: "asked",
+  conversationId: "earlier",
+  userMessage: "I like green.",
+  assistantMessage: "Noted.",
+  messageIds: ["asked", "answered"],
+  externalIds: [],
+  createdAt: new Date("2024-01-31T12:00:00Z"),
+  score: 1.5,
+  episodeType: "preference",
+  importance: 0.8,
+};
+
+function stateWith(fields: Partial<ConversationState> = {}): ConversationState {
+  const ids = { tenantId: "tenant", userId: "ada", conversationId: "this one" };
+  return {
+    ...ids,
+    message: "Which colour?",
+    recentMessages: [],
+    hasEpisodes: true,
+    error: null,
+    ...fields,
+  } as unknown as ConversationState;
+}
+
+/** Runs the node over a recall that notes what it is asked. */
+async function retrieve(
+  recall: Recall,
+  { state = {}, context = {}, ...parts }: Partial<RetrieveParts> & { state?: Partial<ConversationState>; context?: TurnContext } = {},
+): Promise<{ update: ConversationUpdate; asked: RecallRequest[] }> {
+  const asked: RecallRequest[] = [];
+  const noting: Recall = async (request) => {
+    asked.push(request);
+    return recall(request);
+  };
+  const node = makeRetrieve({ recall: noting, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
+  return { update: await node(stateWith(state), { context }), asked };
+}
+
+const found: Recall = async () => ({ episodes: [EPISODE], degraded: false });
+/** Gives nothing until its signal ends it. */
+const silent: Recall = ({ signal }) =>
+  new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+describe("retrieve", () => {
+  test("gives what was recalled, with its time as text and nothing that the prompt and the receipt do not need", async () => {
+    const { update } = await retrieve(found);
+    expect(update).toEqual({
+      episodicMemory: [
+        {
+          id: "asked",
+          score: 1.5,
+          conversationId: "earlier",
+          userMessage: "I like green.",
+          assistantMessage: "Noted.",
+          messageIds: ["asked", "answered"],
+          createdAt: "2024-01-31T12:00:00.000Z",
+        },
+      ],
+      retrievalMs: expect.any(Number),
+      degraded: [],
+    });
+  });
+
+  test("asks for nothing when the user has no episode outside the window, or when the turn has failed", async () => {
+    const error = { code: "invalid_request" as const, message: "Unknown kb_prefix.", retryable: false };
+    for (const state of [{ hasEpisodes: false }, { error }]) {
+      const { update, asked } = await retrieve(found, { state });
+      expect({ update, asked }).toEqual({ update: { retrievalMs: 0 }, asked: [] });
+    }
+  });
+
+  test("asks for the user's message, with the window to complete it and every message of the window left out", async () => {
+    const recentMessages = sampleWindow(4);
+    const { asked } = await retrieve(found, { state: { recentMessages }, topK: 7 });
+    expect(asked).toMatchObject([{ tenantId: "tenant", userId: "ada", question: "Which colour?", recent: recentMessages, limit: 7 }]);
+    expect(asked[0]?.except).toEqual(new Set(recentMessages.map(({ id }) => id)));
+  });
+
+  test("asks in all conversations of the user, or in this one only", async () => {
+    expect((await retrieve(found, { scope: "user" })).asked[0]?.conversationId).toBeUndefined();
+    expect((await retrieve(found, { scope: "conversation" })).asked[0]?.conversationId).toBe("this one");
+  });
+
+  test("passes on what was found and that it is not all", async () => {
+    const { update } = await retrieve(async () => ({ episodes: [EPISODE], degraded: true }));
+    expect(update).toMatchObject({ episodicMemory: [{ id: "asked" }], degraded: ["episodic"] });
+  });
+
+  test("goes on without memory when its time is over, and says so", async () => {
+    const { update } = await retrieve(silent, { timeoutMs: 20 });
+    expect(update).toEqual({ retrievalMs: expect.any(Number), degraded: ["episodic"] });
+  });
+
+  test("goes on without memory when the turn is cancelled meanwhile", async () => {
+    const cancelling = new AbortController();
+    const ended = retrieve(silent, { context: { signal: cancelling.signal } });
+    cancelling.abort(new AppError("turn_cancelled", "The turn was cancelled."));
+    expect((await ended).update).toMatchObject({ degraded: ["episodic"] });
+  });
+
+  test.each<[string, unknown]>([
+    ["an AppError", new AppError("storage_unavailable", "The database cannot be reached.")],
+    ["a TypeError", new TypeError("cannot read properties of undefined")],
+    ["no error at all", "just text"],
+  ])("does not throw when recall throws %s: the turn goes on, degraded, and the error is heard", async (_name, thrown) => {
+    const heard: AppError[] = [];
+    const { update } = await retrieve(async () => Promise.reject(thrown), { context: { onError: (error) => void heard.push(error) } });
+    expect(update).toMatchObject({ degraded: ["episodic"] });
+    expect(update.episodicMemory).toBeUndefined();
+    expect(heard).toHaveLength(1);
+    expect(heard[0]).toBeInstanceOf(AppError);
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createDataFolder } from "../support/data-folder.ts";
+import { startEmbeddingServer, type EmbeddingServer } from "../support/embedding-server.ts";
+import { startReindex } from "../support/run-reindex.ts";
+import { freePort } from "../support/postgres-server.ts";
+import { openTestService } from "../support/service.ts";
+import { killServiceProcesses, spawnService, startServiceProcess } from "../support/service-process.ts";
+import { callApi, postJson } from "../support/api-client.ts";
+import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/service-with-episodes.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const TURNS = 300;
+
+describe("npm run reindex", () => {
+  let folder: string;
+  let remove: () => Promise<void>;
+  let embedder: EmbeddingServer;
+  beforeAll(async () => {
+    embedder = await startEmbeddingServer();
+  });
+  beforeEach(async () => {
+    ({ folder, remove } = await createDataFolder());
+    embedder.answer({});
+    embedder.seen.splice(0);
+  });
+  afterEach(async () => {
+    await killServiceProcesses();
+    await remove();
+  });
+  afterAll(() => embedder.close());
+
+  const withServer = (): Record<string, string> => ({
+    DATA_DIR: folder,
+    EMBEDDING_BASE_URL: embedder.url,
+    EMBEDDING_MODEL: "test-embed",
+    EMBEDDING_DIMENSIONS: "4",
+  });
+
+  /** A conversation of 300 turns, indexed with the built-in embedder. */
+  async function fill(): Promise<void> {
+    const service = await openTestService({ DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true" });
+    const messages = importedTurns(Array.from({ length: TURNS }, (_, number) => [`My secret number ${number} is kept.`, "Good."] as const));
+    const address = `${service.url}/api/v1/conversations`;
+    const { json } = await postJson<ImportedBody>(`${address}/import`, { user_id: "ada", session_id: "s", messages });
+    const settled = await callApi<{ settled: boolean }>(`${address}/${json.conversation_id}/settle?timeout_ms=60000`, { method: "POST" });
+    expect(settled.json.settled).toBe(true);
+    await service.close();
+  }
+
+  async function search(environment: Record<string, string>): Promise<{ episodes: ShownEpisode[]; degraded: string[] }> {
+    const service = await startServiceProcess({ MEMORY_READ_TIMEOUT_MS: "10000", ...environment });
+    const address = `${service.url}/api/v1/users/ada/episodes?query=secret%20number%20217`;
+    const { json } = await callApi<{ episodes: ShownEpisode[]; degraded: string[] }>(address);
+    service.kill("SIGTERM");
+    await service.exited;
+    return json;
+  }
+
+  test("of an empty database says that there is nothing, and the service starts on it", async () => {
+    const { code, stdout, stderr } = await startReindex(withServer()).ended;
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\n0 episodes indexed, /) });
+    expect(await search(withServer())).toEqual({ episodes: [], degraded: [] });
+  });
+
+  test("is what a service with another embedder asks for; with it nothing is lost and the service starts", async () => {
+    await fill();
+    const service = spawnService({ PORT: String(await freePort()), ...withServer() });
+    expect(await service.exited).toBe(1);
+    expect(service.output()).toMatch(/Episodes are indexed with built-in.* but the configuration asks for test-embed.*npm run reindex/);
+
+    const { code, stdout, stderr } = await startReindex(withServer()).ended;
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining(`${TURNS} episodes indexed, test-embed`) });
+    expect(stderr).toContain(`100 %  ${TURNS} of ${TURNS} turns`);
+    const { episodes, degraded } = await search(withServer());
+    expect({ first: episodes[0]?.user_message, degraded }).toEqual({ first: "My secret number 217 is kept.", degraded: [] });
+    const back = spawnService({ PORT: String(await freePort()), DATA_DIR: folder });
+    expect(await back.exited).toBe(1);
+  }, 120_000);
+
+  test("that is interrupted leaves the old index at work, and goes on where it was the next time", async () => {
+    await fill();
+    let texts = 0;
+    const count = (text: string): number[] => {
+      if (++texts === 128) embedder.answer({ ending: "silent" });
+      return [text.length, 1, -2, 0.5];
+    };
+    embedder.answer({ vectorOf: count });
+    const first = startReindex(withServer());
+    await waitUntil("the third request", () => embedder.seen.length >= 3, 30_000);
+    first.interrupt();
+    const interrupted = await first.ended;
+    expect(interrupted).toMatchObject({ code: 1, stderr: expect.stringContaining(`128 of ${TURNS} turns`) });
+    expect(interrupted.stderr).not.toMatch(/^\s+at |node_modules/m);
+    expect((await search({ DATA_DIR: folder })).episodes[0]?.user_message).toBe("My secret number 217 is kept.");
+
+    embedder.answer({});
+    embedder.seen.splice(0);
+    const second = await startReindex(withServer()).ended;
+    expect(second).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`${TURNS} episodes in all, taken up where it was interrupted`),
+    });
+    const again = embedder.seen.flatMap(({ input }) => input);
+    expect(again).toHaveLength(TURNS - 128);
+    expect((await search(withServer())).episodes[0]?.user_message).toBe("My secret number 217 is kept.");
+  }, 120_000);
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
+import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { describeOnBothDatabases } from "../../support/databases.ts";
+import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, sampleJob } from "../../support/sample-jobs.ts";
+
+describeOnBothDatabases("the overview of jobs", (open) => {
+  let database: Database;
+  let queue: JobQueue;
+  let overview: JobOverview;
+  beforeAll(async () => {
+    database = await open();
+    queue = makeJobQueue(database);
+    overview = makeJobOverview(database);
+  });
+  beforeEach(() => clearJobs(database));
+  afterAll(() => database.close());
+
+  const deadIds = async (tenantId?: string): Promise<string[]> => (await overview.listDead(100, tenantId)).map(conversationOf);
+
+  describe("count", () => {
+    /** Of a tenant: two dead, one running, one to be tried again, three waiting. */
+    async function addOfEachState(tenantId: string): Promise<void> {
+      const job = () => sampleJob({ tenantId });
+      await killJobs(queue, [job(), job()]);
+      await addJobs(queue, job());
+      await claimOnly(queue);
+      await addJobs(queue, job());
+      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 3_600 });
+      await addJobs(queue, job(), job(), job());
+    }
+
+    const EACH_STATE = { dead: 2, retrying: 1, running: 1, waiting: 3 };
+    const ofKind = (counts: Record<string, number>) =>
+      Object.entries(counts).map(([state, count]) => ({ kind: "summarise", state, count }));
+
+    test("is of nothing when there are no jobs", async () => {
+      expect(await overview.count()).toEqual([]);
+      expect(await overview.count("tenant")).toEqual([]);
+    });
+
+    test("is by kind and state, of one tenant or of all", async () => {
+      await addOfEachState("acme");
+      await queue.claim(100); // what waits is running from here on, so that it is not due while the next ones are made
+      await addOfEachState("globex");
+      expect(await overview.count("globex")).toEqual(ofKind(EACH_STATE));
+      expect(await overview.count("acme")).toEqual(ofKind({ dead: 2, retrying: 1, running: 4 }));
+      expect(await overview.count()).toEqual(ofKind({ dead: 4, retrying: 2, running: 5, waiting: 3 }));
+      expect(await overview.count("acm")).toEqual([]);
+      expect(await overview.count("")).toEqual([]);
+    });
+  });
+
+  describe("pending", () => {
+    test("is one while a conversation's job waits, runs or is to be tried again", async () => {
+      const job = sampleJob();
+      const pending = (): Promise<number> => overview.pending(job.conversationId);
+      expect(await pending()).toBe(0);
+      await addJobs(queue, job);
+      expect(await pending()).toBe(1);
+      const claimed = await claimOnly(queue);
+      expect(await pending()).toBe(1);
+      await failJob(queue, claimed, { retryAfterSeconds: 3_600 });
+      expect(await pending()).toBe(1);
+      expect(await overview.pending(uuidv7())).toBe(0);
+    });
+
+    test("is none when it is dead: nothing more will happen by itself", async () => {
+      const job = sampleJob();
+      await killJobs(queue, [job]);
+      expect(await overview.pending(job.conversationId)).toBe(0);
+    });
+  });
+
+  describe("listDead", () => {
+    test("shows the newest first, with the error of the last run, the runs and the times", async () => {
+      const [first, second] = [sampleJob(), sampleJob()];
+      await addJobs(queue, first);
+      const { createdAt } = await claimOnly(queue).then(async (claimed) => {
+        await failJob(queue, claimed, { retryAfterSeconds: 0 });
+        await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
+        await failJob(queue, await claimOnly(queue), {}, { code: "model_refused", message: "答 no 'quotes'" });
+        return claimed;
+      });
+      await killJobs(queue, [second]);
+      const [newest, oldest, ...others] = await overview.listDead(10);
+      expect(others).toEqual([]);
+      expect(newest).toMatchObject({ job: second, attempts: 2 });
+      const failure = { code: "model_refused", message: "答 no 'quotes'" };
+      expect(oldest).toEqual({ id: expect.any(String), job: first, failure, attempts: 3, createdAt, diedAt: expect.any(Date) });
+      expect(oldest?.diedAt.getTime()).toBeGreaterThanOrEqual(createdAt.getTime());
+      expect(await overview.listDead(1)).toEqual([newest]);
+    });
+
+    test("shows a tenant nothing of another's", async () => {
+      const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
+      await killJobs(queue, [acme, globex]);
+      expect(await deadIds("acme")).toEqual([acme.conversationId]);
+      expect(await deadIds("globex")).toEqual([globex.conversationId]);
+      expect(await deadIds()).toHaveLength(2);
+      expect(await deadIds("acm%")).toEqual([]);
+    });
+  });
+
+  describe("retryDead", () => {
+    test("puts every dead letter back into the queue, where it is due at once and begins anew", async () => {
+      const jobs = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
+      await killJobs(queue, jobs);
+      expect(await overview.retryDead()).toBe(2);
+      expect(await overview.count()).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
+      const claimed = await queue.claim(10);
+      expect(claimed.map(({ job }) => job)).toEqual(expect.arrayContaining(jobs));
+      for (const { retryCount, createdAt } of claimed) {
+        expect(retryCount).toBe(0);
+        expect(Date.now() - createdAt.getTime()).toBeLessThan(60_000);
+      }
+      expect(await overview.retryDead()).toBe(0);
+    });
+
+    test("of one tenant or kind leaves the others", async () => {
+      const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
+      await killJobs(queue, [acme, globex]);
+      expect(await overview.retryDead({ tenantId: "nobody" })).toBe(0);
+      expect(await overview.retryDead({ tenantId: "acme", kind: undefined })).toBe(1);
+      expect((await claimOnly(queue)).job).toEqual(acme);
+      expect(await deadIds()).toEqual([globex.conversationId]);
+      expect(await overview.retryDead({ kind: "summarise", tenantId: undefined })).toBe(1);
+      expect((await claimOnly(queue)).job).toEqual(globex);
+    });
+
+    test("puts a job back that is under the same key as before: a second one does not come beside it", async () => {
+      const job = sampleJob();
+      await killJobs(queue, [job]);
+      await overview.retryDead();
+      await addJobs(queue, job);
+      expect(await overview.pending(job.conversationId)).toBe(1);
+      expect(await queue.transaction((_transaction, jobs) => jobs.erase(job.conversationId))).toBe(1);
+    });
+
+    test("just removes a dead letter whose work is queued anew", async () => {
+      const [job, other] = [sampleJob(), sampleJob()];
+      await killJobs(queue, [job, other]);
+      await addJobs(queue, job);
+      expect(await overview.retryDead()).toBe(1);
+      expect(await deadIds()).toEqual([]);
+      expect(await overview.count()).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
+    });
+
+    test("takes back what fails again, as a dead letter of its own", async () => {
+      const job = sampleJob();
+      await killJobs(queue, [job]);
+      await overview.retryDead();
+      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
+      await failJob(queue, await claimOnly(queue), {});
+      expect(await deadIds()).toEqual([job.conversationId]);
+    });
+
+    test("by two at once moves each once", async () => {
+      await killJobs(queue, [sampleJob(), sampleJob(), sampleJob()]);
+      const moved = await Promise.all([overview.retryDead(), makeJobOverview(database).retryDead()]);
+      expect(moved.reduce((sum, count) => sum + count, 0)).toBe(3);
+      expect(await overview.count()).toEqual([{ kind: "summarise", state: "waiting", count: 3 }]);
+    });
+  });
+});

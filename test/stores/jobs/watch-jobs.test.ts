@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { installJobQueue } from "../../../stores/jobs/install-job-queue.ts";
+import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
+import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { migrate } from "../../../stores/postgres/migrate.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { createRealDatabase, describeOnBothDatabases } from "../../support/databases.ts";
+import { createEmptyDatabase } from "../../support/empty-database.ts";
+import { addJobs, claimOnly, clearJobs, sampleJob } from "../../support/sample-jobs.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+function unexpected(error: unknown): void {
+  throw error;
+}
+
+describeOnBothDatabases("a watched job queue", (open) => {
+  let database: Database;
+  let queue: JobQueue;
+  let calls = 0;
+  let stop: (() => Promise<void>) | undefined;
+  beforeAll(async () => {
+    database = await open();
+    queue = makeJobQueue(database);
+  });
+  beforeEach(() => clearJobs(database));
+  afterEach(async () => {
+    await stop?.();
+    stop = undefined;
+  });
+  afterAll(() => database.close());
+
+  async function watch(): Promise<void> {
+    calls = 0;
+    stop = await queue.watch(() => void calls++, unexpected);
+  }
+
+  test("tells at its start that jobs may be waiting", async () => {
+    await watch();
+    await waitUntil("the first call", () => calls > 0);
+  });
+
+  test("tells of a job when it is committed, and not before", async () => {
+    await watch();
+    await waitUntil("the first call", () => calls > 0);
+    calls = 0;
+    await makeJobQueue(database).transaction(async (_transaction, jobs) => {
+      await jobs.add([sampleJob()]);
+      await sleep(200);
+      expect(calls).toBe(0);
+    });
+    await waitUntil("the call after the commit", () => calls > 0);
+  });
+
+  test("tells nothing any more when the watch has ended", async () => {
+    await watch();
+    await stop?.();
+    stop = undefined;
+    calls = 0;
+    await addJobs(queue, sampleJob());
+    await sleep(200);
+    expect(calls).toBe(0);
+  });
+
+  test("takes back the job of a process that died, with its place in time, and leaves one alone that is being touched", async () => {
+    const [left, kept] = [sampleJob(), sampleJob()];
+    await addJobs(queue, left);
+    const dead = await claimOnly(queue);
+    await addJobs(queue, kept);
+    const alive = await claimOnly(queue);
+    const touching = setInterval(() => void queue.touch([alive]), 2_000);
+    await watch();
+    const again = await waitUntil("the job is due again", async () => (await queue.claim(10))[0], 60_000);
+    clearInterval(touching);
+    expect(again).toMatchObject({ id: dead.id, job: left, createdAt: dead.createdAt });
+    expect(await queue.touch([dead])).toEqual([]);
+    expect(await queue.touch([again, alive])).toEqual([again, alive]);
+  }, 90_000);
+});
+
+describe("a watched job queue of several processes", () => {
+  test("tells of what another process has committed", async () => {
+    const { url, drop } = await createRealDatabase();
+    const [here, there] = [await openPostgres(url), await openPostgres(url)];
+    let calls = 0;
+    const stop = await makeJobQueue(here).watch(() => void calls++, unexpected);
+    await waitUntil("the first call", () => calls > 0);
+    calls = 0;
+    await addJobs(makeJobQueue(there), sampleJob());
+    await waitUntil("the call after the commit elsewhere", () => calls > 0);
+    await stop();
+    await Promise.all([here.close(), there.close()]);
+    await drop();
+  });
+});
+
+describe("installing the job queue", () => {
+  describeOnBothDatabases("again", (open) => {
+    test("changes nothing, also several times at once, and keeps the jobs that are there", async () => {
+      const database = await open();
+      const queue = makeJobQueue(database);
+      const [waiting, running] = [sampleJob(), sampleJob()];
+      await addJobs(queue, running);
+      const claimed = await claimOnly(queue);
+      await addJobs(queue, waiting);
+      const settings = (): Promise<object[]> =>
+        database.query<object>({ text: "select name, policy, notify, retry_limit, dead_letter from pgboss.queue order by name" });
+      const before = await settings();
+      await installJobQueue(database);
+      await Promise.all([installJobQueue(database), installJobQueue(database), installJobQueue(database)]);
+      expect(await settings()).toEqual(before);
+      expect(await queue.touch([claimed])).toEqual([claimed]);
+      expect((await claimOnly(queue)).job).toEqual(waiting);
+      await database.close();
+    });
+  });
+
+  test("by several processes at once in a new database leaves one that works", async () => {
+    const { url, drop } = await createEmptyDatabase();
+    const databases = await Promise.all([1, 2, 3].map(() => openPostgres(url)));
+    await Promise.all(databases.map(migrate)); // which makes the schema under its own lock, then installs the queue
+    const [database] = databases;
+    if (!database) throw new Error("no database was opened");
+    const job = sampleJob();
+    await addJobs(makeJobQueue(database), job, job);
+    expect(await makeJobOverview(database).count()).toEqual([{ kind: "summarise", state: "waiting", count: 1 }]);
+    await Promise.all(databases.map((opened) => opened.close()));
+    await drop();
+  });
+});

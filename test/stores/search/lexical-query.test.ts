@@ -1,0 +1,60 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { lexicalQuery } from "../../../stores/search/lexical-query.ts";
+import { lexicalText } from "../../../stores/search/lexical-text.ts";
+import { anyText } from "../../support/any-text.ts";
+
+function counts(query: string): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const word of query.split(" ")) if (word !== "") found[word] = (found[word] ?? 0) + 1;
+  return found;
+}
+
+describe("lexicalQuery", () => {
+  test("counts words and pairs of characters four times, single characters once", () => {
+    expect(counts(lexicalQuery("hiking 导演"))).toEqual({ hike: 4, 导: 1, 导演: 4, 演: 1 });
+  });
+
+  test("counts a word once however often it is asked", () => {
+    expect(counts(lexicalQuery("dog dog DOGS"))).toEqual({ dog: 4 });
+  });
+
+  test.each([
+    ["Do you remember what I told you about my dog?", ["dog"]],
+    ["Which restaurant did you recommend again?", ["restaur", "recommend"]],
+    ["What does Will do in May?", ["will", "may"]],
+    ["你还记得我的猫叫什么名字吗？", ["猫", "猫叫", "叫", "名", "名字", "字"]],
+    ["刚才提到的导演是哪位？", ["刚", "刚才", "才", "才提", "提", "提到", "到", "导", "导演", "演", "演是", "是"]],
+    ["我的目的地是哪里", ["目", "目的", "的", "的地", "地", "地是", "是"]],
+  ])("leaves question words and speakers out of %j", (question, expected) => {
+    expect(Object.keys(counts(lexicalQuery(question)))).toEqual(expected);
+  });
+
+  test("keeps the question words when there is nothing else", () => {
+    expect(lexicalQuery("什么？")).not.toBe("");
+    expect(lexicalQuery("remember again")).not.toBe("");
+  });
+
+  test("is empty when there is nothing to look for", () => {
+    for (const question of ["", "?!", "who is that"]) expect(lexicalQuery(question)).toBe("");
+  });
+
+  test("property: asks for words of the text only, two hundred at most, four times at most", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const found = counts(lexicalQuery(text));
+        expect(Object.keys(found).length).toBeLessThanOrEqual(200);
+        expect(Object.values(found).every((count) => count === 1 || count === 4)).toBe(true);
+      }),
+    );
+  });
+
+  test("finds nothing in its words that lexicalText would not make", () => {
+    const made = new Set(lexicalText("我们三月去 Lake Como，住在 B-12 号楼").split(" "));
+    expect(
+      lexicalQuery("三月去 Lake Como 住在 B-12")
+        .split(" ")
+        .filter((word) => !made.has(word)),
+    ).toEqual([]);
+  });
+});

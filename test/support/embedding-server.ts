@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface EmbeddingRequestBody {
+  model: string;
+  input: string[];
+  encoding_format?: string;
+  dimensions?: number;
+}
+
+/** How the server answers from now on. */
+export interface EmbeddingScript {
+  /** The vector of a text; default: one of four numbers made of its length. */
+  vectorOf?: (text: string) => unknown;
+  /** Changes the answer before it is sent. */
+  change?: (answer: { data: { index?: number; embedding: unknown }[] }) => unknown;
+  /** An HTTP error instead of an answer. */
+  status?: number;
+  /** `silent` never answers, `stall` sends the beginning of an answer, `cut` drops the connection, `garbage` is no JSON. */
+  ending?: "silent" | "stall" | "cut" | "garbage";
+}
+
+export interface EmbeddingServer {
+  /** The value for EMBEDDING_BASE_URL. */
+  url: string;
+  seen: EmbeddingRequestBody[];
+  /** Requests whose client left before the answer was whole. */
+  aborted: number;
+  answer(script: EmbeddingScript): void;
+  close(): Promise<void>;
+}
+
+const vectorOfLength = (text: string): number[] => [text.length + 1, 1, -2, 0.5];
+
+async function readJson(request: IncomingMessage): Promise<EmbeddingRequestBody> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as EmbeddingRequestBody;
+}
+
+/** A server on a real socket that speaks OpenAI's embeddings protocol, with no model behind it. */
+export async function startEmbeddingServer(): Promise<EmbeddingServer> {
+  let script: EmbeddingScript = {};
+  const server = createServer((request, response) => {
+    void (async () => {
+      if (!request.url?.endsWith("/v1/embeddings")) return response.writeHead(404).end("{}");
+      const body = await readJson(request);
+      embeddingServer.seen.push(body);
+      response.on("close", () => (embeddingServer.aborted += response.writableFinished ? 0 : 1));
+      const { status, ending, vectorOf = vectorOfLength, change = (answer) => answer } = script;
+      if (ending === "silent") return;
+      if (ending === "cut") return response.destroy();
+      response.writeHead(status ?? 200, { "content-type": "application/json" });
+      if (status !== undefined) return response.end(JSON.stringify({ error: { message: "secret words of the embedding server" } }));
+      if (ending === "stall") return response.write('{"data":[');
+      if (ending === "garbage") return response.end("<html>no JSON</html>");
+      const data = body.input.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }));
+      const answer = { object: "list", data, model: body.model, usage: { prompt_tokens: 1, total_tokens: 1 } };
+      return response.end(JSON.stringify(change(answer)));
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const embeddingServer: EmbeddingServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    seen: [],
+    aborted: 0,
+    answer: (next) => (script = next),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return embeddingServer;
+}
