@@ -90,7 +90,7 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
     samples.turnMs.push(timings.total_ms);
     samples.historyMs.push(timings.nodes["history"] ?? Number.NaN);
     samples.windowMessages.push(receipt.window_messages);
-    await waitUntilSettled({ overview, conversationId, timeoutMs: 30_000 });
+    await waitUntilSettled({ overview, conversation: { tenantId: "default", userId: input.userId, conversationId }, timeoutMs: 30_000 });
     samples.jobMs.push(...takeJobTimes());
   }
 }
@@ -140,10 +140,16 @@ export async function benchGrowth(): Promise<void> {
   await loadConversations(postgres.url, sample, [...SIZES, OTHERS]);
 
   const jobTimes: number[] = [];
-  const jobs = await runMemoryJobs({ database, summaryModel: null, historyWindow: HISTORY_WINDOW, onRun: ({ ms }) => jobTimes.push(ms) });
+  const jobs = await runMemoryJobs({
+    database,
+    summaryModel: null,
+    historyWindow: HISTORY_WINDOW,
+    coreMemory: null,
+    onRun: ({ ms }) => jobTimes.push(ms),
+  });
   opened.defer(() => jobs.stop(1_000));
   const model = new ScriptedChatModel();
-  const common = { database, chatModel: model, historyWindow: HISTORY_WINDOW };
+  const common = { database, chatModel: model, historyWindow: HISTORY_WINDOW, coreMemory: null };
   const rows = await measure({
     graphs: {
       summary: createConversationGraph(common),

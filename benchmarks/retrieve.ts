@@ -66,26 +66,8 @@ async function toDocument(
   };
 }
 
-/** Writes episodes of other users until the index has `total`. The texts repeat with a number of their own: words as in real talk, all different. */
-async function fillWithOthers(index: SearchIndex, exchanges: Exchange[], total: number): Promise<void> {
-  let count = await index.count();
-  while (count < total) {
-    const documents = Array.from({ length: Math.min(BATCH, total - count) }, (_, offset) => {
-      const number = count + offset;
-      const { user = "", assistant = "" } = exchanges[number % exchanges.length] ?? {};
-      const conversation = uuidv7();
-      const owner = ownerKey("bench", `other-${number % USERS}`);
-      return toDocument(uuidv7(), uuidv7(), owner, conversation, { user: `${user} case${number}`, assistant });
-    });
-    await index.upsert(await Promise.all(documents));
-    count += documents.length;
-    progress(`${count} of ${total} episodes written`);
-  }
-  await index.flush();
-}
-
-/** Imports the measured user's turns, so that their texts are in Postgres, and indexes them. */
-async function addOwn(database: Database, index: SearchIndex, exchanges: Exchange[]): Promise<string> {
+/** The measured user's turns, imported so that their texts are in Postgres, as documents of the index. */
+async function ownDocuments(database: Database, exchanges: Exchange[]): Promise<SearchDocument[]> {
   const messages = exchanges.slice(0, OWN_EPISODES).flatMap(({ user, assistant }) => [
     { role: "user" as const, content: user, createdAt: null, metadata: {} },
     { role: "assistant" as const, content: assistant, createdAt: null, metadata: {} },
@@ -96,14 +78,40 @@ async function addOwn(database: Database, index: SearchIndex, exchanges: Exchang
     values: [conversationId],
   });
   const owner = ownerKey(OWNER.tenantId, OWNER.userId);
-  const documents: SearchDocument[] = [];
-  for (let at = 0; at + 1 < rows.length; at += 2) {
-    const [asked, answer] = [rows[at], rows[at + 1]];
-    if (!asked || !answer) continue;
-    documents.push(await toDocument(asked.id, answer.id, owner, conversationId, { user: asked.content, assistant: answer.content }));
+  const pairs = rows.flatMap((asked, at) => (at % 2 === 0 && rows[at + 1] ? [{ asked, answer: rows[at + 1] ?? asked }] : []));
+  return Promise.all(
+    pairs.map(({ asked, answer }) =>
+      toDocument(asked.id, answer.id, owner, conversationId, { user: asked.content, assistant: answer.content }),
+    ),
+  );
+}
+
+/** An episode of one of the others. The texts repeat, each with a number of its own: words as in real talk, all different. */
+function othersDocument(exchanges: Exchange[], number: number): Promise<SearchDocument> {
+  const { user = "", assistant = "" } = exchanges[number % exchanges.length] ?? {};
+  return toDocument(uuidv7(), uuidv7(), ownerKey("bench", `other-${number % USERS}`), uuidv7(), {
+    user: `${user} case${number}`,
+    assistant,
+  });
+}
+
+/** Fills an index with `total` episodes, the measured user's spread evenly among those of the others, as they would lie after months. */
+async function fill(index: SearchIndex, own: SearchDocument[], exchanges: Exchange[], total: number, name: string): Promise<void> {
+  const every = total / own.length;
+  let ownWritten = 0;
+  for (let count = 0; count < total; count += BATCH) {
+    const documents: Promise<SearchDocument>[] = [];
+    for (let number = count; number < Math.min(count + BATCH, total); number++) {
+      const next = own[ownWritten];
+      if (next && number >= ownWritten * every) {
+        documents.push(Promise.resolve(next));
+        ownWritten++;
+      } else documents.push(othersDocument(exchanges, number));
+    }
+    await index.upsert(await Promise.all(documents));
+    progress(`${name}: ${count + documents.length} of ${total} episodes written`);
   }
-  await index.upsert(documents);
-  return conversationId;
+  await index.flush();
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -143,24 +151,31 @@ async function measure(database: Database, index: SearchIndex, questions: string
   return { retrieveMs: distribution(retrieveMs ?? []), wordsMs: distribution(wordsMs ?? []), vectorsMs: distribution(vectorsMs ?? []) };
 }
 
+const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
+
+function lineOf({ store, episodes, retrieveMs, wordsMs, vectorsMs }: Measured): string {
+  return `| ${store} | ${episodes} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`;
+}
+
 async function measureStore(name: string, database: Database, store: SearchStore, exchanges: Exchange[]): Promise<Measured[]> {
-  const index = await store.openIndex({
-    name: "bench",
-    dimensions: DIMENSIONS,
-    attributes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
-  });
-  await addOwn(database, index, exchanges);
+  const own = await ownDocuments(database, exchanges);
   const questions = exchanges.slice(0, OWN_EPISODES).map(({ user }) => user.split(/(?<=[.?!])\s/)[0] ?? user);
   const rows: Measured[] = [];
   for (const episodes of SIZES) {
-    await fillWithOthers(index, exchanges, episodes);
+    const index = await store.openIndex({
+      name: `bench_${episodes}`,
+      dimensions: DIMENSIONS,
+      attributes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
+    });
+    await fill(index, own, exchanges, episodes, name);
     progress(`${name}, ${episodes} episodes: measuring`);
-    rows.push({ store: name, episodes, ...(await measure(database, index, questions)) });
+    const row = { store: name, episodes, ...(await measure(database, index, questions)) };
+    progress("");
+    process.stderr.write(`\r${lineOf(row)}\n`);
+    rows.push(row);
   }
   return rows;
 }
-
-const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
 
 /** `npm run bench retrieve`: the retrieve node with 1,000 to 100,000 episodes in the index, the embedder's time apart. */
 export async function benchRetrieve(): Promise<void> {
@@ -176,15 +191,12 @@ export async function benchRetrieve(): Promise<void> {
   else {
     const server = await startMilvusServer();
     opened.defer(() => server.remove());
-    await server.start();
     const store = await openMilvusSearchStore({ address: server.address }, { timeoutMs: 60_000 });
     opened.defer(() => store.close());
     rows.push(...(await measureStore("Milvus Lite", embedded, store, exchanges)));
   }
   progress("");
   console.log("\n| store | episodes | retrieve ms (p50 / p95) | keywords alone | vectors alone |\n| --- | --- | --- | --- | --- |");
-  for (const { store, episodes, retrieveMs, wordsMs, vectorsMs } of rows) {
-    console.log(`| ${store} | ${episodes} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`);
-  }
+  for (const row of rows) console.log(lineOf(row));
   await writeResults("retrieve", { users: USERS, ownEpisodes: OWN_EPISODES, rounds: ROUNDS, rows });
 }

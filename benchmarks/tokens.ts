@@ -40,7 +40,11 @@ async function playAll(dialogues: Dialogue[]): Promise<PlayedSet[]> {
   });
   opened.defer(() => jobs.stop(1_000));
 
-  const parts = { graph: createConversationGraph({ database, chatModel: model }), model, overview: makeJobOverview(database) };
+  const parts = {
+    graph: createConversationGraph({ database, chatModel: model, coreMemory: null }),
+    model,
+    overview: makeJobOverview(database),
+  };
   const played = new Map<string, TurnTokens[][]>();
   for (const [index, dialogue] of dialogues.entries()) {
     const onTurn = (finished: number): void => {

@@ -11,6 +11,7 @@ export const ERROR_CODES = {
   unauthorized: { retryable: false },
   not_found: { retryable: false },
   conversation_busy: { retryable: true },
+  stale_version: { retryable: false },
   // the chat model
   model_unavailable: { retryable: true },
   model_rate_limited: { retryable: true },

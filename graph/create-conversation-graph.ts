@@ -4,12 +4,14 @@ import { contextTokenBudget } from "../models/context-token-budget.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
+import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { jobsAfterTurn } from "../nodes/jobs-after-turn.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute } from "../nodes/route.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
 import { makeTurnStore } from "../stores/postgres/turn-store.ts";
@@ -37,6 +39,8 @@ export interface ConversationGraphParts {
     /** Milliseconds for the whole search. Default 800. */
     timeoutMs?: number;
   } | null;
+  /** What is known about the user, in the prompt; `runMemoryJobs` keeps it true. Null: none is. `timeoutMs` for its read, default 800. */
+  coreMemory?: { timeoutMs?: number } | null;
   /** Default: what the model's metadata says it takes. */
   contextTokenBudget?: number | undefined;
   /** Default 30 seconds each. */
@@ -49,6 +53,7 @@ export interface ConversationGraphParts {
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
   const { database, chatModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY, leaseMs = 15_000 } = parts;
   const episodes = parts.episodes ?? null;
+  const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   return buildGraph({
@@ -62,6 +67,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       episodes: episodes && makeEpisodeStore(database),
       leaseMs,
     }),
+    coreMemory: makeCoreMemory({ coreMemory: coreMemory && makeCoreMemoryStore(database), timeoutMs: coreMemory?.timeoutMs ?? 800 }),
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
       topK: episodes?.topK ?? 3,
@@ -77,7 +83,11 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     }),
     persist: makePersist({
       turns,
-      jobsAfter: (state) => jobsAfterTurn({ summary: summary && { ...summary, historyWindow }, episodes: episodes !== null }, state),
+      jobsAfter: (state) =>
+        jobsAfterTurn(
+          { summary: summary && { ...summary, historyWindow }, episodes: episodes !== null, coreMemory: coreMemory !== null },
+          state,
+        ),
     }),
   });
 }

@@ -1,7 +1,7 @@
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
-export { makeEraseConversation, type EraseConversation } from "../memory/episodes/erase-conversation.ts";
+export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/make-erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
@@ -19,6 +19,9 @@ export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } 
 export type { Owner } from "../stores/owner.ts";
 export { decodeCursor, encodeCursor, type Page, type PageRequest } from "../stores/page.ts";
 export { makeConversationStore, type ConversationStore } from "../stores/postgres/conversation-store.ts";
+export { makeCoreMemoryStore, type CoreMemoryStore, type SectionVersion } from "../stores/postgres/core-memory-store.ts";
+export { makeEraseStore, type EraseStore } from "../stores/postgres/erase-store.ts";
+export { makeOperationStore, type MemoryOperation, type OperationStore } from "../stores/postgres/operation-store.ts";
 export type { Database, Queryable, Statement } from "../stores/postgres/database.ts";
 export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/import-store.ts";
 export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/message-store.ts";

@@ -36,6 +36,10 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
+/** A section of what is known about the user. */
+export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
+export type CoreSection = z.infer<typeof CoreSection>;
+
 /** An exchange from earlier that fits the question; `score` is comparable within one search only, `createdAt` is ISO 8601. */
 export const RecalledExchange = z.object({
   id: z.string(),
@@ -94,6 +98,9 @@ export const ConversationState = new StateSchema({
   windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
   conversationSummary: ConversationSummary.nullable().default(null), // history
   hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
+  lastErasure: z.string().nullable().default(null), // history: when this user was last erased, as the turn begins
+  coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
+  coreMemoryErasure: z.string().nullable().default(null), // core_memory: when this user was last erased, as they are read
   episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
   retrievalMs: z.number(), // retrieve
   routeDecision: RouteDecision, // route

@@ -31,6 +31,9 @@ const TEXTS_PER_REQUEST = 64;
 /** A model on a processor without a graphics card reads about 2,000 words a second: a request of long texts must end before its deadline. */
 const CHARACTERS_PER_REQUEST = 20_000;
 
+const VECTOR_WEIGHT = 0.75;
+/** Chosen on half of the questions of seven data sets: benchmarks/README.md, recall. */
+const VECTOR_WEIGHT_OF_E5 = 0.625;
 /** E5's cosines lie between 0.7 and 0.95: of unrelated questions, 95 % find nothing above this that shares no word (benchmarks, recall). */
 const MIN_SIMILARITY_OF_E5 = 0.86;
 const IS_E5 = /(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)/i;
@@ -89,8 +92,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     // Another prefix makes other vectors, as another model does.
     name: passagePrefix === "" ? model : `${model} after ${JSON.stringify(passagePrefix)}`,
     dimensions,
-    vectorWeight: 0.75,
-    ...(IS_E5.test(model) ? { minSimilarity: MIN_SIMILARITY_OF_E5 } : {}),
+    ...(IS_E5.test(model) ? { vectorWeight: VECTOR_WEIGHT_OF_E5, minSimilarity: MIN_SIMILARITY_OF_E5 } : { vectorWeight: VECTOR_WEIGHT }),
     async embedQuestion(text, signal) {
       const [vector = []] = checked(await request(questionModel, [questionPrefix + cutForEmbedding(text)], signal));
       return vector;

@@ -1,8 +1,9 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import type { ConversationSummary, RecalledExchange, Receipt, WindowMessage } from "../graph/state.ts";
+import type { ConversationSummary, CoreSection, RecalledExchange, Receipt, WindowMessage } from "../graph/state.ts";
 import { fence } from "../memory/fence.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../models/estimate-tokens.ts";
 import { shortenText } from "../models/shorten-text.ts";
+import { coreMemoryText, type FittingCoreMemory } from "./core-memory-text.ts";
 import { fitEpisodes } from "./fit-episodes.ts";
 import { fitWindow } from "./fit-window.ts";
 import { uncoveredOf } from "./uncovered-of.ts";
@@ -16,10 +17,13 @@ const SUMMARY_HEADING = "Earlier messages of this conversation, summarised. This
 const MESSAGE_SHARE = 0.75;
 /** Share of the budget that the summary may take: only with a very small budget is that less than a summary can have. */
 const SUMMARY_SHARE = 0.25;
+/** Share of the budget that core memory may take, which is bounded too: a section has 2,000 characters. */
+const CORE_MEMORY_SHARE = 0.25;
 /** Share of what the current message leaves that recalled episodes may take. */
 const EPISODES_SHARE = 0.25;
 
 export interface PromptParts {
+  coreMemory?: readonly CoreSection[];
   summary: ConversationSummary | null;
   window: WindowMessage[];
   /** Best first. */
@@ -39,19 +43,21 @@ export interface AssembledPrompt {
   shortened: number;
 }
 
-function systemText(summary: ConversationSummary | null, maxTokens: number): string {
-  if (!summary?.text) return SYSTEM_PROMPT;
-  const text = shortenText(summary.text, maxTokens);
-  return `${SYSTEM_PROMPT}\n\n${SUMMARY_HEADING}\n${fence("conversation_summary", text)}`;
+function systemText({ text: coreMemory }: FittingCoreMemory, summary: ConversationSummary | null, maxTokens: number): string {
+  const parts = [SYSTEM_PROMPT];
+  if (coreMemory) parts.push(coreMemory);
+  if (summary?.text) parts.push(`${SUMMARY_HEADING}\n${fence("conversation_summary", shortenText(summary.text, maxTokens))}`);
+  return parts.join("\n\n");
 }
 
 /**
  * The prompt of one turn within `tokenBudget`. What stays the same from turn to turn comes first, so that a provider's prompt cache can
- * reuse it: system and summary, the window in order, then the recalled episodes with the current message behind them. Text of users is only
+ * reuse it: system, core memory and summary, the window in order, then the recalled episodes with the current message behind them. Text of users is only
  * ever joined, never expanded.
  */
-export function assemblePrompt({ summary, window, episodes = [], message, tokenBudget }: PromptParts): AssembledPrompt {
-  const system = systemText(summary, Math.floor(tokenBudget * SUMMARY_SHARE));
+export function assemblePrompt({ coreMemory = [], summary, window, episodes = [], message, tokenBudget }: PromptParts): AssembledPrompt {
+  const known = coreMemoryText(coreMemory, Math.floor(tokenBudget * CORE_MEMORY_SHARE));
+  const system = systemText(known, summary, Math.floor(tokenBudget * SUMMARY_SHARE));
   const systemTokens = estimateTokens(system) + 2 * TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
@@ -70,7 +76,7 @@ export function assemblePrompt({ summary, window, episodes = [], message, tokenB
     receipt: {
       summary: summary?.text ? { version: summary.version, covered_message_count: summary.coveredMessageCount } : null,
       window_messages: fitting.messages.length,
-      core_memory: [],
+      core_memory: known.sections.map(({ section, version }) => ({ section, version })),
       episodes: recalled.episodes.map(({ id, score, conversationId, messageIds }) => {
         return { id, score, conversation_id: conversationId, message_ids: messageIds };
       }),

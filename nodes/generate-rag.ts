@@ -7,6 +7,7 @@ import { estimateTokens } from "../models/estimate-tokens.ts";
 import { streamAnswer, type ModelAnswer } from "../models/stream-answer.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
 import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
+import { usableCoreMemory } from "./core-memory.ts";
 import { emit } from "./emit.ts";
 import { keepLease } from "./keep-lease.ts";
 import type { Node } from "./measured.ts";
@@ -44,7 +45,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     if (state.error) return { partialAnswer: true };
-    const prompt = assemblePrompt({ summary, window, episodes, message, tokenBudget });
+    const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, message, tokenBudget });
     const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>

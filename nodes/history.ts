@@ -54,7 +54,7 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
     );
     try {
       const conversation = { ...owner, conversationId };
-      const [{ summary, messages, isWhole }, hasOtherEpisodes] = await Promise.all([
+      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await Promise.all([
         windows.load({ ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary }),
         episodes?.hasOthers(conversation) ?? false,
       ]);
@@ -65,6 +65,7 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
         currentMessageId: messageId,
         recentMessages: messages.map(toWindowMessage),
         windowIsWhole: isWhole,
+        lastErasure,
         conversationSummary: summary && toConversationSummary(summary),
         // Within this conversation only what the window no longer holds can be recalled.
         hasEpisodes: episodes !== null && (hasOtherEpisodes || summary !== null || !isWhole),

@@ -1,6 +1,7 @@
 import express, { type Express } from "express";
 import type { Logger } from "pino";
 import { authenticate, type ApiKey } from "./authenticate.ts";
+import { coreMemoryRoutes, type CoreMemoryRouteParts } from "./core-memory-routes.ts";
 import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
 import { conversationMemoryRoutes, type ConversationMemoryParts } from "./conversation-memory-routes.ts";
 import { conversationRoutes, type ConversationRouteParts } from "./conversation-routes.ts";
@@ -12,9 +13,18 @@ import { importRoutes, type ImportRouteParts } from "./import-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { metricsRoute } from "./metrics-route.ts";
 import { requireJson } from "./require-json.ts";
+import { userRoutes, type UserRouteParts } from "./user-routes.ts";
 
 export interface AppParts
-  extends ChatRouteParts, HealthParts, ConversationRouteParts, ConversationMemoryParts, ImportRouteParts, EpisodeRouteParts {
+  extends
+    ChatRouteParts,
+    HealthParts,
+    ConversationRouteParts,
+    ConversationMemoryParts,
+    CoreMemoryRouteParts,
+    ImportRouteParts,
+    EpisodeRouteParts,
+    UserRouteParts {
   apiKeys: ApiKey[] | undefined;
   log: Logger;
 }
@@ -35,7 +45,16 @@ export function makeApp(parts: AppParts): Express {
     .use(metricsRoute(parts))
     .use("/api/v1", importRoutes(parts)) // with a body limit of its own
     .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }))
-    .use("/api/v1", chatRoutes(parts), conversationRoutes(parts), conversationMemoryRoutes(parts), episodeRoutes(parts), jobRoutes(parts))
+    .use(
+      "/api/v1",
+      chatRoutes(parts),
+      conversationRoutes(parts),
+      conversationMemoryRoutes(parts),
+      episodeRoutes(parts),
+      coreMemoryRoutes(parts),
+      userRoutes(parts),
+      jobRoutes(parts),
+    )
     .use(unknownRoute)
     .use(errorResponse(parts.log, maxBodyBytes));
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
+import { SECTION_NAME } from "../memory/agent/core-sections.ts";
 
 /** The longest time a timer of Node runs, in milliseconds (2^31 - 1, about 25 days); a longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -33,6 +34,14 @@ const apiKeys = z.string().transform((text, context) => {
   }
   return keys;
 });
+
+const sectionNames = z
+  .string()
+  .transform((text) => text.split(",").map((name) => name.trim()))
+  .refine(
+    (names) => names.length <= 20 && names.every((name) => SECTION_NAME.test(name)),
+    "must be at most 20 names joined by commas, each of small letters, digits, dash and underscore, like hobbies,family",
+  );
 
 const decimalNumber = (minimum: number, maximum: number) =>
   z
@@ -75,6 +84,7 @@ const Environment = z.object({
   OPENAI_BASE_URL: httpUrl.optional(),
   CHAT_MODEL: z.string().default("gpt-4o-mini"),
   SUMMARY_MODEL: z.string().optional(),
+  MEMORY_MODEL: z.string().optional(),
   EMBEDDING_BASE_URL: httpUrl.optional(),
   EMBEDDING_API_KEY: z.string().optional(),
   EMBEDDING_MODEL: z.string().optional(),
@@ -91,6 +101,8 @@ const Environment = z.object({
   EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1).optional(),
   EPISODE_SCOPE: z.enum(["user", "conversation"], "must be user or conversation").default("user"),
   EPISODE_MAX_AGE_DAYS: wholeNumber(1, 36_500).optional(),
+  ENABLE_CORE_MEMORY: onOrOff(true),
+  CORE_MEMORY_SECTIONS: sectionNames.optional(),
   TIME_ZONE: z.string().refine(isTimeZone, "must be a time zone like Europe/Lisbon or UTC").default("UTC"),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256).optional(),
   MODEL_FIRST_TOKEN_TIMEOUT_MS: wholeNumber(1, LONGEST_TIMER_MS).default(30_000),

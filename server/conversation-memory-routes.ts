@@ -36,10 +36,11 @@ export function conversationMemoryRoutes({ conversations, summaries, jobOverview
     })
     .post("/conversations/:id/settle", async (request, response) => {
       const { timeout_ms: timeoutMs } = parseRequest(SettleQuery, request.query);
-      const { id: conversationId } = await findConversation(conversations, request, response);
+      const { id: conversationId, userId } = await findConversation(conversations, request, response);
+      const conversation = { tenantId: tenantOf(response), userId, conversationId };
       const left = new AbortController();
       response.on("close", () => left.abort());
-      const pending = await waitUntilSettled({ overview: jobOverview, conversationId, timeoutMs, signal: left.signal });
+      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: left.signal });
       response.json({ settled: pending === 0, pending });
     });
 }

@@ -1,10 +1,11 @@
 import { Router } from "express";
 import { z } from "zod";
-import type { EraseConversation } from "../memory/episodes/erase-conversation.ts";
+import type { Erase } from "../memory/erase/make-erase.ts";
 import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
 import type { MessageStore } from "../stores/postgres/message-store.ts";
 import { tenantOf } from "./authenticate.ts";
 import { conversationNotFound, findConversation } from "./find-conversation.ts";
+import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
 import { callerId, pageQuery, toPageRequest } from "./request-fields.ts";
 
@@ -14,11 +15,11 @@ const MessagesQuery = z.object(pageQuery);
 export interface ConversationRouteParts {
   conversations: ConversationStore;
   messages: MessageStore;
-  eraseConversation: EraseConversation;
+  erase: Erase;
 }
 
 /** Listing a user's conversations, listing and deleting one of them. */
-export function conversationRoutes({ conversations, messages, eraseConversation }: ConversationRouteParts): Router {
+export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
   return Router()
     .get("/conversations", async (request, response) => {
       const { user_id: userId, ...page } = parseRequest(ConversationsQuery, request.query);
@@ -48,8 +49,8 @@ export function conversationRoutes({ conversations, messages, eraseConversation 
     })
     .delete("/conversations/:id", async (request, response) => {
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
-      const erased = await eraseConversation({ tenantId: tenantOf(response), userId, conversationId });
-      if (!erased) throw conversationNotFound(conversationId);
-      response.json({ erased: { ...erased, core_memory_sections: 0, memory_operations: 0 } });
+      const receipt = await erase.conversation({ tenantId: tenantOf(response), userId, conversationId });
+      if (!receipt) throw conversationNotFound(conversationId);
+      sendEraseReceipt(response, receipt);
     });
 }

@@ -6,6 +6,7 @@ export const HTTP_STATUS = {
   unauthorized: 401,
   not_found: 404,
   conversation_busy: 409,
+  stale_version: 409,
   turn_cancelled: 409,
   turn_superseded: 409,
   message_too_long: 413,

@@ -1,5 +1,5 @@
 import express, { Router, type Response } from "express";
-import type { ConversationJob } from "../stores/jobs/job.ts";
+import type { LayerJobKind } from "../stores/jobs/job.ts";
 import type { Imported, ImportStore } from "../stores/postgres/import-store.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
@@ -13,7 +13,7 @@ const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 export interface ImportRouteParts {
   imports: ImportStore;
   /** Which jobs imported messages get. */
-  jobKinds: readonly ConversationJob["kind"][];
+  jobKinds: readonly LayerJobKind[];
   maxMessageChars: number;
 }
 

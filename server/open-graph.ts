@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { RunJobsParts } from "../memory/jobs/run-jobs.ts";
+import { DEFAULT_SECTIONS } from "../memory/agent/core-sections.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
@@ -42,6 +43,11 @@ function createModel(config: Config, model: string): BaseChatModel | null {
   return createOpenAIChatModel({ model, apiKey: config.OPENAI_API_KEY, baseUrl: config.OPENAI_BASE_URL });
 }
 
+/** The sections that core memory has, those of the configuration last. */
+export function coreSections({ CORE_MEMORY_SECTIONS: more = [] }: Config): string[] {
+  return [...new Set([...DEFAULT_SECTIONS, ...more])];
+}
+
 /** How long jobs may go on when the process stops, in milliseconds; those that take longer are handed back. */
 const JOBS_GRACE_MS = 1_000;
 
@@ -73,11 +79,19 @@ export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun
       scope: config.EPISODE_SCOPE,
       timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     },
+    coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs: config.MEMORY_READ_TIMEOUT_MS } : null,
     contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
     leaseMs: config.TURN_LEASE_MS,
   });
   const summaryModel = createModel(config, config.SUMMARY_MODEL ?? config.CHAT_MODEL);
-  const jobs = await runMemoryJobs({ ...shared, ...watch, summaryModel, episodicMemory: episodes?.memory ?? null });
+  const jobs = await runMemoryJobs({
+    ...shared,
+    ...watch,
+    summaryModel,
+    memoryModel: createModel(config, config.MEMORY_MODEL ?? config.CHAT_MODEL),
+    coreMemory: config.ENABLE_CORE_MEMORY ? { sections: coreSections(config) } : null,
+    episodicMemory: episodes?.memory ?? null,
+  });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();
   return {
@@ -89,6 +103,7 @@ export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun
     layers: [
       "window",
       ...(config.ENABLE_SUMMARY ? ["summary"] : []),
+      ...(config.ENABLE_CORE_MEMORY ? ["core memory"] : []),
       ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${episodes.store.description})`] : []),
     ],
     close: () => opened.disposeAsync(),

@@ -1,17 +1,20 @@
 import type { Logger } from "pino";
 import { toAppError } from "../errors/app-error.ts";
 import type { JobRun } from "../memory/jobs/run-jobs.ts";
-import { makeEraseConversation } from "../memory/episodes/erase-conversation.ts";
+import { makeErase } from "../memory/erase/make-erase.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { makeConversationStore } from "../stores/postgres/conversation-store.ts";
+import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
+import { makeEraseStore } from "../stores/postgres/erase-store.ts";
 import { makeImportStore } from "../stores/postgres/import-store.ts";
 import { makeMessageStore } from "../stores/postgres/message-store.ts";
+import { makeOperationStore } from "../stores/postgres/operation-store.ts";
 import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
 import { makeApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { checkModelServer, checkPostgres, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
 import { closeServer, listen, portOf } from "./listen.ts";
-import { openGraph, usesModelServer } from "./open-graph.ts";
+import { coreSections, openGraph, usesModelServer } from "./open-graph.ts";
 import { causeFacts } from "./cause-facts.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeRunningTurns } from "./running-turns.ts";
@@ -62,12 +65,19 @@ export async function openService(config: Config, log: Logger, { heartbeatMs = 1
     dependencies,
     optionalDependencies: episodes ? { episode_index: withTimeout(() => episodes.store.check()) } : {},
     conversations,
-    eraseConversation: makeEraseConversation(conversations, episodes?.memory.index ?? null),
+    erase: makeErase(makeEraseStore(database), episodes?.memory.index ?? null),
+    coreMemory: makeCoreMemoryStore(database),
+    sections: coreSections(config),
+    operations: makeOperationStore(database),
     messages: makeMessageStore(database),
     summaries: makeSummaryStore(database),
     jobOverview: makeJobOverview(database),
     imports: makeImportStore(database),
-    jobKinds: [...(config.ENABLE_SUMMARY ? ["summarise" as const] : []), ...(episodes ? ["index_episodes" as const] : [])],
+    jobKinds: [
+      ...(config.ENABLE_SUMMARY ? ["summarise" as const] : []),
+      ...(episodes ? ["index_episodes" as const] : []),
+      ...(config.ENABLE_CORE_MEMORY ? ["remember" as const] : []),
+    ],
     recall: episodes?.memory.recall ?? null,
     memoryReadTimeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     metrics,

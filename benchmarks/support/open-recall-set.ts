@@ -60,7 +60,7 @@ export async function openRecallSet(
   async function bringIn({ messages }: RecallHistory, position: number): Promise<void> {
     const request = { ...ownerOf(position), sessionId: "all", messages, jobKinds: ["index_episodes"] } as const;
     const { conversationId, skipped } = await imports.import(request);
-    const pending = await waitUntilSettled({ overview, conversationId, timeoutMs: SETTLE_MS });
+    const pending = await waitUntilSettled({ overview, conversation: { ...ownerOf(position), conversationId }, timeoutMs: SETTLE_MS });
     if (failures.length > 0) throw new Error("An indexing job failed.", { cause: failures[0] });
     if (skipped + pending > 0) throw new Error(`User ${position}: ${skipped} messages were skipped, ${pending} jobs are not done.`);
   }

@@ -60,7 +60,8 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
     });
     previous = prompt;
     earlier += current + tokensOfMessage({ role: "assistant", content: assistant });
-    const pending = await waitUntilSettled({ overview, conversationId, timeoutMs: SETTLE_MS });
+    const conversation = { tenantId: "default", userId: "bench", conversationId };
+    const pending = await waitUntilSettled({ overview, conversation, timeoutMs: SETTLE_MS });
     if (pending > 0) throw new Error(`after turn ${finished} of ${sessionId} ${pending} jobs were not done within ${SETTLE_MS} ms`);
     onTurn(finished);
   }

@@ -1,5 +1,6 @@
 import type { Embedder } from "../../models/embedder.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
+import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/archive-store.ts";
 import type { EpisodeStore, UnindexedMessage } from "../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import { dayWords } from "../../stores/search/day-words.ts";
@@ -10,11 +11,13 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { embeddedText } from "./embedded-text.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
-import { pairMessages, type MessagePair } from "./pair-messages.ts";
+import { completeTurns } from "../complete-turns.ts";
+import type { MessagePair } from "./pair-messages.ts";
 import { episodeCues } from "../recall/episode-cues.ts";
 
 export interface IndexEpisodesParts {
   episodes: EpisodeStore;
+  archive: ArchiveStore;
   index: EpisodeIndex;
   embedder: Embedder;
   timeZone: string;
@@ -22,6 +25,7 @@ export interface IndexEpisodesParts {
 
 /** Messages of one step: 64 turns, which is one request to the embedder and one write to the index. */
 const STEP_MESSAGES = 128;
+const STEP_MEMORIES = 64;
 /** After this many new episodes the index is made quick to search again, and at the end of a step that was one of several. */
 const FLUSH_EVERY = 2_000;
 
@@ -31,6 +35,7 @@ const FLUSH_EVERY = 2_000;
  */
 export function makeIndexEpisodes({
   episodes,
+  archive,
   index,
   embedder,
   timeZone,
@@ -71,6 +76,31 @@ export function makeIndexEpisodes({
     unflushed += pairs.length;
   }
 
+  /** Makes what the memory agent archived an episode each, without neighbours. */
+  async function indexArchived(conversation: OwnedConversation, indexName: string, signal: AbortSignal): Promise<void> {
+    const memories = await archive.readUnindexed(conversation, indexName, STEP_MEMORIES);
+    if (memories.length === 0) return;
+    const texts = memories.map(({ content }) => content);
+    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
+    signal.throwIfAborted();
+    const key = ownerKey(conversation.tenantId, conversation.userId);
+    const toMemory = ({ id, content, episodeType, importance, createdAt }: UnindexedMemory, position: number): SearchDocument => ({
+      id,
+      ownerKey: key,
+      groupId: episodeGroupId(conversation.conversationId),
+      previousId: null,
+      createdAt,
+      lexicalText: lexicalText(`${content}\n${dayWords(createdAt, timeZone)}`),
+      embedding: embeddings[position] ?? [],
+      attributes: { conversation_id: conversation.conversationId, answer_id: id, episode_type: episodeType, importance },
+    });
+    await opened.upsert(memories.map(toMemory));
+    const ids = memories.map(({ id }) => id);
+    const left = new Set(await archive.markIndexed(conversation, indexName, ids));
+    const erased = ids.filter((id) => !left.has(id));
+    if (erased.length > 0) await opened.remove(key, erased);
+  }
+
   async function flushAfterBulk(indexName: string, isEnd: boolean): Promise<void> {
     if (unflushed < (isEnd ? STEP_MESSAGES / 2 : FLUSH_EVERY)) return;
     unflushed = 0;
@@ -80,14 +110,11 @@ export function makeIndexEpisodes({
   return {
     async step(conversation, signal) {
       const indexName = await index.name();
+      await indexArchived(conversation, indexName, signal);
       const { progress, messages } = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
       const isFull = messages.length === STEP_MESSAGES;
-      const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
-      // A message without an answer may still get one; only when as many as fill a step have none are they passed over.
-      const end = lastAnswer >= 0 ? lastAnswer : isFull ? messages.length - 2 : -1;
-      const last = messages[end];
+      const { pairs, through: last } = completeTurns(messages, STEP_MESSAGES);
       if (!last) return;
-      const pairs = pairMessages(messages.slice(0, end + 1));
       const before = progress?.lastEpisodeId ?? null;
       await write(conversation, indexName, pairs, before, signal);
       const advanced = await episodes.advance(conversation, indexName, progress, {
@@ -96,7 +123,7 @@ export function makeIndexEpisodes({
       });
       if (!advanced && !(await episodes.exists(conversation))) {
         const opened = await index.open(indexName);
-        await opened.removeGroup(ownerKey(conversation.tenantId, conversation.userId), episodeGroupId(conversation.conversationId));
+        await opened.removeGroups(ownerKey(conversation.tenantId, conversation.userId), [episodeGroupId(conversation.conversationId)]);
       }
       await flushAfterBulk(indexName, !isFull);
     },

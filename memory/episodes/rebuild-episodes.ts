@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Embedder } from "../../models/embedder.ts";
+import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore, type EpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
@@ -11,7 +12,7 @@ import {
   NAME_IS_FRESH_MS,
   type EpisodeIndex,
 } from "../../stores/search/open-episode-index.ts";
-import type { SearchStore } from "../../stores/search/search-index.ts";
+import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
 import { makeIndexEpisodes } from "./index-episodes.ts";
 
 export interface RebuildParts {
@@ -34,6 +35,12 @@ export interface Rebuilt {
 /** Conversations at work at a time: one waits for the embedder while another is written. */
 const SIDE_BY_SIDE = 4;
 const PAGE = 200;
+
+const ERASED_SINCE = `
+select owner_key as "ownerKey", array_remove(array_agg(group_id), null) as "groupIds", array_remove(array_agg(episode_id), null) as "episodeIds"
+from erase_markers
+where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
+group by owner_key`;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Finds the index in the making, or begins one; one of another embedder or store is given up. */
@@ -90,6 +97,15 @@ async function indexAll(
   }
 }
 
+/** Takes out of an index in the making what has been erased since it was begun: the indexes that serve are cleared by the erase itself. */
+async function clearErased(database: Database, name: string, opened: SearchIndex): Promise<void> {
+  const rows = await database.query<{ ownerKey: string; groupIds: string[]; episodeIds: string[] }>({ text: ERASED_SINCE, values: [name] });
+  for (const { ownerKey, groupIds, episodeIds } of rows) {
+    await opened.removeGroups(ownerKey, groupIds);
+    await opened.remove(ownerKey, episodeIds);
+  }
+}
+
 /**
  * Builds the whole index anew from Postgres, beside the one that serves, and then puts it in its place: the service answers meanwhile, and
  * goes on with the new one within seconds when its configuration is the same, else after its restart. Can be interrupted and called again.
@@ -100,7 +116,7 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   const { name, resumed } = await beginBuilding(parts);
   const index: EpisodeIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions) };
   const opened = await index.open(name);
-  const handler = makeIndexEpisodes({ episodes, index, embedder, timeZone });
+  const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(database), index, embedder, timeZone });
   const total = await episodes.countTurns();
   const showProgress = async (): Promise<void> => onProgress(await opened.count(), total);
 
@@ -112,10 +128,12 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   };
   await indexAll(episodes, name, indexConversation, signal);
   await opened.flush();
+  await clearErased(database, name, opened);
   const old = await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
   await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal });
   await indexAll(episodes, name, indexConversation, signal);
+  await clearErased(database, name, opened);
   if (old) {
     await forgetIndex(database, old);
     await store.dropIndex(old).catch(() => undefined); // it may be in another store

@@ -2,11 +2,18 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { contextTokenBudget } from "../../models/context-token-budget.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
+import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/summary-store.ts";
-import { makeEraseEpisodes } from "../episodes/erase-episodes.ts";
+import { makeUnreadStore } from "../../stores/postgres/unread-store.ts";
+import { DEFAULT_SECTIONS } from "../agent/core-sections.ts";
+import { decideByRules } from "../agent/decide-by-rules.ts";
+import { makeDecideWithModel } from "../agent/decide-with-model.ts";
+import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
+import { makeEraseEpisodes } from "../erase/erase-episodes.ts";
 import type { JobHandler } from "./job-handler.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
@@ -27,13 +34,20 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   /** Null: no summaries. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
   /** Indexes completed turns as episodes. Null: none are. */
-  episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone"> | null;
+  episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
+  /** Decides what of a turn changes the core memory. Null: rules for the clear cases do. */
+  memoryModel?: BaseChatModel | null;
+  /** Keeps core memory true. Null: nothing does. `sections`: those that may be written, default the five there are by themselves. */
+  coreMemory?: { sections?: readonly string[] } | null;
   /** Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
 }
 
 /** Tokens of messages in one step of a summary, at most: what a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;
+
+/** Of the memory agent's reading a message may take this part of a step: there may be twenty turns. */
+const MESSAGES_A_READING = 12;
 
 /** A layer that is switched off has nothing to do: its jobs, left over from before, end. */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
@@ -47,7 +61,7 @@ function stepTokensFor(model: BaseChatModel | null): number {
 /** Does in this process what finished turns leave to be done, until it is stopped. Several processes may share a database. */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   const { database, summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
-  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null } = parts;
+  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {} } = parts;
   const stepTokens = stepTokensFor(summaryModel);
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens }) : summariseOffline;
   return runJobs({
@@ -65,9 +79,25 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       index_episodes: episodicMemory
         ? makeIndexEpisodes({
             episodes: makeEpisodeStore(database),
+            archive: makeArchiveStore(database),
             index: episodicMemory.index,
             embedder: episodicMemory.embedder,
             timeZone: episodicMemory.timeZone,
+          })
+        : SWITCHED_OFF,
+      remember: coreMemory
+        ? makeRememberTurns({
+            unread: makeUnreadStore(database),
+            coreMemory: makeCoreMemoryStore(database),
+            decide: memoryModel
+              ? makeDecideWithModel({
+                  model: memoryModel,
+                  timeouts,
+                  messageTokens: Math.floor(stepTokensFor(memoryModel) / MESSAGES_A_READING),
+                })
+              : decideByRules,
+            sections: coreMemory.sections ?? DEFAULT_SECTIONS,
+            recall: episodicMemory?.recall ?? null,
           })
         : SWITCHED_OFF,
       erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index) : SWITCHED_OFF,

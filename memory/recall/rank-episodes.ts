@@ -1,6 +1,6 @@
 import type { SearchHit } from "../../stores/search/search-index.ts";
 
-/** How much each thing counts beside one standard deviation of BM25. */
+/** How much each thing counts beside one standard deviation of BM25's root. */
 export interface RankingWeights {
   /** One standard deviation of cosine; it belongs to the embedder, weak vectors at equal weight make recall worse. */
   vector: number;
@@ -53,8 +53,11 @@ function standardise(scores: Map<string, number>): (id: string) => number {
   };
 }
 
-/** BM25 with a share of the better neighbour's, for every hit. */
-function withNeighbours(
+/**
+ * The root of BM25 with a share of the better neighbour's, for every hit. The root, because BM25 has a long upper end: the one hit with a rare
+ * word of the question would be so many deviations above the others that no meaning comes up against it.
+ */
+function wordScores(
   hits: Iterable<SearchHit>,
   words: Map<string, number>,
   { neighbour, neighbourOfOwn = Infinity }: RankingWeights,
@@ -69,7 +72,7 @@ function withNeighbours(
     const own = words.get(id) ?? 0;
     const share = neighbour * Math.max(before, after);
     const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own));
-    if (score > 0) result.set(id, score);
+    if (score > 0) result.set(id, Math.sqrt(score));
   }
   return result;
 }
@@ -82,7 +85,7 @@ export function rankEpisodes({ wordHits, vectorHits, weights, now, time }: Episo
   const hits = new Map([...vectorHits, ...wordHits].map((hit) => [hit.id, hit]));
   const words = new Map(wordHits.map(({ id, score }) => [id, score]));
   const cosines = new Map(vectorHits.map(({ id, score }) => [id, score]));
-  const wordScore = standardise(withNeighbours(hits.values(), words, weights));
+  const wordScore = standardise(wordScores(hits.values(), words, weights));
   const vectorScore = standardise(cosines);
   const ofTime = time?.kind === "span" ? (weights.span ?? weights.time) : weights.time;
 

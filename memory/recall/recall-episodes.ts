@@ -1,5 +1,6 @@
 import type { Embedder } from "../../models/embedder.ts";
-import type { EpisodeStore, EpisodeText } from "../../stores/postgres/episode-store.ts";
+import type { EpisodeStore } from "../../stores/postgres/episode-store.ts";
+import type { EpisodeText } from "../../stores/postgres/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
 import { lexicalQuery } from "../../stores/search/lexical-query.ts";
@@ -7,6 +8,7 @@ import { ownerKey } from "../../stores/search/owner-key.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
+import { isConvincing } from "./is-convincing.ts";
 import { makeCircuit } from "./make-circuit.ts";
 import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
@@ -51,10 +53,10 @@ export interface Recalled {
 
 export type Recall = (request: RecallRequest) => Promise<Recalled>;
 
-/** Hits of each leg that are put together. */
-const LEG_LIMIT = 100;
+/** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */
+const LEG_LIMIT = 300;
 /** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
-const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1, time: 3, span: 1, importance: 0.1, recency: 0.1 };
+const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** More than asked for are looked up in Postgres: some may have been erased there that the index still has. */
 const SPARE = 10;
@@ -81,8 +83,7 @@ export function makeRecall(parts: RecallParts): Recall {
   const askIndex = makeCircuit();
   const askEmbedder = makeCircuit();
 
-  async function searchWords(filter: SearchFilter, question: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
-    const query = lexicalQuery(question);
+  async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
   }
 
@@ -106,6 +107,7 @@ export function makeRecall(parts: RecallParts): Recall {
   return async function recall({ tenantId, userId, question, recent = [], conversationId, limit, except, signal }) {
     const moment = now();
     const complete = completeQuestion(question, [...recent]);
+    const query = lexicalQuery(complete);
     const filter: SearchFilter = {
       ownerKey: ownerKey(tenantId, userId),
       ...(conversationId === undefined ? {} : { groupId: episodeGroupId(conversationId) }),
@@ -113,10 +115,7 @@ export function makeRecall(parts: RecallParts): Recall {
     };
     const time = timeOfQuestion(question, moment, timeZone);
     const day = time?.kind === "day" ? time : null;
-    const [words, vectors] = await Promise.allSettled([
-      searchWords(filter, complete, signal),
-      searchVectors(filter, complete, day, signal),
-    ]);
+    const [words, vectors] = await Promise.allSettled([searchWords(filter, query, signal), searchVectors(filter, complete, day, signal)]);
     for (const leg of [words, vectors]) if (leg.status === "rejected") onError(leg.reason);
     const ranked = rankEpisodes({
       wordHits: words.status === "fulfilled" ? words.value : [],
@@ -125,7 +124,10 @@ export function makeRecall(parts: RecallParts): Recall {
       now: moment,
       time,
     });
-    const wanted = ranked.filter((candidate) => isRelevant(candidate, day) && !isExcept(candidate.hit, except)).slice(0, limit + SPARE);
+    const relevant = ranked.filter((candidate) => isRelevant(candidate, day) && !isExcept(candidate.hit, except));
+    // One that convinces brings the others, in their order: what has little of the question alone may still belong to the answer.
+    const evidence = { found: ranked.length, query, minSimilarity, time };
+    const wanted = relevant.some((candidate) => isConvincing(candidate, evidence)) ? relevant.slice(0, limit + SPARE) : [];
     const texts = await episodes.load(
       { tenantId, userId },
       wanted.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),

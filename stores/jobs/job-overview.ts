@@ -1,5 +1,6 @@
 import type { Database } from "../postgres/database.ts";
-import { conversationJobKeys, type Job, type JobKind } from "./job.ts";
+import type { Owner } from "../owner.ts";
+import { conversationJobKeys, ownerJobKey, type Job, type JobKind } from "./job.ts";
 import type { JobFailure } from "./job-queue.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE } from "./make-boss.ts";
 
@@ -27,8 +28,8 @@ export interface DeadLetter {
 export interface JobOverview {
   /** Jobs by kind and state; of all tenants without `tenantId`. Nothing is listed of which there is none. */
   count(tenantId?: string): Promise<JobCount[]>;
-  /** How many jobs of a conversation wait or run. */
-  pending(conversationId: string): Promise<number>;
+  /** How many jobs of a conversation wait or run, its user's memory agent among them. */
+  pending(conversation: Owner & { conversationId: string }): Promise<number>;
   /** The newest dead letters, of all tenants without `tenantId`. */
   listDead(limit: number, tenantId?: string): Promise<DeadLetter[]>;
   /**
@@ -73,11 +74,11 @@ export function makeJobOverview(database: Database): JobOverview {
   return {
     count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId ?? null] }),
 
-    async pending(conversationId) {
+    async pending(conversation) {
       const [row] = await database.query<{ count: number }>({
         name: "job-pending",
         text: PENDING,
-        values: [conversationJobKeys(conversationId)],
+        values: [[...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)]],
       });
       return row?.count ?? 0;
     },

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from "../postgres/database.ts";
+import type { Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./make-boss.ts";
 
@@ -25,6 +26,8 @@ export interface JobTransaction {
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
   /** Removes every job of a conversation: waiting, running and dead. Returns how many there were. */
   erase(conversationId: string): Promise<number>;
+  /** Removes every job of a user. Returns how many there were. */
+  eraseOwner(owner: Owner): Promise<number>;
 }
 
 /** The durable queue of background jobs: pg-boss in the same Postgres. */
@@ -38,6 +41,14 @@ export interface JobQueue {
   /** Takes back jobs of dead processes from now on, and calls `onJobs` whenever some may be waiting. Returns the end of both. */
   watch(onJobs: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>;
 }
+
+/**
+ * pg-boss finds jobs by their key, and a user has as many as conversations: its table, whose columns it documents, in one go. A job that
+ * failed for good is there twice, as a failed one and as the dead letter, and counts once. https://pgboss.io/sql
+ */
+const ERASE_OWNER = `
+delete from pgboss.job where name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2
+returning state <> 'failed' as counts`;
 
 /** Seconds between two looks for jobs of dead processes: with the heartbeat of 10, one is taken over within 20. */
 const SUPERVISE_SECONDS = 5;
@@ -95,6 +106,14 @@ export function makeJobQueue(database: Database): JobQueue {
           }
         }
         return erased;
+      },
+      async eraseOwner({ tenantId, userId }) {
+        const rows = await transaction.query<{ counts: boolean }>({
+          name: "job-erase-owner",
+          text: ERASE_OWNER,
+          values: [tenantId, userId],
+        });
+        return rows.filter(({ counts }) => counts).length;
       },
     };
   }

@@ -1,4 +1,5 @@
 import type { Owner } from "../owner.ts";
+import { ownerKey } from "../search/owner-key.ts";
 
 /** Kinds of jobs about a conversation: erased with it, and what `settle` waits for. */
 export const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;
@@ -11,27 +12,47 @@ export interface ConversationJob<
   conversationId: string;
 }
 
-/** Takes what was erased out of the index once more, when nothing can write it there any longer. Holds hashes only. */
+/** Has the memory agent read what is unread of a user's conversations: one at a time for each user. */
+export interface RememberJob extends Owner {
+  kind: "remember";
+}
+
+/** Takes what was erased out of the index. Holds hashes and ids only. */
 export interface EraseEpisodesJob {
   kind: "erase_episodes";
+  id: string;
   ownerKey: string;
-  groupId: string;
+  groupIds: string[];
+  episodeIds: string[];
 }
 
 /** What remains to be done after a turn or a request, away from it. Holds ids only, never what was said. */
-export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | EraseEpisodesJob;
+export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseEpisodesJob;
 export type JobKind = Job["kind"];
 
-export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "erase_episodes"] as const satisfies readonly JobKind[];
+export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "remember", "erase_episodes"] as const satisfies readonly JobKind[];
+
+/** The jobs that new messages of a conversation give rise to, by layer of memory. */
+export type LayerJobKind = Exclude<JobKind, "erase_episodes">;
+
+export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: Owner & { conversationId: string }): Job {
+  return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
+}
 
 /** Keys of all jobs that a conversation can have. */
 export function conversationJobKeys(conversationId: string): string[] {
   return CONVERSATION_JOB_KINDS.map((kind) => `${kind}/${conversationId}`);
 }
 
+/** Key of the one job that a user can have. */
+export function ownerJobKey({ tenantId, userId }: Owner): string {
+  return `remember/${ownerKey(tenantId, userId)}`;
+}
+
 /** At most one job waits or runs under a key: a second one would find the same work. */
 export function jobKey(job: Job): string {
-  return `${job.kind}/${job.kind === "erase_episodes" ? job.groupId : job.conversationId}`;
+  if (job.kind === "remember") return ownerJobKey(job);
+  return `${job.kind}/${job.kind === "erase_episodes" ? job.id : job.conversationId}`;
 }
 
 /** A job that this process works on. `id` and `retryCount` together name the claim: a later one of the same job is another's. */

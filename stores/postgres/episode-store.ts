@@ -1,6 +1,7 @@
 import type { Owner } from "../owner.ts";
 import type { Cursor } from "../page.ts";
 import type { Database, Queryable } from "./database.ts";
+import { loadEpisodeTexts, type EpisodeText } from "./episode-texts.ts";
 import { lockConversation } from "./lock-conversation.ts";
 import type { Role } from "./message-store.ts";
 import { isForeignKeyViolation } from "./storage-error.ts";
@@ -18,20 +19,6 @@ export interface IndexProgress {
   lastEpisodeId: string | null;
 }
 
-/** The two messages of an episode, as they are stored. */
-export interface EpisodeText {
-  /** Id of the user's message, which is the episode's. */
-  id: string;
-  conversationId: string;
-  userMessage: string;
-  assistantMessage: string;
-  /** Of the user's message and of the answer. */
-  messageIds: [string, string];
-  /** What an import called them, when it did. */
-  externalIds: string[];
-  createdAt: Date;
-}
-
 export interface IndexBacklog {
   progress: IndexProgress | null;
   messages: UnindexedMessage[];
@@ -43,11 +30,11 @@ export interface EpisodeStore {
   /** Moves on from the progress that was read; false when it is no longer that, or the conversation is gone. */
   advance(conversation: OwnedConversation, indexName: string, read: IndexProgress | null, progress: IndexProgress): Promise<boolean>;
   /**
-   * Whether completed answers are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
+   * Whether completed answers or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
    * of a turn does.
    */
   lockAndLook(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
-  /** Conversations, whoever's they are, with completed answers that are missing in an index: the next `limit` behind `after`, by id. */
+  /** Conversations, whoever's they are, with completed answers or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
   /** Completed answers of all conversations: about as many turns. */
@@ -55,7 +42,7 @@ export interface EpisodeStore {
   exists(conversation: OwnedConversation): Promise<boolean>;
   /** Whether the user has episodes in other conversations than this one. */
   hasOthers(conversation: OwnedConversation): Promise<boolean>;
-  /** The texts of an owner's episodes, of those that still exist, in any order. Pairs are the ids of a user's message and its answer. */
+  /** See loadEpisodeTexts. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
 
@@ -88,13 +75,15 @@ set indexed_through_created_at = excluded.indexed_through_created_at,
 where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
 returning conversation_id`;
 
-const MISSING_IN = (conversation: string, index: string): string => `exists (
+const MISSING_IN = (conversation: string, index: string): string => `(exists (
+  select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
+) or exists (
   select from messages
   where conversation_id = ${conversation} and completed and role = 'assistant'
     and (created_at, id) > (
       coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
       coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
-)`;
+))`;
 
 const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
 
@@ -109,30 +98,10 @@ select exists (
   where tenant_id = $2 and user_id = $3 and conversations.id <> $1
 ) as found`;
 
-const LOAD = `
-select asked.id, asked.conversation_id, asked.content as user_message, answer.content as assistant_message, answer.id as answer_id,
-  asked.metadata->>'external_id' as asked_external_id, answer.metadata->>'external_id' as answer_external_id, asked.created_at
-from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
-join messages asked on asked.id = asked_id
-join messages answer on answer.id = answer_id and answer.conversation_id = asked.conversation_id
-join conversations on conversations.id = asked.conversation_id
-where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed`;
-
 interface ProgressRow {
   indexed_through_created_at: string;
   indexed_through_message_id: string;
   last_episode_id: string | null;
-}
-
-interface TextRow {
-  id: string;
-  conversation_id: string;
-  user_message: string;
-  assistant_message: string;
-  answer_id: string;
-  asked_external_id: string | null;
-  answer_external_id: string | null;
-  created_at: Date;
 }
 
 function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
@@ -140,18 +109,6 @@ function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
   return {
     indexedThrough: { createdAt: new Date(row.indexed_through_created_at), id: row.indexed_through_message_id },
     lastEpisodeId: row.last_episode_id,
-  };
-}
-
-function toText(row: TextRow): EpisodeText {
-  return {
-    id: row.id,
-    conversationId: row.conversation_id,
-    userMessage: row.user_message,
-    assistantMessage: row.assistant_message,
-    messageIds: [row.id, row.answer_id],
-    externalIds: [row.asked_external_id, row.answer_external_id].filter((id) => id !== null),
-    createdAt: row.created_at,
   };
 }
 
@@ -234,14 +191,6 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return row?.found ?? false;
     },
 
-    async load({ tenantId, userId }, pairs) {
-      if (pairs.length === 0) return [];
-      const rows = await database.query<TextRow>({
-        name: "episode-load",
-        text: LOAD,
-        values: [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer)],
-      });
-      return rows.map(toText);
-    },
+    load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
   };
 }

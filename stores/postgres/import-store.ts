@@ -1,10 +1,11 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
-import type { ConversationJob } from "../jobs/job.ts";
+import { layerJob, type LayerJobKind } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import type { Database, Queryable } from "./database.ts";
+import { lockOwnerShared } from "./lock-owner.ts";
 import type { Role } from "./message-store.ts";
 
 /** A message from elsewhere; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
@@ -20,7 +21,7 @@ export interface ImportRequest extends Owner {
   /** In any order: they are sorted by time, those of the same time stay in order. */
   messages: readonly MessageToImport[];
   /** Which jobs a conversation with new messages gets. */
-  jobKinds: readonly ConversationJob["kind"][];
+  jobKinds: readonly LayerJobKind[];
   /** Called after each batch with how many messages have been dealt with. */
   onProgress?: (done: number) => void;
 }
@@ -62,11 +63,12 @@ update conversations set message_count = message_count + $2, last_message_at = g
 where id = $1`;
 
 /** The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. */
-const REBUILD_SUMMARY = `
+export const REBUILD_SUMMARY = `
 update conversation_summaries
 set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
   covered_through_message_id = '00000000-0000-0000-0000-000000000000', covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()
-where conversation_id = $1 and covered_through_created_at >= $2`;
+where conversation_id = $1 and covered_through_created_at >= $2
+returning conversation_id`;
 
 /** Back to the message before the earliest new one, which may be the answer to it. */
 const REINDEX = `
@@ -78,6 +80,14 @@ set indexed_through_created_at = coalesce(
     (select id from messages where conversation_id = $1 and completed and role = 'user' and created_at < $2 order by created_at desc, id desc offset 1 limit 1),
     last_episode_id)
 where conversation_id = $1 and indexed_through_created_at >= $2`;
+
+/** The memory agent reads from the message before the earliest new one, too; what is older than what is known changes nothing. */
+const REREAD = `
+update memory_cursors
+set read_through_created_at = coalesce(
+    (select max(created_at) from messages where conversation_id = $1 and completed and created_at < $2), $2::timestamptz) - interval '1 millisecond',
+  read_through_message_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+where conversation_id = $1 and read_through_created_at >= $2`;
 
 /** In order of time; what has none comes last, a millisecond apart. */
 function inOrder(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
@@ -115,6 +125,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
   return {
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>
       queue.transaction(async (transaction, jobs) => {
+        await lockOwnerShared(transaction, { tenantId, userId });
         const [taken] = await transaction.query<{ id: string; now: Date }>({
           name: "import-take",
           text: TAKE,
@@ -135,7 +146,8 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
           await transaction.query({ name: "import-count", text: COUNT, values: [conversationId, times.length, latest] });
           await transaction.query({ name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, earliest] });
           await transaction.query({ name: "import-reindex", text: REINDEX, values: [conversationId, earliest] });
-          await jobs.add(jobKinds.map((kind) => ({ kind, tenantId, userId, conversationId })));
+          await transaction.query({ name: "import-reread", text: REREAD, values: [conversationId, earliest] });
+          await jobs.add(jobKinds.map((kind) => layerJob(kind, { tenantId, userId, conversationId })));
         }
         return { conversationId, imported: times.length, skipped: messages.length - times.length };
       }),

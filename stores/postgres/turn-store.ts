@@ -3,6 +3,7 @@ import type { Job } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
+import { ownerLock, shareOwner } from "./lock-owner.ts";
 import { isUniqueViolation } from "./storage-error.ts";
 
 export interface BeginTurn extends Owner {
@@ -53,9 +54,10 @@ export interface TurnStore {
 }
 
 const BEGIN = `
-with conversation as (
+with ${shareOwner(10)}, conversation as (
   insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp())
+  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
+  from guard
   on conflict (tenant_id, user_id, session_id) do update
     set turn_id = excluded.turn_id,
         turn_lease_until = excluded.turn_lease_until,
@@ -74,12 +76,12 @@ update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning id`;
 
-/** Locks the row before anything else: what `held` says stays true until the commit. */
+/** Locks the owner and the row before anything else: what `held` says stays true until the commit. */
 const FINISH = `
-with held as (
-  select id, turn_id = $4 as still_held from conversations
+with ${shareOwner(11)}, held as (
+  select id, turn_id = $4 as still_held from guard cross join conversations
   where id = $1 and tenant_id = $2 and user_id = $3
-  for update
+  for update of conversations
 ), released as (
   update conversations
     set turn_id = case when still_held then null else conversations.turn_id end,
@@ -108,7 +110,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const [row] = await database.query<{ conversation_id: string }>({
         name: "turn-begin",
         text: BEGIN,
-        values: [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount],
+        values: [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount, ownerLock({ tenantId, userId })],
       });
       return row ? { conversationId: row.conversation_id, messageId } : null;
     },
@@ -124,7 +126,16 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const statement: Statement = {
         name: "turn-finish",
         text: FINISH,
-        values: [...owned, answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)],
+        values: [
+          ...owned,
+          answer ? 1 : 0,
+          messageId,
+          content,
+          completed,
+          tokenCount,
+          JSON.stringify(metadata),
+          ownerLock({ tenantId, userId }),
+        ],
       };
       try {
         if (jobs.length === 0) return await runFinish(database, statement);

@@ -1,5 +1,7 @@
 import { TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
 import type { Cursor } from "../page.ts";
+import { ownerKey } from "../search/owner-key.ts";
+import { lastErasureOf } from "./core-memory-store.ts";
 import type { Database } from "./database.ts";
 import type { Role } from "./message-store.ts";
 import { SUMMARY_OF, toSummary, type OwnedConversation, type StoredSummary, type SummaryRow } from "./summary-store.ts";
@@ -30,6 +32,8 @@ export interface LoadedWindow {
   messages: StoredWindowMessage[];
   /** False when there are older ones which neither are here nor covered. */
   isWhole: boolean;
+  /** When this user was last erased, as far as is recorded; null: never. */
+  lastErasure: string | null;
 }
 
 export interface WindowStore {
@@ -53,7 +57,8 @@ select
         coalesce((select covered_through_created_at from kept), '-infinity'),
         coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
     order by created_at desc, id desc limit $6
-  ) newest) as messages`;
+  ) newest) as messages,
+  ${lastErasureOf("$7")} as last_erasure`;
 
 const OLDER = `
 select id, role, content, token_count, created_at from messages
@@ -89,13 +94,17 @@ export function makeWindowStore(database: Database): WindowStore {
     { conversationId, tenantId, userId, exceptMessageId }: WindowRequest,
     useSummary: boolean,
     limit: number,
-  ): Promise<{ summary: StoredSummary | null; newest: StoredWindowMessage[] }> {
-    const [row] = await database.query<{ summary: SummaryRow | null; messages: WindowRow[] }>({
+  ): Promise<{ summary: StoredSummary | null; newest: StoredWindowMessage[]; lastErasure: string | null }> {
+    const [row] = await database.query<{ summary: SummaryRow | null; messages: WindowRow[]; last_erasure: string | null }>({
       name: "window-newest",
       text: WINDOW,
-      values: [conversationId, tenantId, userId, useSummary, exceptMessageId, limit],
+      values: [conversationId, tenantId, userId, useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)],
     });
-    return { summary: row?.summary ? toSummary(row.summary) : null, newest: (row?.messages ?? []).map(toMessage) };
+    return {
+      summary: row?.summary ? toSummary(row.summary) : null,
+      newest: (row?.messages ?? []).map(toMessage),
+      lastErasure: row?.last_erasure ?? null,
+    };
   }
 
   async function readOlder(
@@ -115,13 +124,13 @@ export function makeWindowStore(database: Database): WindowStore {
   return {
     async load(request) {
       const page = Math.max(FIRST_PAGE, request.atLeast);
-      const { summary, newest } = await readNewest(request, request.useSummary, page + 1); // one more tells whether there are older ones
+      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more tells whether there are older ones
       if (summary && newest.length < request.atLeast) {
         // HISTORY_WINDOW was raised since the summary was made, or the running turn's own message is among those it leaves uncovered: the
         // window reaches back behind the cover point. What was read with the summary stays in it, whatever has happened since.
         const last = await readNewest(request, false, request.atLeast);
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
-        return { summary, messages: [...newest, ...covered].reverse(), isWhole: true };
+        return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };
       }
       let isWhole = newest.length <= page;
       let oldest = newest.at(-1);
@@ -131,7 +140,7 @@ export function makeWindowStore(database: Database): WindowStore {
         isWhole = older.length <= NEXT_PAGE;
         oldest = older.at(-1);
       }
-      return { summary, messages: newest.reverse(), isWhole };
+      return { summary, messages: newest.reverse(), isWhole, lastErasure };
     },
   };
 }

@@ -43,8 +43,8 @@ export interface SearchIndex {
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
   /** Those of these ids that are there, in any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
-  /** Removes a group, or single documents of it. What is removed is found by no search that begins afterwards. */
-  removeGroup(ownerKey: string, groupId: string): Promise<number>;
+  /** Removes whole groups, or single documents. What is removed is found by no search that begins afterwards. Returns how many there were. */
+  removeGroups(ownerKey: string, groupIds: readonly string[]): Promise<number>;
   remove(ownerKey: string, ids: readonly string[]): Promise<number>;
   removeOwner(ownerKey: string): Promise<number>;
   /** How many documents an owner has; of all owners without. */

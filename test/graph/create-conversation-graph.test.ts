@@ -6,7 +6,7 @@ import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../../stores/k
 import type { Database } from "../../stores/postgres/database.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
 
-const NODES = ["generate_rag", "history", "persist", "retrieve", "route"];
+const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
 const FILMS = makeFixedKnowledgeCatalog([{ prefix: "films", description: "about films", keywords: ["film"] }]);
 
 describe("the conversation graph in process", () => {

@@ -3,7 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn, type LastEvent } from "../../graph/start-turn.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import type { Database, Queryable } from "../../stores/postgres/database.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
@@ -26,10 +26,10 @@ describe("the summary job of a turn", () => {
   }
 
   /** How many answers "Hi there." and how many jobs of a conversation are stored. */
-  async function written({ conversationId }: OwnedConversation, where = opened.database): Promise<{ answers: number; jobs: number }> {
+  async function written(conversation: OwnedConversation, where = opened.database): Promise<{ answers: number; jobs: number }> {
     const text = "select 1 from messages where conversation_id = $1 and content = 'Hi there.'";
-    const answers = await where.query({ text, values: [conversationId] });
-    return { answers: answers.length, jobs: await makeJobOverview(where).pending(conversationId) };
+    const answers = await where.query({ text, values: [conversation.conversationId] });
+    return { answers: answers.length, jobs: await makeJobOverview(where).pending(conversation) };
   }
 
   test.each([
@@ -118,7 +118,7 @@ describe("the summary job of a turn", () => {
     test("are both left out when the conversation is deleted before they are stored", async () => {
       const conversation = await storeConversation(opened.database, { count: 8 });
       const database = withTransaction(async (work) => {
-        await makeConversationStore(opened.database).erase(conversation);
+        await makeEraseStore(opened.database).conversation(conversation);
         return opened.database.transaction(work);
       });
       expect(await say(conversation, { database })).toMatchObject({ status: "error", content: { code: "turn_superseded" } });

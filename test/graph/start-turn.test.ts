@@ -51,7 +51,7 @@ describe("startTurn", () => {
     const { total_ms, first_token_ms, nodes } = last.content.timings;
     expect(first_token_ms).toBeGreaterThan(0);
     expect(total_ms).toBeGreaterThanOrEqual(first_token_ms ?? Infinity);
-    expect(Object.keys(nodes).sort()).toEqual(["generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(Object.keys(nodes).sort()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
   });
 
   test("gives every reader every event, early, late or never", async () => {

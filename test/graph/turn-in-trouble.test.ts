@@ -4,6 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../graph/turn-event.ts";
 import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeTurnStore } from "../../stores/postgres/turn-store.ts";
 import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/graph-with-model.ts";
@@ -77,7 +78,7 @@ describe("a turn", () => {
       const turn = await startHangingTurn(talk);
       const { conversationId } = await turn.accepted;
       const conversations = makeConversationStore(opened.database);
-      await conversations.erase({ ...talk.input, conversationId });
+      await makeEraseStore(opened.database).conversation({ ...talk.input, conversationId });
       expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_superseded" } });
       expect(await talk.stored()).toEqual([]);
       expect(await conversations.find(talk.input.tenantId, conversationId)).toBeNull();

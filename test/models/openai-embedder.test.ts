@@ -47,6 +47,16 @@ describe("openOpenAIEmbedder", () => {
     expect(server.seen.map(({ dimensions }) => dimensions)).toEqual([undefined, 4]);
   });
 
+  test.each(["multilingual-e5-small", "intfloat/e5-large-v2", "multilingual-e5-small-passage"])(
+    "knows how %s is weighed",
+    async (model) => {
+      expect(await open({ model, dimensions: 4 })).toMatchObject({ vectorWeight: 0.625, minSimilarity: 0.86 });
+      const other = await open({ model: "some-e50-model", dimensions: 4 });
+      expect(other).toMatchObject({ vectorWeight: 0.75 });
+      expect(other.minSimilarity).toBeUndefined();
+    },
+  );
+
   test("fails clearly when the server is away as it opens", async () => {
     const { url } = server;
     await server.close();

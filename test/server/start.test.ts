@@ -33,9 +33,10 @@ describe("a service that starts", () => {
     const [line] = logLines(service);
     const database = `embedded PGlite in ${folder}`;
     const episodic = `episodic (built-in-hashed-1, ${database} with pgvector and pg_textsearch)`;
-    const uses = { url: service.url, database, model: "offline", layers: ["window", "summary", episodic] };
+    const uses = { url: service.url, database, model: "offline", layers: ["window", "summary", "core memory", episodic] };
     expect(line).toMatchObject({ level: 30, ...uses });
-    for (const part of [uses.url, uses.database, uses.model, `layers: window, summary, ${episodic}`]) expect(line?.["msg"]).toContain(part);
+    for (const part of [uses.url, uses.database, uses.model, `layers: window, summary, core memory, ${episodic}`])
+      expect(line?.["msg"]).toContain(part);
 
     const curl = /curl -N (\S+) -H 'content-type: application\/json' -d '(.*)'$/m.exec(service.output());
     const { events } = await postTurn(curl?.[1] ?? "", curl?.[2] ?? "", { path: "" });

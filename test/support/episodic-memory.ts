@@ -6,6 +6,7 @@ import { ownerKey } from "../../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
+import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore, type EpisodeStore } from "../../stores/postgres/episode-store.ts";
 import { makeImportStore } from "../../stores/postgres/import-store.ts";
@@ -66,7 +67,7 @@ export async function openTestEpisodicMemory(): Promise<TestEpisodicMemory> {
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
   const imports = makeImportStore(database);
-  const handler = makeIndexEpisodes({ episodes, index, embedder, timeZone: "UTC" });
+  const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(database), index, embedder, timeZone: "UTC" });
   const toJob = (conversation: OwnedConversation) => ({ kind: "index_episodes" as const, ...conversation });
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
 

@@ -37,7 +37,7 @@ export async function openGraphWithModel(defaults: Partial<ConversationGraphPart
   const server = await startModelServer();
   const chatModel = createOpenAIChatModel({ model: "test-chat", baseUrl: server.url });
   const makeGraph = (parts: Partial<ConversationGraphParts> = {}): ConversationGraph =>
-    createConversationGraph({ database, chatModel, ...defaults, ...parts });
+    createConversationGraph({ database, chatModel, coreMemory: null, ...defaults, ...parts });
   return {
     database,
     server,

@@ -26,7 +26,7 @@ export function spawnService(environment: Record<string, string>): ServiceProces
   const child = spawn(process.execPath, [MAIN], {
     env: {
       PATH: process.env["PATH"],
-      ...(environment["DATABASE_URL"] ? { ENABLE_EPISODIC_MEMORY: "false" } : {}),
+      ...(environment["DATABASE_URL"] ? { ENABLE_EPISODIC_MEMORY: "false", ENABLE_CORE_MEMORY: "false" } : {}),
       ...environment,
     },
     cwd: "/",

@@ -31,6 +31,7 @@ export async function openTestService(
     PORT: "0",
     SHUTDOWN_GRACE_MS: "1000",
     ENABLE_EPISODIC_MEMORY: "false",
+    ENABLE_CORE_MEMORY: "false",
     ...(real ? { DATABASE_URL: real.url } : {}),
     ...environment,
   });

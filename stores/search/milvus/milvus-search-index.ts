@@ -72,7 +72,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       if (ids.length === 0) return [];
       return (await query(milvusFilter({ ownerKey, ids }), hitFields(definition))).map((row) => toHit(row, 0, definition));
     },
-    removeGroup: async (ownerKey, groupId) => remove(milvusFilter({ ownerKey, groupId })),
+    removeGroups: async (ownerKey, groupIds) => (groupIds.length === 0 ? 0 : remove(milvusFilter({ ownerKey, groupIds }))),
     remove: async (ownerKey, ids) => (ids.length === 0 ? 0 : remove(milvusFilter({ ownerKey, ids }))),
     removeOwner: async (ownerKey) => remove(milvusFilter({ ownerKey })),
     async count(ownerKey) {

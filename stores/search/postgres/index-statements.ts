@@ -41,9 +41,9 @@ order by distance, id limit $6`,
     ),
     searchWords: statement("words", rankingByWords({ table, hit, matches: MATCHES, wordIndex: `search."${definition.name}_by_words"` })),
     fetch: statement("fetch", `select ${hit}, 0::double precision as score from ${table} where owner_key = $1 and id = any($2::uuid[])`),
-    removeGroup: statement(
-      "remove-group",
-      `with removed as (delete from ${table} where owner_key = $1 and group_id = $2 returning 1) select count(*)::int as count from removed`,
+    removeGroups: statement(
+      "remove-groups",
+      `with removed as (delete from ${table} where owner_key = $1 and group_id = any($2::uuid[]) returning 1) select count(*)::int as count from removed`,
     ),
     remove: statement(
       "remove",

@@ -93,7 +93,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const values = [checkOwnerKey(ownerKey), ids.map(checkUuid)];
       return ids.length === 0 ? [] : (await run<HitRow>(statements.fetch, values)).map(toHit);
     },
-    removeGroup: async (ownerKey, groupId) => counted(statements.removeGroup, [checkOwnerKey(ownerKey), checkUuid(groupId)]),
+    removeGroups: async (ownerKey, groupIds) => counted(statements.removeGroups, [checkOwnerKey(ownerKey), groupIds.map(checkUuid)]),
     remove: async (ownerKey, ids) => counted(statements.remove, [checkOwnerKey(ownerKey), ids.map(checkUuid)]),
     removeOwner: async (ownerKey) => counted(statements.removeOwner, [checkOwnerKey(ownerKey)]),
     count: async (ownerKey) => counted(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
@@ -129,7 +130,7 @@ describe("indexing a conversation", () => {
   test("that is deleted in mid-step leaves nothing in the index, and says that it is gone", async () => {
     const conversation = await memory.store(turns(5));
     const neighbour = await memory.remember(turns(2), { userId: conversation.userId });
-    memory.embedder.beforePassages(async () => void (await makeConversationStore(memory.database).erase(conversation)));
+    memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).conversation(conversation)));
     await memory.step(conversation);
     expect(memory.embedder.passages.flat()).toContain("question 4\nanswer 4");
     const opened = await memory.opened();
@@ -141,7 +142,7 @@ describe("indexing a conversation", () => {
   test("by two processes at once makes each turn one episode", async () => {
     const conversation = await memory.store(turns(100));
     const { episodes, index, embedder } = memory;
-    const other = makeIndexEpisodes({ episodes, index, embedder, timeZone: "UTC" });
+    const other = makeIndexEpisodes({ episodes, archive: makeArchiveStore(memory.database), index, embedder, timeZone: "UTC" });
     await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
     await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
     await memory.indexAll(conversation);

@@ -110,12 +110,12 @@ describeOnBothDatabases("running jobs", (open) => {
     await waitUntil("the job has counted", () => seen.length === 1);
     const next = await beginFreely(turns, sampleTurn({ sessionId: talk.sessionId }));
     await turns.finish(next, sampleAnswer(), [job]);
-    expect(await overview.pending(conversationId)).toBe(1);
+    expect(await overview.pending(job)).toBe(1);
     gate.resolve();
     await waitUntil("the job is done", () => runner.outcomes().includes("done"));
     expect(seen).toEqual([2, 4]);
     expect(runner.outcomes()).toEqual(["again", "done"]);
-    expect(await overview.pending(conversationId)).toBe(0);
+    expect(await overview.pending(job)).toBe(0);
   });
 
   test("a job that always has more to do leaves time for everything else, also when nothing in it waits", async () => {

@@ -34,6 +34,13 @@ describe("rankEpisodes", () => {
     expect(order({ vectorHits: hits.map((one) => ({ ...one, score: one.score / 10 })) })).toEqual(["a", "b", "c"]);
   });
 
+  test("one hit far above all others by words leaves differences between these", () => {
+    const wordHits = [hit("rare", 100), ...Array.from({ length: 9 }, (_, index) => hit(`other-${index}`, 10 - index))];
+    const ranked = rank({ wordHits, weights: ALONE });
+    expect(ranked[0]?.hit.id).toBe("rare");
+    expect((ranked[1]?.score ?? 0) - (ranked[9]?.score ?? 0)).toBeGreaterThan(0.6); // 0.28 by BM25 itself
+  });
+
   test("says what each leg gave, and null where an episode was not among its hits", () => {
     const ranked = rank({ wordHits: [hit("a", 9), hit("b", 5)], vectorHits: [hit("b", 0.9), hit("c", 0.4)] });
     const legs = Object.fromEntries(ranked.map(({ hit: { id }, words, cosine }) => [id, [words, cosine]]));

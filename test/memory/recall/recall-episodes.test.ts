@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
 
@@ -75,6 +76,22 @@ describe("recall", () => {
     expect(await makeOne()(request("!?!"))).toEqual({ episodes: [], degraded: false });
   });
 
+  test("finds nothing by a word that most exchanges have or by one character, unless that is the whole question", async () => {
+    const said = ["the garden", "my novel", "a bridge", "the fence", "our taxes", "the roof", "a boat", "my thesis", "的桌子", "的画"];
+    const work = exchanges(...said.map((thing): [string, string] => [`I work on ${thing} 今天天气冷`, "Good."]));
+    await memory.remember(work, { userId: "worker" });
+    const ask = async (question: string): Promise<string[]> => {
+      const { episodes } = await makeOne()({ ...request(question), userId: "worker", limit: 20 });
+      return episodes.map(({ userMessage }) => userMessage);
+    };
+    expect(await ask("Explain how a transistor works inside amplifiers.")).toEqual([]);
+    expect(await ask("冰箱为何要除霜？天")).toEqual([]);
+    expect((await ask("my work")).length).toBe(10);
+    const [best, ...others] = await ask("How does the work on the bridge go?");
+    expect(best).toContain("bridge");
+    expect(others).toHaveLength(9); // what one convincing exchange brings with it
+  });
+
   test("gives at most as many as asked for, without those that are not wanted, which others take the place of", async () => {
     const recall = makeOne({ minSimilarity: -1 });
     const all = (await recall({ ...request("director Varda peanuts flat"), limit: 10 })).episodes.map(({ id }) => id);
@@ -127,7 +144,7 @@ describe("recall", () => {
 
   test("does not give what was deleted in Postgres though the index still has it", async () => {
     const erased = await memory.remember(exchanges(["My bank is the Blue Bank.", "Fine."]), { userId: "erased" });
-    await makeConversationStore(memory.database).erase(erased);
+    await makeEraseStore(memory.database).conversation(erased);
     expect(await memory.indexed(erased)).toHaveLength(1);
     expect(await makeOne()({ ...request("bank"), userId: "erased" })).toEqual({ episodes: [], degraded: false });
   });
@@ -201,7 +218,7 @@ describe("recall", () => {
     const userId = `days ${question}`;
     const eaten = ["rice", "pizza", "soup", "salad", "curry"];
     const { episodes: store, index, embedder } = memory;
-    const handler = makeIndexEpisodes({ episodes: store, index, embedder, timeZone });
+    const handler = makeIndexEpisodes({ episodes: store, archive: makeArchiveStore(memory.database), index, embedder, timeZone });
     for (const [number, dish] of eaten.entries()) {
       const said = exchanges([`I did eat ${dish} and I did like it, I did.`, "Good."]);
       const conversation = await memory.store(said, { userId, sessionId: dish, at: `2024-06-0${number + 2}T18:00:00Z` });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
@@ -57,7 +57,7 @@ describeOnBothDatabases("a summary in trouble", (open) => {
     test("writes nothing when the conversation is deleted while the summariser is at work", async () => {
       const conversation = await createDue(summarised);
       const handler = steps.makeHandler(async () => {
-        expect(await makeConversationStore(database).erase(conversation)).toMatchObject({ summaries: summarised ? 1 : 0 });
+        expect(await makeEraseStore(database).conversation(conversation)).toMatchObject({ erased: { summaries: summarised ? 1 : 0 } });
         return "a summary of what was erased";
       });
       await steps.step(handler, conversation);

@@ -80,7 +80,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await queue.transaction((_transaction, jobs) => jobs.add([job, job]));
       await Promise.all(Array.from({ length: 8 }, () => addJobs(queue, job)));
       expect(await claimAll()).toEqual([job.conversationId]);
-      expect(await overview.pending(job.conversationId)).toBe(1);
+      expect(await overview.pending(job)).toBe(1);
     });
 
     test("of a job that runs changes nothing", async () => {
@@ -90,7 +90,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await addJobs(queue, job);
       expect(await queue.claim(100)).toEqual([]);
       expect(await settleJob(queue, claimed)).toBe(true);
-      expect(await overview.pending(job.conversationId)).toBe(0);
+      expect(await overview.pending(job)).toBe(0);
     });
 
     test("of a job that is to be tried again changes nothing, not even when that is", async () => {
@@ -99,7 +99,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 3_600 });
       await addJobs(queue, job);
       expect(await queue.claim(100)).toEqual([]);
-      expect(await overview.pending(job.conversationId)).toBe(1);
+      expect(await overview.pending(job)).toBe(1);
     });
 
     test("takes a job anew once the one before is done, or dead", async () => {
@@ -212,7 +212,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await failJob(queue, await claimOnly(queue), {}, { code: "model_refused", message: "No." });
       expect(await overview.listDead(10)).toMatchObject([{ job, attempts: 2, failure: { code: "model_refused", message: "No." } }]);
       expect(await queue.claim(100)).toEqual([]);
-      expect(await overview.pending(job.conversationId)).toBe(0);
+      expect(await overview.pending(job)).toBe(0);
     });
   });
 

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { decodeCursor } from "../../../stores/page.ts";
 import { makeConversationStore, type ConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeMessageStore } from "../../../stores/postgres/message-store.ts";
 import { makeTurnStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
@@ -16,10 +17,12 @@ describeOnBothDatabases("the conversation store", (open) => {
   let database: Database;
   let turns: TurnStore;
   let conversations: ConversationStore;
+  let erases: EraseStore;
   beforeAll(async () => {
     database = await open();
     turns = makeTurnStore(database);
     conversations = makeConversationStore(database);
+    erases = makeEraseStore(database);
   });
   afterAll(() => database.close());
 
@@ -82,7 +85,7 @@ describeOnBothDatabases("the conversation store", (open) => {
     test("deletes the conversation with all its messages and counts them", async () => {
       const first = await completeTurn(turns, sampleTurn());
       await completeTurn(turns, sampleTurn({ sessionId: first.sessionId }), sampleAnswer({ completed: false }));
-      expect(await conversations.erase(first)).toEqual({ messages: 4, summaries: 0, jobs: 0 });
+      expect(await erases.conversation(first)).toMatchObject({ erased: { messages: 4, summaries: 0, jobs: 0 } });
       expect(await conversations.find(first.tenantId, first.conversationId)).toBeNull();
       const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [first.conversationId] });
       expect(left).toEqual([]);
@@ -91,27 +94,27 @@ describeOnBothDatabases("the conversation store", (open) => {
     test("leaves other conversations of the same user alone", async () => {
       const gone = await completeTurn(turns, sampleTurn());
       const kept = await completeTurn(turns, sampleTurn());
-      await conversations.erase(gone);
+      await erases.conversation(gone);
       expect(await conversations.find(kept.tenantId, kept.conversationId)).toMatchObject({ messageCount: 2 });
       expect((await makeMessageStore(database).list(kept, { limit: 50, after: null })).items).toHaveLength(2);
     });
 
     test("gives null the second time and for an unknown id", async () => {
       const conversation = await completeTurn(turns, sampleTurn());
-      await conversations.erase(conversation);
-      expect(await conversations.erase(conversation)).toBeNull();
-      expect(await conversations.erase({ ...conversation, conversationId: uuidv7() })).toBeNull();
+      await erases.conversation(conversation);
+      expect(await erases.conversation(conversation)).toBeNull();
+      expect(await erases.conversation({ ...conversation, conversationId: uuidv7() })).toBeNull();
     });
 
     test.each([{ tenantId: "other" }, { userId: "other" }])("gives null to another owner and deletes nothing: %p", async (fields) => {
       const conversation = await completeTurn(turns, sampleTurn());
-      expect(await conversations.erase({ ...conversation, ...fields })).toBeNull();
+      expect(await erases.conversation({ ...conversation, ...fields })).toBeNull();
       expect(await conversations.find(conversation.tenantId, conversation.conversationId)).toMatchObject({ messageCount: 2 });
     });
 
     test("starts the session afresh: the next turn gets a new conversation", async () => {
       const gone = await completeTurn(turns, sampleTurn());
-      await conversations.erase(gone);
+      await erases.conversation(gone);
       const next = await beginFreely(turns, sampleTurn({ sessionId: gone.sessionId }));
       expect(next.conversationId).not.toBe(gone.conversationId);
     });
@@ -132,7 +135,7 @@ describeOnBothDatabases("the conversation store", (open) => {
 
     const [erased, ...kept] = created;
     if (!erased) throw new Error("nothing was created");
-    expect(await conversations.erase(erased)).toEqual({ messages: 2, summaries: 0, jobs: 0 });
+    expect(await erases.conversation(erased)).toMatchObject({ erased: { messages: 2, summaries: 0, jobs: 0 } });
     for (const conversation of kept) {
       expect(await conversations.find(conversation.tenantId, conversation.conversationId)).toMatchObject({
         userId: conversation.userId,

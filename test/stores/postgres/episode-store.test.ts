@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import { makeEpisodeStore, type EpisodeStore } from "../../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
@@ -87,7 +87,7 @@ describeOnBothDatabases("episode store", (open) => {
       expect(await episodes.advance(stranger, index, null, { indexedThrough, lastEpisodeId: null })).toBe(false);
       expect(await episodes.readBacklog(stranger, index, 10)).toEqual({ progress: null, messages: [] });
     }
-    await makeConversationStore(database).erase(conversation);
+    await makeEraseStore(database).conversation(conversation);
     expect(await episodes.advance(conversation, index, null, { indexedThrough, lastEpisodeId: null })).toBe(false);
     expect(await episodes.exists(conversation)).toBe(false);
   });
@@ -95,7 +95,7 @@ describeOnBothDatabases("episode store", (open) => {
   test("forgets the progress with the conversation", async () => {
     const conversation = await storeConversation(database, { count: 2 });
     await advanceTo(conversation, 2);
-    await makeConversationStore(database).erase(conversation);
+    await makeEraseStore(database).conversation(conversation);
     const text = "select from episode_cursors where conversation_id = $1";
     expect(await database.query({ text, values: [conversation.conversationId] })).toEqual([]);
   });

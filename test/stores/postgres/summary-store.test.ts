@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Cursor } from "../../../stores/page.ts";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeSummaryStore, type OwnedConversation, type StoredSummary, type SummaryStore } from "../../../stores/postgres/summary-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
@@ -105,7 +105,7 @@ describeOnBothDatabases("the summary store", (open) => {
     test.each([0, 1])("of version %i + 1 after the conversation is deleted writes nothing", async (readVersion) => {
       const conversation = await storeConversation(database, { count: 2 });
       if (readVersion === 1) await summaries.save(conversation, sampleSummary(at(1, 1)));
-      const erased = await makeConversationStore(database).erase(conversation);
+      const erased = await makeEraseStore(database).conversation(conversation);
       expect(erased).toMatchObject({ messages: 2, summaries: readVersion });
       expect(await summaries.save(conversation, sampleSummary(at(2, 2), { readVersion }))).toBe(false);
       expect(await countSummaries(conversation)).toBe(0);
@@ -195,7 +195,7 @@ describeOnBothDatabases("the summary store", (open) => {
     test("gives null when the conversation is deleted, and to whoever does not own it", async () => {
       const conversation = await storeConversation(database, { count: 9 });
       for (const fields of NOT_THE_OWNER) expect(await count({ ...conversation, ...fields })).toBeNull();
-      await makeConversationStore(database).erase(conversation);
+      await makeEraseStore(database).conversation(conversation);
       expect(await count(conversation)).toBeNull();
     });
   });

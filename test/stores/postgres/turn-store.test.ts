@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeConversationStore, type ConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
 import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../stores/postgres/turn-store.ts";
@@ -12,10 +13,12 @@ describeOnBothDatabases("the turn store", (open) => {
   let database: Database;
   let turns: TurnStore;
   let conversations: ConversationStore;
+  let erases: EraseStore;
   beforeAll(async () => {
     database = await open();
     turns = makeTurnStore(database);
     conversations = makeConversationStore(database);
+    erases = makeEraseStore(database);
   });
   afterAll(() => database.close());
 
@@ -101,7 +104,7 @@ describeOnBothDatabases("the turn store", (open) => {
 
     test("is refused when the conversation was deleted", async () => {
       const held = await beginFreely(turns, sampleTurn());
-      await conversations.erase(held);
+      await erases.conversation(held);
       expect(await turns.renew(held, LONG_LEASE_MS)).toBe(false);
     });
 
@@ -162,7 +165,7 @@ describeOnBothDatabases("the turn store", (open) => {
 
     test("writes nothing when the conversation was deleted", async () => {
       const held = await beginFreely(turns, sampleTurn());
-      await conversations.erase(held);
+      await erases.conversation(held);
       expect(await turns.finish(held, sampleAnswer())).toBe("gone");
       expect(await messagesOf(held)).toEqual([]);
       expect(await conversations.find(held.tenantId, held.conversationId)).toBeNull();

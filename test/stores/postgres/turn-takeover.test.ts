@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database, Queryable } from "../../../stores/postgres/database.ts";
 import { makeMessageStore } from "../../../stores/postgres/message-store.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
@@ -93,10 +94,10 @@ describe("a call that waits for another process' transaction on real Postgres", 
   test("finish writes nothing into a conversation that has just been deleted", async () => {
     const held = await beginFreely(turns, sampleTurn());
     const [erased, outcome] = await meet(
-      (stores) => makeConversationStore(stores).erase(held),
+      (stores) => makeEraseStore(stores).conversation(held),
       () => turns.finish(held, sampleAnswer()),
     );
-    expect(erased).toEqual({ messages: 1, summaries: 0, jobs: 0 });
+    expect(erased).toMatchObject({ erased: { messages: 1, summaries: 0, jobs: 0 } });
     expect(outcome).toBe("gone");
     const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [held.conversationId] });
     expect(left).toEqual([]);
@@ -105,7 +106,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
   test("begin makes a new conversation when the old one has just been deleted", async () => {
     const held = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [, begun] = await meet(
-      (stores) => makeConversationStore(stores).erase(held),
+      (stores) => makeEraseStore(stores).conversation(held),
       () => turns.begin(sampleTurn({ sessionId: held.sessionId })),
     );
     expect(begun?.conversationId).not.toBe(held.conversationId);
@@ -116,7 +117,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
     const held = await beginFreely(turns, sampleTurn());
     const [, erased] = await meet(
       (stores) => makeTurnStore(stores).finish(held, sampleAnswer()),
-      () => makeConversationStore(database).erase(held),
+      () => makeEraseStore(database).conversation(held),
     );
     expect(erased).not.toBeNull();
     const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [held.conversationId] });

@@ -27,7 +27,7 @@ describeOnBothDatabases("the window store", (open) => {
     test("has every completed message, oldest first, as the model is given it", async () => {
       const conversation = await storeConversation(database, { count: 9, tokenCount: 7 });
       const window = await load(conversation);
-      expect(window).toMatchObject({ summary: null, isWhole: true });
+      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
       expect(contents(window)).toEqual(messagesFromTo(1, 9));
       expect(window.messages[8]).toEqual({
         ...(await placeOf(database, conversation, 9)),
@@ -40,7 +40,7 @@ describeOnBothDatabases("the window store", (open) => {
 
     test("is empty and whole when nothing was said before", async () => {
       const conversation = await storeConversation(database, { count: 0 });
-      expect(await load(conversation)).toEqual({ summary: null, messages: [], isWhole: true });
+      expect(await load(conversation)).toEqual({ summary: null, messages: [], isWhole: true, lastErasure: null });
     });
 
     test("leaves the current message out by its id: the same text said before stays in", async () => {
@@ -77,7 +77,7 @@ describeOnBothDatabases("the window store", (open) => {
       await summariseThrough(database, conversation, through);
       const window = await load(conversation);
       expect(contents(window)).toEqual(messagesFromTo(first, count));
-      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true });
+      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
     });
 
     test("asked for none at least, has what is behind the cover point, be it nothing", async () => {
@@ -86,7 +86,12 @@ describeOnBothDatabases("the window store", (open) => {
       expect(contents(await load(conversation, { atLeast: 0 }))).toEqual(messagesFromTo(19, 20));
       const covered = await storeConversation(database, { count: 4 });
       await summariseThrough(database, covered, 4);
-      expect(await load(covered, { atLeast: 0 })).toMatchObject({ summary: { version: 1 }, messages: [], isWhole: true });
+      expect(await load(covered, { atLeast: 0 })).toMatchObject({
+        summary: { version: 1 },
+        messages: [],
+        isWhole: true,
+        lastErasure: null,
+      });
     });
 
     test("goes by the id among messages of one moment", async () => {
@@ -102,7 +107,7 @@ describeOnBothDatabases("the window store", (open) => {
       const conversation = await storeConversation(database, { count: 20 });
       await summariseThrough(database, conversation, 8);
       const window = await load(conversation, { useSummary: false });
-      expect(window).toMatchObject({ summary: null, isWhole: true });
+      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
       expect(contents(window)).toEqual(messagesFromTo(1, 20));
     });
 
@@ -150,7 +155,7 @@ describeOnBothDatabases("the window store", (open) => {
       const conversation = await storeConversation(database, { count: 50 + behind });
       await summariseThrough(database, conversation, 50);
       const window = await load(conversation);
-      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true });
+      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
       expect(contents(window)).toEqual(messagesFromTo(51, 50 + behind));
     });
 
@@ -186,7 +191,12 @@ describeOnBothDatabases("the window store", (open) => {
       const conversation = await storeConversation(database, { count: 250 });
       await summariseThrough(database, conversation, 8);
       for (const useSummary of [true, false]) {
-        expect(await load(conversation, { useSummary, ...fields })).toEqual({ summary: null, messages: [], isWhole: true });
+        expect(await load(conversation, { useSummary, ...fields })).toEqual({
+          summary: null,
+          messages: [],
+          isWhole: true,
+          lastErasure: null,
+        });
       }
     },
   );

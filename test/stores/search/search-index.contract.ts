@@ -134,7 +134,7 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
         expect(await index.count(owner)).toBe(1);
         expect(await index.remove(owner, [foreign])).toBe(0);
       }
-      expect(await index.removeGroup(ANNA, sampleDocument(2, { ownerKey: BEN }).groupId)).toBe(1);
+      expect(await index.removeGroups(ANNA, [sampleDocument(2, { ownerKey: BEN }).groupId])).toBe(1);
       expect(await index.count()).toBe(1);
       expect(await index.count(BEN)).toBe(1);
     });
@@ -155,7 +155,7 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
         if (flushed) await index.flush();
         expect(await index.remove(ANNA, [sampleId(0), sampleId(3), sampleId(77)])).toBe(2);
         expect(await left()).toEqual([1, 2].map(sampleId).toSorted());
-        expect(await index.removeGroup(ANNA, one)).toBe(1);
+        expect(await index.removeGroups(ANNA, [one])).toBe(1);
         expect(await left()).toEqual([sampleId(2)]);
         expect(await index.removeOwner(ANNA)).toBe(1);
         expect(await left()).toEqual([]);

@@ -24,7 +24,7 @@ export function testLimits(current: () => StoreUnderTest & { index: SearchIndex;
       await expect(index.searchWords({ ownerKey: owner }, "sample", 5)).rejects.toThrow(TypeError);
       await expect(index.fetch(owner, [sampleId(1)])).rejects.toThrow(TypeError);
       await expect(index.remove(owner, [sampleId(1)])).rejects.toThrow(TypeError);
-      await expect(index.removeGroup(owner, sampleId(1))).rejects.toThrow(TypeError);
+      await expect(index.removeGroups(owner, [sampleId(1)])).rejects.toThrow(TypeError);
       await expect(index.removeOwner(owner)).rejects.toThrow(TypeError);
       await expect(index.count(owner)).rejects.toThrow(TypeError);
       await expect(index.upsert([sampleDocument(1, { ownerKey: owner })])).rejects.toThrow(TypeError);
@@ -33,7 +33,7 @@ export function testLimits(current: () => StoreUnderTest & { index: SearchIndex;
       await expect(index.searchWords({ ownerKey: ANNA, groupId: id }, "sample", 5)).rejects.toThrow(TypeError);
       await expect(index.fetch(ANNA, [id])).rejects.toThrow(TypeError);
       await expect(index.remove(ANNA, [sampleId(1), id])).rejects.toThrow(TypeError);
-      await expect(index.removeGroup(ANNA, id)).rejects.toThrow(TypeError);
+      await expect(index.removeGroups(ANNA, [id])).rejects.toThrow(TypeError);
     }
     await expect(index.searchVectors({ ownerKey: ANNA, from: new Date(Number.NaN) }, direction(0), 5)).rejects.toThrow(TypeError);
     await expect(index.searchVectors({ ownerKey: ANNA }, [1, 0], 5)).rejects.toThrow(RangeError);

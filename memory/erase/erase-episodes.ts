@@ -1,16 +1,16 @@
 import type { EraseEpisodesJob } from "../../stores/jobs/job.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
+import { clearIndex } from "./make-erase.ts";
 
 /**
- * Takes an erased conversation's episodes out of the index. Run a while after the erase, when a job that was writing them at that moment is
- * surely over; the request itself removes them at once when it can.
+ * Takes what was erased out of the index. Run soon after the erase, in case its store was away, and once more when a job that was writing
+ * there at that moment is surely over.
  */
 export function makeEraseEpisodes(index: EpisodeIndex): JobHandler<EraseEpisodesJob> {
   return {
-    async step({ ownerKey, groupId }) {
-      const opened = await index.open(await index.name());
-      await opened.removeGroup(ownerKey, groupId);
+    async step(job) {
+      await clearIndex(index, job);
     },
     remaining: async (_transaction, _job, stepFailed) => (stepFailed ? "more" : "nothing"),
   };

@@ -1,0 +1,85 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { ToolMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { AppError } from "../../errors/app-error.ts";
+import { startAnswerDeadlines, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
+import { toModelError } from "../../models/model-error.ts";
+import { untilAborted } from "../../models/until-aborted.ts";
+import { agentPrompt } from "./agent-prompt.ts";
+import { toolDefinitions } from "./memory-tools.ts";
+import type { DecideMemory } from "./remember-turns.ts";
+import { likeliestTurn, triggerOf } from "./turn-to-read.ts";
+import type { ToolCall } from "./working-memory.ts";
+
+/** Answers of the model to one reading: the last may only say that it is done. */
+const ROUNDS = 4;
+/** Of the calls in one answer, further ones are refused: a model that loops must not fill the log. */
+const CALLS_A_ROUND = 16;
+
+type BoundModel = ReturnType<NonNullable<BaseChatModel["bindTools"]>>;
+
+async function* streamOf(model: BoundModel, messages: BaseMessage[], signal: AbortSignal): AsyncGenerator<AIMessageChunk, void> {
+  yield* await model.stream(messages, { signal });
+}
+
+/** One answer, streamed, so that the deadlines of an answer hold. Throws AppError as an answer to a person would have as its error. */
+async function ask(model: BoundModel, messages: BaseMessage[], timeouts: AnswerTimeouts, signal: AbortSignal): Promise<AIMessageChunk> {
+  const deadlines = startAnswerDeadlines(timeouts, signal);
+  let whole: AIMessageChunk | undefined;
+  try {
+    for await (const chunk of untilAborted(streamOf(model, messages, deadlines.signal), deadlines.signal)) {
+      deadlines.tokenCame();
+      whole = whole ? whole.concat(chunk) : chunk;
+    }
+  } catch (error) {
+    throw toModelError(deadlines.signal.aborted ? deadlines.signal.reason : error, whole !== undefined);
+  } finally {
+    deadlines.clear();
+  }
+  // A connection that is closed early ends the stream like a complete answer: only the finish reason tells.
+  if (!whole?.response_metadata["finish_reason"])
+    throw new AppError("model_incomplete", "The memory model ended its answer without saying that it was complete.");
+  return whole;
+}
+
+/** The text of a call that a turn is likeliest to have given rise to. */
+function textOf({ arguments: given }: ToolCall): string {
+  return typeof given === "object" && given !== null ? Object.values(given).join("\n") : "";
+}
+
+/** The calls of an answer in their order, those with broken JSON as they came. */
+function callsOf(answer: AIMessageChunk): (ToolCall & { id: string })[] {
+  return [
+    ...(answer.tool_calls ?? []).map(({ id, name, args }) => ({ id: id ?? "", name, arguments: args })),
+    ...(answer.invalid_tool_calls ?? []).map(({ id, name, args }) => ({ id: id ?? "", name: name ?? "", arguments: args })),
+  ];
+}
+
+/** Has a model decide by calling tools, in a few rounds. `messageTokens`: what a message may have in its prompt. */
+export function makeDecideWithModel({
+  model,
+  timeouts,
+  messageTokens,
+}: {
+  model: BaseChatModel;
+  timeouts: AnswerTimeouts;
+  messageTokens: number;
+}): DecideMemory {
+  return async function decideWithModel({ memory, turns, sections }, signal) {
+    if (!model.bindTools)
+      throw new AppError("invalid_configuration", "The memory model cannot call tools. Set MEMORY_MODEL to one that can.");
+    const bound = model.bindTools(toolDefinitions(sections));
+    const messages = agentPrompt({ contents: memory.contents(), sections, turns, messageTokens });
+    for (let round = 0; round < ROUNDS; round++) {
+      const answer = await ask(bound, messages, timeouts, signal);
+      const calls = callsOf(answer);
+      if (calls.length === 0) return;
+      messages.push(answer);
+      for (const [position, call] of calls.entries()) {
+        const turn = likeliestTurn(turns, textOf(call));
+        if (!turn) return;
+        const said = position < CALLS_A_ROUND ? await memory.call(call, triggerOf(turn)) : "Refused: too many calls at once.";
+        messages.push(new ToolMessage({ tool_call_id: call.id, content: said }));
+      }
+    }
+  };
+}

@@ -1,0 +1,36 @@
+import type { Fact } from "./fact.ts";
+import type { Slot } from "./slots.ts";
+
+/** Other words in which a person or a model may have written a line of the same slot. */
+export const OTHER_WORDINGS: [slot: Slot, line: string, polarity?: Fact["polarity"]][] = [
+  ["name", "(?:(?:full |first |user )?name(?: is|:)|(?:is )?(?:called|named)) ?{value}"],
+  ["name", "(?:姓名|名字|名叫|叫)(?:是|叫|为)?[:：]?{value}"],
+  ["home", "(?:now |currently )?(?:(?:is |has )?(?:based|located|residing|living|settled)|resides|lives) in {value}"],
+  ["home", "(?:home|home town|location|city|residence|place of residence|address|lives in) ?[:：] ?{value}"],
+  ["home", "(?:recently )?moved to {value}"],
+  ["home", "(?:现在|目前|现)?(?:居住在|居住于|住在|住|定居){value}"],
+  ["home", "(?:住址|住处|居住地|所在地|现居地?|所在城市|城市|地址)[:：] ?{value}"],
+  ["age", "(?:age ?[:：] ?|is |aged )(?<value>\\d{1,3})(?: years old)?"],
+  ["job", "(?:job|occupation|profession|role) ?[:：] ?{value}"],
+  ["job", "(?:职业|工作|职位)[:：是为] ?{value}"],
+  ["employer", "(?:employer|company) ?[:：] ?{value}"],
+  ["employer", "(?:雇主|公司|单位)[:：] ?{value}"],
+  ["birthday", "(?:birthday|date of birth)(?: is)? ?[:：]? ?{value}"],
+  ["taste", "(?:really )?(?:likes|loves|enjoys|is fond of|is into|is a (?:big )?fan of) {value}"],
+  ["taste", "(?:likes|interests|hobbies) ?[:：] ?{value}"],
+  ["taste", "(?:喜欢|喜爱|热爱|爱好是|爱好[:：]|爱)(?:上)?{value}"],
+  ["taste", "(?:really )?(?:dislikes|hates|does not like|doesn't like|can't stand|cannot stand|is not a fan of) {value}", "no"],
+  ["taste", "(?:不喜欢|讨厌|不爱|受不了){value}", "no"],
+  ["allergy", "(?:(?:is |severely )*allergic to|allerg(?:y|ies) ?[:：]|has an allergy to) ?{value}"],
+  ["allergy", "(?:对)?{value}过敏"],
+  ["diet", "(?:(?:is )?(?:an? )?|diet ?[:：] ?)(?<value>vegetarian|vegan|pescatarian|kosher|halal|gluten-free|keto)"],
+  ["diet", "(?:饮食[:：] ?)?(?:吃)?(?<value>素|纯素)(?:食者?)?"],
+  ["avoids", "(?:does not|doesn't|never|can't|cannot) (?:eat|drink|have)(?: or drink)? {value}"],
+  ["avoids", "(?:不|从不|不能)(?:吃|喝|碰){value}"],
+  ["condition", "(?<value>乳糖不耐受?|麸质不耐受?)"],
+  ["goal", "(?:wants|would like|plans|hopes|is trying|aims) to {value}"],
+  ["goal", "(?:is )?(?:learning|studying) {value}"],
+  ["goal", "(?:想要?|打算|计划|在学|正在学|目标[:：]){value}"],
+  ["note", "asked to remember: {value}"],
+  ["note", "要记住：{value}"],
+];

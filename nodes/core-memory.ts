@@ -1,0 +1,42 @@
+import { toAppError } from "../errors/app-error.ts";
+import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
+import type { TurnRuntime } from "../graph/turn-context.ts";
+import { orAborted } from "../models/or-aborted.ts";
+import type { CoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
+import type { Node } from "./measured.ts";
+
+export interface CoreMemoryParts {
+  /** Null: the layer is switched off. */
+  coreMemory: Pick<CoreMemoryStore, "load"> | null;
+  /** Milliseconds for the read. */
+  timeoutMs: number;
+}
+
+/**
+ * Loads what is known about the user. Never fails the turn: what cannot be had within its time is left out, and `degraded` says so. Runs
+ * beside history, so it may be older than an erase that history sees; then it is not used: see `usableCoreMemory`.
+ */
+export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
+  return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+    if (!coreMemory) return {};
+    try {
+      const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), AbortSignal.timeout(timeoutMs));
+      return {
+        coreMemory: sections.map(({ section, content, version }) => ({ section, content, version })),
+        coreMemoryErasure: lastErasure,
+      };
+    } catch (error) {
+      runtime.context?.onError?.(toAppError(error));
+      return { degraded: ["core_memory"] };
+    }
+  };
+}
+
+/** The sections that may go into the prompt: none when the user was erased between their reading and the beginning of the turn. */
+export function usableCoreMemory({
+  coreMemory,
+  coreMemoryErasure,
+  lastErasure,
+}: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): ConversationState["coreMemory"] {
+  return coreMemoryErasure === lastErasure ? coreMemory : [];
+}

@@ -1,0 +1,42 @@
+import { parseArgs } from "node:util";
+import { AppError, toAppError } from "../errors/app-error.ts";
+import { findLeftovers } from "../memory/erase/find-leftovers.ts";
+import { parseConfig } from "../server/config.ts";
+import { openSearchStore } from "../server/open-episodes.ts";
+import { openDatabase } from "../server/open-graph.ts";
+import { readEnvironment } from "../server/read-environment.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+
+const USAGE = `npm run audit -- --user ID [--tenant TENANT]    what every store holds of a user; nothing after an erase
+ends with status 0 when there is nothing, 2 when there is something, 1 when it could not look`;
+
+function readArguments(): { tenantId: string; userId: string } {
+  try {
+    const { values } = parseArgs({ options: { user: { type: "string" }, tenant: { type: "string", default: "default" } } });
+    if (values.user) return { tenantId: values.tenant, userId: values.user };
+  } catch {
+    // An option that is not known: the usage says which are.
+  }
+  throw new AppError("invalid_request", USAGE);
+}
+
+try {
+  await using opened = new AsyncDisposableStack();
+  const owner = readArguments();
+  const config = parseConfig(readEnvironment());
+  const database = await openDatabase(config);
+  opened.defer(() => database.close());
+  await migrate(database);
+  // Whatever an index holds in this database is among its tables.
+  const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
+  if (store) opened.defer(() => store.close());
+  const leftovers = await findLeftovers(database, store, owner);
+  for (const { place, count } of leftovers) console.log(`${place}: ${count}`);
+  console.log(
+    leftovers.length === 0 ? `nothing of user "${owner.userId}"` : `${leftovers.length} places hold something of user "${owner.userId}"`,
+  );
+  if (leftovers.length > 0) process.exitCode = 2;
+} catch (error) {
+  console.error(toAppError(error).message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,53 @@
+import { Router, type Request } from "express";
+import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
+import type { Erase } from "../memory/erase/make-erase.ts";
+import type { OperationStore } from "../stores/postgres/operation-store.ts";
+import { tenantOf } from "./authenticate.ts";
+import { sendEraseReceipt } from "./erase-receipt.ts";
+import { parseRequest } from "./parse-request.ts";
+import { callerId, pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+
+export interface UserRouteParts {
+  erase: Erase;
+  operations: OperationStore;
+}
+
+/** The user in a request's path. Throws AppError `invalid_request`. */
+export function userOf(request: Request): string {
+  return parseRequest(z.object({ user_id: callerId }), { user_id: request.params["id"] }).user_id;
+}
+
+/** What was done to a user's memory, and erasing it: all of it, or one exchange. */
+export function userRoutes({ erase, operations }: UserRouteParts): Router {
+  return Router()
+    .get("/users/:id/memory-operations", async (request, response) => {
+      const page = toPageRequest(parseRequest(z.object(pageQuery), request.query));
+      const { items, next } = await operations.list({ tenantId: tenantOf(response), userId: userOf(request) }, page);
+      response.json({
+        operations: items.map((operation) => ({
+          id: operation.id,
+          operation: operation.operation,
+          section: operation.section,
+          old_value: operation.oldValue,
+          new_value: operation.newValue,
+          reason: operation.reason,
+          actor: operation.actor,
+          refused: operation.refused,
+          trigger_message_id: operation.triggerMessageId,
+          conversation_id: operation.conversationId,
+          created_at: operation.createdAt,
+        })),
+        next,
+      });
+    })
+    .delete("/users/:id", async (request, response) => {
+      sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userOf(request) }));
+    })
+    .delete("/users/:id/episodes/:episode", async (request, response) => {
+      const episodeId = parseUuid("episode id", request.params["episode"]);
+      const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userOf(request) }, episodeId);
+      if (!receipt) throw new AppError("not_found", `This user has no episode ${episodeId}.`);
+      sendEraseReceipt(response, receipt);
+    });
+}

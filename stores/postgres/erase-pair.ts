@@ -1,0 +1,78 @@
+import { AppError } from "../../errors/app-error.ts";
+import type { JobTransaction } from "../jobs/job-queue.ts";
+import type { Owner } from "../owner.ts";
+import type { Queryable } from "./database.ts";
+import { REBUILD_SUMMARY } from "./import-store.ts";
+import { lockConversation } from "./lock-conversation.ts";
+import { unlearn } from "./unlearn.ts";
+
+/** How much of each kind is gone from Postgres. */
+export interface Erased {
+  messages: number;
+  summaries: number;
+  coreMemorySections: number;
+  memoryOperations: number;
+  jobs: number;
+}
+
+const PAIR = `
+select asked.conversation_id, asked.created_at, answer.id as answer_id,
+  turn_id is not null and turn_lease_until >= clock_timestamp() as busy
+from messages asked join conversations on conversations.id = asked.conversation_id
+left join lateral (
+  select case when role = 'assistant' then id end as id from messages
+  where conversation_id = asked.conversation_id and (created_at, id) > (asked.created_at, asked.id) order by created_at, id limit 1
+) answer on true
+where asked.id = $1 and asked.role = 'user' and tenant_id = $2 and user_id = $3`;
+
+const ERASE_PAIR = `
+with removed as (
+  delete from messages where id = any($1) and conversation_id = $2 returning 1
+), counted as (
+  update conversations set message_count = message_count - (select count(*) from removed), updated_at = clock_timestamp() where id = $2
+)
+select count(*)::int as messages from removed`;
+
+/** Deletes a user's message with its answer and all that came of it; false when there is no such message. Adds to `erased`. */
+export async function erasePair(
+  transaction: Queryable,
+  jobs: JobTransaction,
+  owner: Owner,
+  askedId: string,
+  erased: Erased,
+): Promise<boolean> {
+  const find = async () => {
+    const [found] = await transaction.query<{ conversation_id: string; created_at: Date; answer_id: string | null; busy: boolean }>({
+      name: "erase-find-pair",
+      text: PAIR,
+      values: [askedId, owner.tenantId, owner.userId],
+    });
+    return found;
+  };
+  const first = await find();
+  if (!first) return false;
+  const conversation = { ...owner, conversationId: first.conversation_id };
+  await lockConversation(transaction, conversation);
+  const pair = await find(); // as it is now that nothing can be added
+  if (!pair) return false;
+  if (pair.busy)
+    throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
+  const messageIds = [askedId, ...(pair.answer_id ? [pair.answer_id] : [])];
+  const [row] = await transaction.query<{ messages: number }>({
+    name: "erase-pair",
+    text: ERASE_PAIR,
+    values: [messageIds, conversation.conversationId],
+  });
+  const rebuilt = await transaction.query({
+    name: "import-rebuild",
+    text: REBUILD_SUMMARY,
+    values: [conversation.conversationId, pair.created_at],
+  });
+  if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
+  const { sections, operations } = await unlearn(transaction, owner, { conversationId: conversation.conversationId, messageIds });
+  erased.messages += row?.messages ?? 0;
+  erased.summaries += rebuilt.length;
+  erased.coreMemorySections += sections;
+  erased.memoryOperations += operations;
+  return true;
+}

@@ -1,0 +1,68 @@
+import type { Owner } from "../owner.ts";
+import { toPage, type Page, type PageRequest } from "../page.ts";
+import type { Database, Queryable } from "./database.ts";
+import type { Actor } from "./write-sections.ts";
+
+/** Something that was done to a user's memory, or refused. */
+export interface MemoryOperation {
+  id: string;
+  /** `core_update`, `archival_insert` or `archival_search`; `unknown_tool` for a call of something that is not there. */
+  operation: string;
+  section: string | null;
+  oldValue: string | null;
+  newValue: string | null;
+  reason: string | null;
+  actor: Actor;
+  /** Why it was not done; null: it was. */
+  refused: string | null;
+  conversationId: string | null;
+  /** The user's message that gave rise to it. */
+  triggerMessageId: string | null;
+}
+
+export interface StoredOperation extends MemoryOperation {
+  createdAt: Date;
+}
+
+export interface OperationStore {
+  /** Newest first. */
+  list(owner: Owner, page: PageRequest): Promise<Page<StoredOperation>>;
+}
+
+const ADD = `
+insert into memory_operations (id, tenant_id, user_id, operation, section, old_value, new_value, reason, actor, refused, conversation_id,
+  trigger_message_id, created_at)
+select id, $1, $2, operation, section, "oldValue", "newValue", reason, actor, refused, "conversationId", "triggerMessageId", clock_timestamp()
+from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, "oldValue" text, "newValue" text, reason text, actor text,
+  refused text, "conversationId" uuid, "triggerMessageId" uuid)`;
+
+const LIST = `
+select id, operation, section, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
+  trigger_message_id as "triggerMessageId", created_at as "createdAt"
+from memory_operations
+where tenant_id = $1 and user_id = $2
+  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+order by created_at desc, id desc limit $5`;
+
+/** Logs operations in the transaction that does them. */
+export async function addOperations(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  operations: readonly MemoryOperation[],
+): Promise<void> {
+  if (operations.length === 0) return;
+  await transaction.query({ name: "operations-add", text: ADD, values: [tenantId, userId, JSON.stringify(operations)] });
+}
+
+export function makeOperationStore(database: Database): OperationStore {
+  return {
+    async list({ tenantId, userId }, { limit, after }) {
+      const rows = await database.query<StoredOperation>({
+        name: "operations-list",
+        text: LIST,
+        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+      });
+      return toPage(rows, limit);
+    },
+  };
+}
