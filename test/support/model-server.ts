@@ -6,20 +6,37 @@ export interface ChatRequestBody {
   model: string;
   stream?: boolean;
   stream_options?: { include_usage?: boolean };
-  messages: { role: string; content: string }[];
+  messages: { role: string; content: string; tool_calls?: SentToolCall[]; tool_call_id?: string }[];
+  tools?: { function: { name: string } }[];
+}
+
+/** A call of a tool as a client sends it back in the next request. */
+export interface SentToolCall {
+  id: string;
+  function: { name: string; arguments: string };
+}
+
+/** A call of a tool in an answer; arguments that are a text are sent as they are, JSON or not. */
+export interface ScriptedToolCall {
+  name: string;
+  arguments: unknown;
+  /** Default: call_1, call_2, … */
+  id?: string;
 }
 
 /** How the server answers one request. */
 export interface ModelScript {
   /** Default: 40 times "wordN ". */
   tokens?: string[];
+  /** Calls of tools, after the tokens, of which there are none unless they are given; in pieces, as real servers stream them. */
+  toolCalls?: ScriptedToolCall[];
   /** Milliseconds before the first token and between tokens. Default 0. */
   firstTokenMs?: number;
   betweenMs?: number;
   /** An HTTP error instead of an answer. */
   status?: number;
-  /** How it ends after the tokens; default `stop`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
-  ending?: "stop" | "length" | "end" | "cut" | "hang";
+  /** How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
+  ending?: "stop" | "tool_calls" | "length" | "end" | "cut" | "hang";
   /** Sends a frame that is no JSON after the tokens. */
   malformed?: boolean;
   /** Leaves the token counts out. */
@@ -52,8 +69,17 @@ async function readJson(request: IncomingMessage): Promise<ChatRequestBody> {
   return JSON.parse(Buffer.concat(chunks).toString()) as ChatRequestBody;
 }
 
+/** The frames of one call: its name first, then its arguments a few characters at a time. */
+function* toolCallDeltas({ name, arguments: given, id }: ScriptedToolCall, index: number): Generator<object> {
+  const whole = typeof given === "string" ? given : JSON.stringify(given);
+  yield { tool_calls: [{ index, id: id ?? `call_${index + 1}`, type: "function", function: { name, arguments: "" } }] };
+  for (let start = 0; start < whole.length; start += 7)
+    yield { tool_calls: [{ index, function: { arguments: whole.slice(start, start + 7) } }] };
+}
+
 async function streamAnswer(response: ServerResponse, body: ChatRequestBody, script: ModelScript): Promise<void> {
-  const { tokens = DEFAULT_TOKENS, firstTokenMs = 0, betweenMs = 0, ending = "stop" } = script;
+  const { toolCalls = [], firstTokenMs = 0, betweenMs = 0 } = script;
+  const { tokens = toolCalls.length > 0 ? [] : DEFAULT_TOKENS, ending = toolCalls.length > 0 ? "tool_calls" : "stop" } = script;
   const frame = (fields: object): void => {
     response.write(
       `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model, ...fields })}\n\n`,
@@ -69,6 +95,7 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
     delta({ content });
     if (betweenMs > 0 && index < tokens.length - 1) await sleep(betweenMs);
   }
+  for (const piece of toolCalls.flatMap((call, index) => [...toolCallDeltas(call, index)])) delta(piece);
   if (script.malformed) response.write("data: {not json\n\n");
   if (ending === "hang") return;
   if (ending === "cut") {
