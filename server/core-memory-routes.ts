@@ -14,7 +14,9 @@ const SectionBody = z.strictObject({
     .refine((text) => text.trim() !== "", "is blank; DELETE removes a section")
     .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`),
 });
-const RevertBody = z.strictObject({ version: z.int("must be a whole number").min(1, "must be 1 or more") });
+const RevertBody = z.strictObject({
+  version: z.int("must be a whole number").min(1, "must be 1 or more").max(999_999_999, "is higher than any version"),
+});
 const HistoryQuery = z.object({
   limit: wholeNumberField(1, 200).default(50),
   after: wholeNumberField(1, 999_999_999).optional(),
