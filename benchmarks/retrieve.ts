@@ -22,10 +22,15 @@ import { generateDialogues } from "./support/generate-dialogues.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
-const SIZES = [1_000, 10_000, 100_000];
 const USERS = 1_000;
-/** The user who is measured has as many episodes at every size: what grows is the others'. */
-const OWN_EPISODES = 300;
+/** Episodes of all, and of the user who is measured: a user's share of 100,000 at every size, so that what grows is the others', and a heavy user. */
+const SIZES = [
+  { episodes: 1_000, own: 100 },
+  { episodes: 10_000, own: 100 },
+  { episodes: 100_000, own: 100 },
+  { episodes: 10_000, own: 2_000 },
+];
+const MOST_OWN = 2_000;
 const WARM_UP = 50;
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 200);
 const DIMENSIONS = 384;
@@ -35,6 +40,8 @@ const OWNER = { tenantId: "bench", userId: "ada" };
 interface Measured {
   store: string;
   episodes: number;
+  /** Of these, the measured user's. */
+  own: number;
   retrieveMs: Distribution;
   wordsMs: Distribution;
   vectorsMs: Distribution;
@@ -68,7 +75,7 @@ async function toDocument(
 
 /** The measured user's turns, imported so that their texts are in Postgres, as documents of the index. */
 async function ownDocuments(database: Database, exchanges: Exchange[]): Promise<SearchDocument[]> {
-  const messages = exchanges.slice(0, OWN_EPISODES).flatMap(({ user, assistant }) => [
+  const messages = exchanges.slice(0, MOST_OWN).flatMap(({ user, assistant }) => [
     { role: "user" as const, content: user, createdAt: null, metadata: {} },
     { role: "assistant" as const, content: assistant, createdAt: null, metadata: {} },
   ]);
@@ -120,7 +127,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function measure(database: Database, index: SearchIndex, questions: string[]): Promise<Omit<Measured, "store" | "episodes">> {
+async function measure(database: Database, index: SearchIndex, questions: string[]): Promise<Omit<Measured, "store" | "episodes" | "own">> {
   const vectors = new Map(await Promise.all(questions.map(async (question) => [question, await hashed.embedQuestion(question)] as const)));
   // The embedder's own time is left out: the vectors are there.
   const embedder: Embedder = { ...hashed, embedQuestion: async (question) => vectors.get(question) ?? hashed.embedQuestion(question) };
@@ -134,7 +141,7 @@ async function measure(database: Database, index: SearchIndex, questions: string
       throw error;
     },
   });
-  const retrieve = makeRetrieve({ recall, topK: 3, timeoutMs: 60_000, scope: "user" });
+  const retrieve = makeRetrieve({ recall, findPassages: null, passages: 4, topK: 3, timeoutMs: 60_000, scope: "user" });
   const filter = { ownerKey: ownerKey(OWNER.tenantId, OWNER.userId) };
   const [retrieveMs, wordsMs, vectorsMs]: number[][] = [[], [], []];
   for (let round = -WARM_UP; round < ROUNDS; round++) {
@@ -153,23 +160,23 @@ async function measure(database: Database, index: SearchIndex, questions: string
 
 const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
 
-function lineOf({ store, episodes, retrieveMs, wordsMs, vectorsMs }: Measured): string {
-  return `| ${store} | ${episodes} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`;
+function lineOf({ store, episodes, own, retrieveMs, wordsMs, vectorsMs }: Measured): string {
+  return `| ${store} | ${episodes} | ${own} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`;
 }
 
 async function measureStore(name: string, database: Database, store: SearchStore, exchanges: Exchange[]): Promise<Measured[]> {
-  const own = await ownDocuments(database, exchanges);
-  const questions = exchanges.slice(0, OWN_EPISODES).map(({ user }) => user.split(/(?<=[.?!])\s/)[0] ?? user);
+  const documents = await ownDocuments(database, exchanges);
+  const questions = exchanges.slice(0, 100).map(({ user }) => user.split(/(?<=[.?!])\s/)[0] ?? user);
   const rows: Measured[] = [];
-  for (const episodes of SIZES) {
+  for (const { episodes, own } of SIZES) {
     const index = await store.openIndex({
-      name: `bench_${episodes}`,
+      name: `bench_${episodes}_${own}`,
       dimensions: DIMENSIONS,
       attributes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
     });
-    await fill(index, own, exchanges, episodes, name);
+    await fill(index, documents.slice(0, own), exchanges, episodes, name);
     progress(`${name}, ${episodes} episodes: measuring`);
-    const row = { store: name, episodes, ...(await measure(database, index, questions)) };
+    const row = { store: name, episodes, own, ...(await measure(database, index, questions)) };
     progress("");
     process.stderr.write(`\r${lineOf(row)}\n`);
     rows.push(row);
@@ -196,7 +203,9 @@ export async function benchRetrieve(): Promise<void> {
     rows.push(...(await measureStore("Milvus Lite", embedded, store, exchanges)));
   }
   progress("");
-  console.log("\n| store | episodes | retrieve ms (p50 / p95) | keywords alone | vectors alone |\n| --- | --- | --- | --- | --- |");
+  console.log(
+    "\n| store | episodes | own | retrieve ms (p50 / p95) | keywords alone | vectors alone |\n| --- | --- | --- | --- | --- | --- |",
+  );
   for (const row of rows) console.log(lineOf(row));
-  await writeResults("retrieve", { users: USERS, ownEpisodes: OWN_EPISODES, rounds: ROUNDS, rows });
+  await writeResults("retrieve", { users: USERS, rounds: ROUNDS, rows });
 }

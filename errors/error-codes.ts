@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   not_found: { retryable: false },
   conversation_busy: { retryable: true },
   stale_version: { retryable: false },
+  document_unreadable: { retryable: false },
   // the chat model
   model_unavailable: { retryable: true },
   model_rate_limited: { retryable: true },

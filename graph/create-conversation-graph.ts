@@ -1,15 +1,18 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../models/answer-deadlines.ts";
 import { contextTokenBudget } from "../models/context-token-budget.ts";
+import { makeGenerateKb } from "../nodes/generate-kb.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
+import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { jobsAfterTurn } from "../nodes/jobs-after-turn.ts";
+import { makeKnowledgeHandlers, type KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
-import { makeRoute } from "../nodes/route.ts";
+import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database.ts";
@@ -25,6 +28,8 @@ export interface ConversationGraphParts {
   chatModel: BaseChatModel;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
+  /** How a message finds its knowledge base besides by keywords: by meaning, and by asking a model when that is not clear. Default: neither. */
+  routing?: Omit<RouteParts, "knowledge">;
   /** Completed messages in the window, at least. Default 6. */
   historyWindow?: number;
   /** When a conversation is summarised; `runMemoryJobs` does it. Null: never, and every message stays in the window. Default 10 and 5. */
@@ -39,6 +44,14 @@ export interface ConversationGraphParts {
     /** Milliseconds for the whole search. Default 800. */
     timeoutMs?: number;
   } | null;
+  /** Finds passages of documents: see `openEpisodicMemory`. Null: there are none to find, and a turn that needs them says so. */
+  documents?: {
+    find: FindPassages;
+    /** Passages in a prompt. Default 4. */
+    topK?: number;
+  } | null;
+  /** Answer instead of the general generator for the knowledge bases that have one. Default: none. */
+  handlers?: KnowledgeHandlers;
   /** What is known about the user, in the prompt; `runMemoryJobs` keeps it true. Null: none is. `timeoutMs` for its read, default 800. */
   coreMemory?: { timeoutMs?: number } | null;
   /** Default: what the model's metadata says it takes. */
@@ -56,8 +69,11 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
+  const answering = { chatModel, turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
+  const generateRag = makeGenerateRag({ ...answering, tokenBudget });
+  const handlers = parts.handlers ?? makeKnowledgeHandlers();
   return buildGraph({
-    route: makeRoute({ knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
+    route: makeRoute({ ...parts.routing, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
     history: makeHistory({
       turns,
       windows: makeWindowStore(database),
@@ -70,17 +86,15 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     coreMemory: makeCoreMemory({ coreMemory: coreMemory && makeCoreMemoryStore(database), timeoutMs: coreMemory?.timeoutMs ?? 800 }),
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
+      findPassages: parts.documents?.find ?? null,
+      passages: parts.documents?.topK ?? 4,
       topK: episodes?.topK ?? 3,
       scope: episodes?.scope ?? "user",
       timeoutMs: episodes?.timeoutMs ?? 800,
     }),
-    generateRag: makeGenerateRag({
-      chatModel,
-      turns,
-      leaseMs,
-      timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS,
-      tokenBudget,
-    }),
+    generateRag,
+    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages: parts.documents?.find ?? null }),
+    hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,
       jobsAfter: (state) =>

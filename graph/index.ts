@@ -15,6 +15,15 @@ export { makeJobOverview, type DeadLetter, type JobCount, type JobOverview, type
 export { openMilvusSearchStore, type MilvusAddress } from "../stores/search/milvus/open-milvus-search-store.ts";
 export { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 export type { SearchStore } from "../stores/search/search-index.ts";
+export {
+  makeKnowledgeHandlers,
+  type KnowledgeHandler,
+  type KnowledgeHandlerAnswer,
+  type KnowledgeHandlerRequest,
+  type KnowledgeHandlers,
+} from "../nodes/knowledge-handlers.ts";
+export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/document-store.ts";
+export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 export type { Owner } from "../stores/owner.ts";
 export { decodeCursor, encodeCursor, type Page, type PageRequest } from "../stores/page.ts";

@@ -52,6 +52,17 @@ export const RecalledExchange = z.object({
 });
 export type RecalledExchange = z.infer<typeof RecalledExchange>;
 
+/** A piece of a document that fits the question; `score` is comparable within one search only. */
+export const Passage = z.object({
+  id: z.string(),
+  documentId: z.string(),
+  title: z.string(),
+  heading: z.string(),
+  text: z.string(),
+  score: z.number(),
+});
+export type Passage = z.infer<typeof Passage>;
+
 /** Token counts of the model call; `estimated` when the model's server sent none. */
 export const Usage = z.object({
   prompt_tokens: z.number(),
@@ -102,6 +113,7 @@ export const ConversationState = new StateSchema({
   coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
   coreMemoryErasure: z.string().nullable().default(null), // core_memory: when this user was last erased, as they are read
   episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
+  retrievalResults: z.array(Passage).default(() => []), // retrieve: passages of documents, best first
   retrievalMs: z.number(), // retrieve
   routeDecision: RouteDecision, // route
   kbPrefix: z.string(), // route

@@ -21,7 +21,7 @@ export interface TurnResult {
 
 /** Something a user should know about an answer that is given all the same. */
 export interface Notice {
-  code: "context_trimmed";
+  code: "context_trimmed" | "handler_failed";
   message: string;
 }
 

@@ -31,11 +31,34 @@ const REMEMBERED = /<([a-z_]+)>\n([\s\S]*?)\n<\/\1>/g;
 /** What the user said, as a summary or an earlier exchange writes it. */
 const SAID_BY_USER = /^(?:- |\[[^\]]*\] )?(?:User: |用户：)(.*)$/gmu;
 
+/** A passage of a document as it stands in a prompt: its number, its title and its text. */
+const PASSAGE = /^\[(\d+)\] (.*)\n([\s\S]*?)(?=\n\n\[\d+\] |$(?![\s\S]))/gmu;
+
+/** What stands between the tags of this name, all of it together. */
+function remembered(prompt: BaseMessage[], wanted: string): string {
+  return prompt
+    .flatMap(({ text }) => [...text.matchAll(REMEMBERED)])
+    .flatMap(([, tag, content = ""]) => (tag === wanted ? [content] : []))
+    .join("\n\n");
+}
+
+/** The sentence of a document that fits the question best, with the number of its passage; null when none has anything of it. */
+function fromDocuments(question: string, prompt: BaseMessage[]): { number: string; title: string; sentence: string } | null {
+  const passages = [...remembered(prompt, "passages").matchAll(PASSAGE)].map(([, number = "", title = "", text = ""]) => ({
+    number,
+    title,
+    text,
+  }));
+  const sentence = bestSentence(question, passages.map(({ text }) => text).reverse()); // of equals the first: passages are in order
+  const found = passages.find(({ text }) => sentence !== null && text.includes(sentence));
+  return found && sentence !== null ? { ...found, sentence } : null;
+}
+
 /** What the user has said before, as far as it is in the prompt, oldest first: remembered, then word for word. */
 function saidBefore(prompt: BaseMessage[]): string[] {
-  const remembered = prompt.flatMap(({ text }) => [...text.matchAll(REMEMBERED)].map(([, , content = ""]) => content));
+  const contents = prompt.flatMap(({ text }) => [...text.matchAll(REMEMBERED)].map(([, , content = ""]) => content));
   return [
-    ...remembered.flatMap((content) => [...content.matchAll(SAID_BY_USER)].map(([, said = ""]) => said)),
+    ...contents.flatMap((content) => [...content.matchAll(SAID_BY_USER)].map(([, said = ""]) => said)),
     ...prompt.slice(0, -1).flatMap((message) => (message.type === "human" ? [message.text] : [])),
   ];
 }
@@ -61,16 +84,30 @@ function bestSentence(question: string, earlier: string[]): string | null {
 }
 
 /**
- * The offline model's answer to a prompt: says that it is the offline model and quotes the sentence of the conversation that fits the
- * last message best. The same prompt gives the same answer, in Chinese when the last message has Chinese characters.
+ * The offline model's answer to a prompt: says that it is the offline model and quotes the sentence of the documents, else of the
+ * conversation, else of core memory, that fits the last message best. The same prompt gives the same answer, in Chinese when the last message has Chinese characters.
  */
 export function offlineAnswer(prompt: BaseMessage[]): string {
   const question = questionOf(prompt);
-  const quote = bestSentence(question, saidBefore(prompt));
+  const passage = fromDocuments(question, prompt);
+  const quote = passage ? null : bestSentence(question, saidBefore(prompt));
+  const known = passage || quote ? null : bestSentence(question, [remembered(prompt, "core_memory")]);
   if (HAN.test(question)) {
-    const found = quote ? `你之前说过：“${quote}”` : "在我收到的内容里没有找到与此有关的话。";
+    const found = passage
+      ? `《${passage.title}》中写道：“${passage.sentence}” [${passage.number}]`
+      : quote
+        ? `你之前说过：“${quote}”`
+        : known
+          ? `关于你，我知道：“${known}”`
+          : "在我收到的内容里没有找到与此有关的话。";
     return `我是离线模型，只能根据收到的内容回答。${found}要得到真正的回答，请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL（offline model）。`;
   }
-  const found = quote ? `You said earlier: "${quote}"` : "I found nothing about this in what I was given.";
+  const found = passage
+    ? `"${passage.title}" says: "${passage.sentence}" [${passage.number}]`
+    : quote
+      ? `You said earlier: "${quote}"`
+      : known
+        ? `What I know about you: "${known}"`
+        : "I found nothing about this in what I was given.";
   return `This is the offline model: it answers only from what it is given. ${found} For real answers set OPENAI_API_KEY or OPENAI_BASE_URL.`;
 }

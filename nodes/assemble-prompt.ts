@@ -5,6 +5,7 @@ import { estimateTokens, TOKENS_PER_MESSAGE } from "../models/estimate-tokens.ts
 import { shortenText } from "../models/shorten-text.ts";
 import { coreMemoryText, type FittingCoreMemory } from "./core-memory-text.ts";
 import { fitEpisodes } from "./fit-episodes.ts";
+import { fitPassages, type SearchedDocuments } from "./fit-passages.ts";
 import { fitWindow } from "./fit-window.ts";
 import { uncoveredOf } from "./uncovered-of.ts";
 
@@ -21,6 +22,8 @@ const SUMMARY_SHARE = 0.25;
 const CORE_MEMORY_SHARE = 0.25;
 /** Share of what the current message leaves that recalled episodes may take. */
 const EPISODES_SHARE = 0.25;
+/** The same for passages of documents. */
+const PASSAGES_SHARE = 0.35;
 
 export interface PromptParts {
   coreMemory?: readonly CoreSection[];
@@ -28,6 +31,8 @@ export interface PromptParts {
   window: WindowMessage[];
   /** Best first. */
   episodes?: RecalledExchange[];
+  /** Null: no documents were searched. */
+  documents?: SearchedDocuments | null;
   message: string;
   tokenBudget: number;
 }
@@ -52,17 +57,26 @@ function systemText({ text: coreMemory }: FittingCoreMemory, summary: Conversati
 
 /**
  * The prompt of one turn within `tokenBudget`. What stays the same from turn to turn comes first, so that a provider's prompt cache can
- * reuse it: system, core memory and summary, the window in order, then the recalled episodes with the current message behind them. Text of users is only
+ * reuse it: system, core memory and summary, the window in order, then the recalled episodes and the passages with the current message behind them. Text of users is only
  * ever joined, never expanded.
  */
-export function assemblePrompt({ coreMemory = [], summary, window, episodes = [], message, tokenBudget }: PromptParts): AssembledPrompt {
+export function assemblePrompt({
+  coreMemory = [],
+  summary,
+  window,
+  episodes = [],
+  documents = null,
+  message,
+  tokenBudget,
+}: PromptParts): AssembledPrompt {
   const known = coreMemoryText(coreMemory, Math.floor(tokenBudget * CORE_MEMORY_SHARE));
   const system = systemText(known, summary, Math.floor(tokenBudget * SUMMARY_SHARE));
   const systemTokens = estimateTokens(system) + 2 * TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
   const recalled = fitEpisodes(episodes, Math.floor((room - estimateTokens(asked)) * EPISODES_SHARE));
-  const current = recalled.text ? `${recalled.text}\n\n${asked}` : asked;
+  const found = fitPassages(documents, Math.floor((room - estimateTokens(asked)) * PASSAGES_SHARE));
+  const current = [recalled.text, found.text, asked].filter((text, position) => position === 2 || text !== "").join("\n\n");
   const currentTokens = estimateTokens(current);
   const fitting = fitWindow(window, room - currentTokens);
   const windowTokens = fitting.messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
@@ -80,7 +94,7 @@ export function assemblePrompt({ coreMemory = [], summary, window, episodes = []
       episodes: recalled.episodes.map(({ id, score, conversationId, messageIds }) => {
         return { id, score, conversation_id: conversationId, message_ids: messageIds };
       }),
-      passages: [],
+      passages: found.passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
     },
     tokens: systemTokens + windowTokens + currentTokens,
     leftOut: { messages: leftOut.length, uncovered: uncoveredOf(leftOut, summary).length },

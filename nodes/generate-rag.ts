@@ -44,8 +44,9 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
+    const documents = state.useRetrieval ? { passages: state.retrievalResults, isAway: state.degraded.includes("knowledge") } : null;
     if (state.error) return { partialAnswer: true };
-    const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, message, tokenBudget });
+    const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
     const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>

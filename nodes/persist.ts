@@ -10,10 +10,11 @@ import type { Node } from "./measured.ts";
 /** Tries to store an answer: about 3 seconds in all, so that a Postgres that restarts loses none, within the lease of the turn. */
 const RETRIES = { retries: 4, minTimeout: 200, factor: 2, maxRetryTime: 10_000 };
 
-function toAnswer({ answer, partialAnswer, turnId, workerName, usage }: ConversationState): AnswerToStore | null {
+function toAnswer({ answer, partialAnswer, turnId, workerName, usage, currentMessageId }: ConversationState): AnswerToStore | null {
   if (answer === "") return null;
   return {
     messageId: uuidv7(),
+    questionId: currentMessageId,
     content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
     completed: !partialAnswer,
     tokenCount: estimateTokens(answer),
@@ -23,7 +24,7 @@ function toAnswer({ answer, partialAnswer, turnId, workerName, usage }: Conversa
 
 const LOST: Record<Exclude<FinishOutcome, "stored">, string> = {
   superseded: "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
-  gone: "The conversation was deleted while this turn was answering; nothing of it was kept.",
+  gone: "The conversation or this message was deleted while this turn was answering; nothing of it was kept.",
 };
 
 export interface PersistParts {

@@ -1,15 +1,20 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, RecalledExchange } from "../graph/state.ts";
+import type { ConversationState, ConversationUpdate, Layer, RecalledExchange } from "../graph/state.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { Node } from "./measured.ts";
 
 export interface RetrieveParts {
   recall: Recall;
+  /** Null: there is no index, and so there are no documents. */
+  findPassages: FindPassages | null;
   /** Episodes in the prompt. */
   topK: number;
-  /** Milliseconds for the whole search. */
+  /** Passages in the prompt. */
+  passages: number;
+  /** Milliseconds for the whole search, of episodes and documents side by side. */
   timeoutMs: number;
   /** `user`: of all the user's conversations; `conversation`: of this one. */
   scope: "user" | "conversation";
@@ -28,42 +33,63 @@ function toExchange({
 }
 
 /** Whether there is anything to search: a new user's first turns cost no embedding. */
-export function needsRetrieval({ error, hasEpisodes }: Pick<ConversationState, "error" | "hasEpisodes">): boolean {
-  return error === null && hasEpisodes;
+export function needsRetrieval({
+  error,
+  hasEpisodes,
+  useRetrieval,
+}: Pick<ConversationState, "error" | "hasEpisodes" | "useRetrieval">): boolean {
+  return error === null && (hasEpisodes || useRetrieval);
 }
 
 /**
- * Recalls the earlier exchanges that fit the message, except those that are in the window. Never fails the turn: what cannot be had within
- * its time is left out, and `degraded` says so.
+ * Recalls the earlier exchanges that fit the message, except those that are in the window, and finds the passages of the documents the turn
+ * was routed to, side by side. Never fails the turn: what cannot be had within its time is left out, and `degraded` says so.
  */
-export function makeRetrieve({ recall, topK, timeoutMs, scope }: RetrieveParts): Node {
+export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!needsRetrieval(state)) return { retrievalMs: 0 };
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
     const cancelled = runtime.context?.signal;
     const deadline = AbortSignal.timeout(timeoutMs);
-    const request = {
-      tenantId,
-      userId,
-      question: message,
-      recent: recentMessages,
-      conversationId: scope === "conversation" ? conversationId : undefined,
-      limit: topK,
-      except: new Set(recentMessages.map(({ id }) => id)),
-      signal: cancelled ? AbortSignal.any([cancelled, deadline]) : deadline,
+    const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
+    const question = { tenantId, question: message, recent: recentMessages, signal };
+
+    const searchEpisodes = async (): Promise<ConversationUpdate> => {
+      if (!state.hasEpisodes) return {};
+      const { episodes, degraded } = await recall({
+        ...question,
+        userId,
+        conversationId: scope === "conversation" ? conversationId : undefined,
+        limit: topK,
+        except: new Set(recentMessages.map(({ id }) => id)),
+      });
+      return { episodicMemory: episodes.map(toExchange), degraded: degraded ? ["episodic"] : [] };
     };
-    try {
-      const { episodes, degraded } = await recall(request);
+    const searchDocuments = async (): Promise<ConversationUpdate> => {
+      if (!state.useRetrieval) return {};
+      if (!findPassages) return { degraded: ["knowledge"] };
+      const by = state.agentType === "naive_rag_agent" ? "vectors" : "hybrid";
+      const found = await findPassages({ ...question, prefix: state.kbPrefix, by, limit: passages });
       return {
-        episodicMemory: episodes.map(toExchange),
-        retrievalMs: millisecondsSince(began),
-        degraded: degraded ? ["episodic"] : [],
+        retrievalResults: found.passages.map(({ id, documentId, title, heading, text, score }) => {
+          return { id, documentId, title, heading, text, score };
+        }),
+        degraded: found.degraded ? ["knowledge"] : [],
       };
-    } catch (error) {
-      // A throw would end the run here and keep the conversation busy until its lease is over.
-      runtime.context?.onError?.(toAppError(error));
-      return { retrievalMs: millisecondsSince(began), degraded: ["episodic"] };
-    }
+    };
+    /** A throw would end the run here and keep the conversation busy until its lease is over. */
+    const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
+      search().catch((error: unknown) => {
+        runtime.context?.onError?.(toAppError(error));
+        return { degraded: [layer] };
+      });
+    const [episodes, documents] = await Promise.all([safely("episodic", searchEpisodes), safely("knowledge", searchDocuments)]);
+    return {
+      ...episodes,
+      ...documents,
+      degraded: [...((episodes.degraded as Layer[] | undefined) ?? []), ...((documents.degraded as Layer[] | undefined) ?? [])],
+      retrievalMs: millisecondsSince(began),
+    };
   };
 }

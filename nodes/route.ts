@@ -1,11 +1,25 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { toAppError } from "../errors/app-error.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { makeChooseRoute } from "./choose-route.ts";
 import { decideRoute, GENERAL } from "./decide-route.ts";
 import { emit } from "./emit.ts";
 import type { Node } from "./measured.ts";
+import { makeRouteByEmbedding, type RouteEmbedder } from "./route-by-embedding.ts";
+import { makeRouteByModel } from "./route-by-model.ts";
+
+export interface RouteParts {
+  knowledge: KnowledgeCatalog;
+  /** Null: no route by meaning. Share one that remembers a turn's question with retrieve, so that it is embedded once. */
+  embedder?: RouteEmbedder | null;
+  /** Null: nothing is asked when meaning is not clear. */
+  routerModel?: BaseChatModel | null;
+  /** Milliseconds for the embedder, and as many again for the router model. Default 800. */
+  timeoutMs?: number;
+}
 
 function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
   return {
@@ -22,22 +36,28 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * Picks the knowledge base and the worker. An unknown requested one, or a catalog that fails, ends in `error`, not in a throw: history
  * runs beside this node and may already hold the conversation, which persist then gives back.
  */
-export function makeRoute({ knowledge }: { knowledge: KnowledgeCatalog }): Node {
+export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800 }: RouteParts): Node {
+  const chooseRoute = makeChooseRoute({
+    byEmbedding: embedder && makeRouteByEmbedding({ embedder, timeoutMs }),
+    byModel: routerModel && makeRouteByModel({ model: routerModel, timeoutMs }),
+  });
   return async function route(
     { tenantId, message, requestedKbPrefix, agentType }: ConversationState,
     runtime: TurnRuntime,
   ): Promise<ConversationUpdate> {
     const began = performance.now();
+    const onError = (thrown: unknown): void => runtime.context?.onError?.(toAppError(thrown));
+    const signal = runtime.context?.signal;
     try {
       const bases = await knowledge.list(tenantId);
-      const decision = decideRoute({ message, requested: requestedKbPrefix, agentType, bases });
+      const question = { tenantId, message, requested: requestedKbPrefix, agentType, bases, signal };
+      const decision = await chooseRoute({ ...question, onFailure: onError });
       emit(runtime, { status: "route_decision", content: decision });
       return toUpdate(decision, began);
     } catch (thrown) {
-      const error = toAppError(thrown);
-      runtime.context?.onError?.(error);
+      onError(thrown);
       const fallback = decideRoute({ message, requested: GENERAL, agentType, bases: [] });
-      return { ...toUpdate(fallback, began), error: error.toContent() };
+      return { ...toUpdate(fallback, began), error: toAppError(thrown).toContent() };
     }
   };
 }

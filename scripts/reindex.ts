@@ -5,14 +5,7 @@ import { openEmbedder, openSearchStore } from "../server/open-episodes.ts";
 import { openDatabase } from "../server/open-graph.ts";
 import { readEnvironment } from "../server/read-environment.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
-
-const BAR_WIDTH = 30;
-
-function showProgress(done: number, total: number): void {
-  const share = total === 0 ? 1 : Math.min(1, done / total);
-  const bar = "█".repeat(Math.round(share * BAR_WIDTH)).padEnd(BAR_WIDTH, "░");
-  process.stderr.write(`\r${bar} ${Math.floor(share * 100)} %  ${done} of ${total} turns`);
-}
+import { showProgress } from "./progress-bar.ts";
 
 try {
   await using opened = new AsyncDisposableStack();
@@ -31,7 +24,7 @@ try {
     store,
     embedder,
     timeZone: config.TIME_ZONE,
-    onProgress: showProgress,
+    onProgress: (done, total) => showProgress(done, total, "turns"),
     signal: stopping.signal,
   });
   const seconds = Math.round((performance.now() - began) / 1_000);

@@ -10,6 +10,7 @@ import { errorResponse, unknownRoute } from "./error-response.ts";
 import { healthRoutes, type HealthParts } from "./health-routes.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
 import { importRoutes, type ImportRouteParts } from "./import-routes.ts";
+import { knowledgeRoutes, type KnowledgeRouteParts } from "./knowledge-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { metricsRoute } from "./metrics-route.ts";
 import { requireJson } from "./require-json.ts";
@@ -23,6 +24,7 @@ export interface AppParts
     ConversationMemoryParts,
     CoreMemoryRouteParts,
     ImportRouteParts,
+    KnowledgeRouteParts,
     EpisodeRouteParts,
     UserRouteParts {
   apiKeys: ApiKey[] | undefined;
@@ -43,7 +45,7 @@ export function makeApp(parts: AppParts): Express {
     .use(healthRoutes(parts))
     .use(authenticate(parts.apiKeys))
     .use(metricsRoute(parts))
-    .use("/api/v1", importRoutes(parts)) // with a body limit of its own
+    .use("/api/v1", importRoutes(parts), knowledgeRoutes(parts)) // with body limits of their own
     .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }))
     .use(
       "/api/v1",

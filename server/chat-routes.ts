@@ -40,7 +40,7 @@ export function chatRoutes({ graph, knowledge, running, maxMessageChars, heartbe
     running.assertOpen();
     const tenantId = tenantOf(response);
     const body = parseChatRequest(request.body, maxMessageChars);
-    assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
+    if (body.kb_prefix !== null) assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
     const causes: CauseFacts[] = [];
     const turn = startTurn(
       graph,

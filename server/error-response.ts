@@ -9,8 +9,10 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
   const type = "type" in error ? error.type : undefined;
   if (type === "entity.parse.failed")
     return new AppError("invalid_request", "The body is not a JSON object. Send one, encoded as UTF-8.", { cause: error });
-  if (type === "entity.too.large")
-    return new AppError("body_too_large", `The body is larger than ${maxBodyBytes} bytes. Shorten the message.`, { cause: error });
+  if (type === "entity.too.large") {
+    const limit = "limit" in error && typeof error.limit === "number" ? error.limit : maxBodyBytes; // each route has its own
+    return new AppError("body_too_large", `The body is larger than ${limit} bytes. Shorten it.`, { cause: error });
+  }
   if (type === "encoding.unsupported" || type === "charset.unsupported") {
     return new AppError("unsupported_media_type", "The body's encoding is not known here. Send UTF-8, plain or with gzip.", {
       cause: error,

@@ -12,6 +12,7 @@ export const HTTP_STATUS = {
   message_too_long: 413,
   body_too_large: 413,
   unsupported_media_type: 415,
+  document_unreadable: 422,
   internal_error: 500,
   invalid_configuration: 500,
   model_unavailable: 503,

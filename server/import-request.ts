@@ -2,28 +2,11 @@ import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { MessageToImport } from "../stores/postgres/import-store.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, storableText, unstorable } from "./request-fields.ts";
+import { callerId, metadata, storableText } from "./request-fields.ts";
 
 export const MAX_IMPORTED_MESSAGES = 10_000;
-const MAX_METADATA_CHARACTERS = 16_000;
 /** Problems that one answer lists. */
 const MAX_PROBLEMS = 50;
-
-/** Free-form, as long as Postgres can keep it. */
-const metadata = z
-  .record(z.string(), z.unknown(), "must be a JSON object")
-  .default({})
-  .superRefine((value, context) => {
-    const text = JSON.stringify(value);
-    if (text.length > MAX_METADATA_CHARACTERS)
-      context.addIssue(`has ${text.length} characters, at most ${MAX_METADATA_CHARACTERS} are taken`);
-    const problem = text.includes("\\u0000") ? "holds a NUL character (U+0000); remove it" : unstorable(text);
-    if (problem) context.addIssue(problem);
-    const externalId = value["external_id"];
-    if (externalId !== undefined && (typeof externalId !== "string" || externalId === "" || externalId.length > 200)) {
-      context.addIssue("external_id must be a string of 1 to 200 characters");
-    }
-  });
 
 const Message = z.strictObject(
   {

@@ -4,10 +4,11 @@ import { DEFAULT_SECTIONS } from "../memory/agent/core-sections.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
+import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
 import { OfflineChatModel } from "../models/offline-chat-model.ts";
-import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import type { Database } from "../stores/postgres/database.ts";
+import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
@@ -18,7 +19,6 @@ import { openEpisodes, type OpenEpisodes } from "./open-episodes.ts";
 export interface OpenGraph {
   graph: ConversationGraph;
   database: Database;
-  knowledge: KnowledgeCatalog;
   /** For the log: which model answers. */
   modelDescription: string;
   /** Null when episodic memory is switched off. */
@@ -55,12 +55,15 @@ const JOBS_GRACE_MS = 1_000;
  * Opens what the configuration asks for, migrates, builds the graph over it and starts the jobs behind it. Throws AppError when the
  * database cannot be opened, or does not go with the configuration.
  */
-export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun" | "onError"> = {}): Promise<OpenGraph> {
+export async function openGraph(
+  config: Config,
+  { handlers, ...watch }: Pick<RunJobsParts, "onRun" | "onError"> & { handlers?: KnowledgeHandlers | undefined } = {},
+): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
   const database = await openDatabase(config);
   opening.defer(() => database.close());
   await migrate(database);
-  const knowledge = makeFixedKnowledgeCatalog([]);
+  const knowledge = makeKnowledgeBaseStore(database);
   const episodes = config.ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, watch.onError ?? (() => undefined)) : null;
   if (episodes) opening.defer(() => episodes.close());
   const shared = {
@@ -73,12 +76,19 @@ export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun
     ...shared,
     chatModel: createModel(config, config.CHAT_MODEL) ?? new OfflineChatModel(),
     knowledge,
+    routing: {
+      embedder: episodes?.memory.embedder ?? null,
+      routerModel: createModel(config, config.ROUTER_MODEL ?? config.CHAT_MODEL),
+      timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
+    },
     episodes: episodes && {
       recall: episodes.memory.recall,
       topK: config.EPISODE_TOP_K,
       scope: config.EPISODE_SCOPE,
       timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     },
+    ...(handlers && config.ENABLE_KB_HANDLERS ? { handlers } : {}),
+    documents: episodes && { find: episodes.memory.findPassages },
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs: config.MEMORY_READ_TIMEOUT_MS } : null,
     contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
     leaseMs: config.TURN_LEASE_MS,
@@ -97,7 +107,6 @@ export async function openGraph(config: Config, watch: Pick<RunJobsParts, "onRun
   return {
     graph,
     database,
-    knowledge,
     episodes,
     modelDescription: usesModelServer(config) ? `${config.CHAT_MODEL} at ${config.OPENAI_BASE_URL ?? "OpenAI"}` : "offline",
     layers: [

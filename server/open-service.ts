@@ -2,11 +2,14 @@ import type { Logger } from "pino";
 import { toAppError } from "../errors/app-error.ts";
 import type { JobRun } from "../memory/jobs/run-jobs.ts";
 import { makeErase } from "../memory/erase/make-erase.ts";
+import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { makeConversationStore } from "../stores/postgres/conversation-store.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
+import { makeDocumentStore } from "../stores/postgres/document-store.ts";
 import { makeEraseStore } from "../stores/postgres/erase-store.ts";
 import { makeImportStore } from "../stores/postgres/import-store.ts";
+import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import { makeMessageStore } from "../stores/postgres/message-store.ts";
 import { makeOperationStore } from "../stores/postgres/operation-store.ts";
 import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
@@ -37,7 +40,11 @@ function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
 }
 
 /** Opens everything the configuration asks for and listens. What was opened is closed again when a later part fails. */
-export async function openService(config: Config, log: Logger, { heartbeatMs = 15_000 } = {}): Promise<Service> {
+export async function openService(
+  config: Config,
+  log: Logger,
+  { heartbeatMs = 15_000, handlers }: { heartbeatMs?: number; handlers?: KnowledgeHandlers } = {},
+): Promise<Service> {
   await using opening = new AsyncDisposableStack();
   const metrics = makeMetrics();
   const parts = await openGraph(config, {
@@ -45,10 +52,11 @@ export async function openService(config: Config, log: Logger, { heartbeatMs = 1
       metrics.jobRan(run);
       logRun(log, run);
     },
+    handlers,
     onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "the job queue is in trouble"),
   });
   opening.defer(() => parts.close());
-  const { graph, database, knowledge, episodes, modelDescription, layers } = parts;
+  const { graph, database, episodes, modelDescription, layers } = parts;
 
   const running = makeRunningTurns();
   let stopping = false;
@@ -56,9 +64,13 @@ export async function openService(config: Config, log: Logger, { heartbeatMs = 1
   if (usesModelServer(config)) dependencies["chat_model"] = checkModelServer(config.OPENAI_BASE_URL ?? OPENAI_URL, config.OPENAI_API_KEY);
 
   const conversations = makeConversationStore(database);
+  const knowledgeBases = makeKnowledgeBaseStore(database);
   const app = makeApp({
     graph,
-    knowledge,
+    knowledge: knowledgeBases,
+    knowledgeBases,
+    documents: makeDocumentStore(database),
+    hasIndex: episodes !== null,
     running,
     log,
     heartbeatMs,

@@ -27,6 +27,26 @@ export const callerId = storableText.refine(
   `must have 1 to ${ID_LENGTH} characters`,
 );
 
+const EXTERNAL_ID = "must be a string of 1 to 200 characters";
+/** What something is called where it comes from. */
+export const externalId = storableText.refine((text) => text !== "" && text.length <= 200, EXTERNAL_ID);
+
+const MAX_METADATA_CHARACTERS = 16_000;
+
+/** Free-form, as long as Postgres can keep it. */
+export const metadata = z
+  .record(z.string(), z.unknown(), "must be a JSON object")
+  .default({})
+  .superRefine((value, context) => {
+    const text = JSON.stringify(value);
+    if (text.length > MAX_METADATA_CHARACTERS)
+      context.addIssue(`has ${text.length} characters, at most ${MAX_METADATA_CHARACTERS} are taken`);
+    const problem = text.includes("\\u0000") ? "holds a NUL character (U+0000); remove it" : unstorable(text);
+    if (problem) context.addIssue(problem);
+    const given = value["external_id"];
+    if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
+  });
+
 /** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {
   if (typeof value === "string" && isUuid(value)) return value.toLowerCase();

@@ -29,6 +29,7 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
           id: operation.id,
           operation: operation.operation,
           section: operation.section,
+          version: operation.version,
           old_value: operation.oldValue,
           new_value: operation.newValue,
           reason: operation.reason,

@@ -5,6 +5,10 @@ export interface KnowledgeBase {
   description: string;
   /** A message with one of these words is routed here. English words match whole words, Chinese ones anywhere. */
   keywords: string[];
+  /** The agent type its owner wants turns to have; what the caller chose goes before. */
+  worker?: string;
+  /** Titles of its documents, for routing by meaning: the catalog caps them. */
+  titles?: readonly string[];
 }
 
 /** Which knowledge bases a tenant has. */

@@ -8,7 +8,7 @@ import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import { makeImportStore } from "../../stores/postgres/import-store.ts";
 import { migrate } from "../../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
-import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
 import type { RecallHistory, RecallSet } from "./recall-set.ts";
 
@@ -16,7 +16,7 @@ import type { RecallHistory, RecallSet } from "./recall-set.ts";
 export type Legs = "keywords" | "vectors" | "fused";
 
 export interface OpenedRecallSet extends AsyncDisposable {
-  index: EpisodeIndex;
+  index: ServingIndex;
   /** The service's recall, at this moment, with these legs. */
   recall(legs: Legs, now: Date): Recall;
 }
@@ -29,7 +29,7 @@ const SETTLE_MS = 3_600_000;
 export const ownerOf = (history: number): { tenantId: string; userId: string } => ({ tenantId: TENANT, userId: `user-${history}` });
 
 /** The same index, of which one leg finds nothing. */
-function withLegs(index: EpisodeIndex, legs: Legs): EpisodeIndex {
+function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   if (legs === "fused") return index;
   const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
   return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };

@@ -41,9 +41,16 @@ async function ask(model: BoundModel, messages: BaseMessage[], timeouts: AnswerT
   return whole;
 }
 
-/** The text of a call that a turn is likeliest to have given rise to. */
-function textOf({ arguments: given }: ToolCall): string {
-  return typeof given === "object" && given !== null ? Object.values(given).join("\n") : "";
+/** What a call says anew, by which the turn it comes from is found: of a section the lines that are added or taken away. */
+function saidAnew({ name, arguments: given }: ToolCall, contents: Readonly<Record<string, string>>): string {
+  if (typeof given !== "object" || given === null) return "";
+  const texts = Object.values(given).filter((value) => typeof value === "string");
+  const { section, content } = given as { section?: unknown; content?: unknown };
+  if (name !== "core_memory_update" || typeof section !== "string" || typeof content !== "string") return texts.join("\n");
+  const [before, after] = [(new Map(Object.entries(contents)).get(section) ?? "").split("\n"), content.split("\n")];
+  const added = after.filter((line) => !before.includes(line));
+  const removed = before.filter((line) => !after.includes(line));
+  return (added.length > 0 ? added : removed).join("\n");
 }
 
 /** The calls of an answer in their order, those with broken JSON as they came. */
@@ -75,7 +82,7 @@ export function makeDecideWithModel({
       if (calls.length === 0) return;
       messages.push(answer);
       for (const [position, call] of calls.entries()) {
-        const turn = likeliestTurn(turns, textOf(call));
+        const turn = likeliestTurn(turns, saidAnew(call, memory.contents()));
         if (!turn) return;
         const said = position < CALLS_A_ROUND ? await memory.call(call, triggerOf(turn)) : "Refused: too many calls at once.";
         messages.push(new ToolMessage({ tool_call_id: call.id, content: said }));

@@ -2,7 +2,6 @@ import { AppError } from "../../errors/app-error.ts";
 import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { UnreadMessage, UnreadStore } from "../../stores/postgres/unread-store.ts";
-import { ownerKey } from "../../stores/search/owner-key.ts";
 import { completeTurns } from "../complete-turns.ts";
 import type { MessagePair } from "../episodes/pair-messages.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
@@ -48,7 +47,8 @@ function toTurn({ asked, answer }: MessagePair<UnreadMessage>): TurnToRead {
  */
 export function makeRememberTurns({ unread, coreMemory, decide, sections, recall }: RememberParts): JobHandler<RememberJob> {
   return {
-    async step(owner, signal) {
+    async step({ tenantId, userId }, signal) {
+      const owner = { tenantId, userId };
       const read = await unread.next(owner, STEP_MESSAGES);
       if (!read) return;
       const { pairs, through } = completeTurns(read.messages, STEP_MESSAGES);
@@ -57,7 +57,6 @@ export function makeRememberTurns({ unread, coreMemory, decide, sections, recall
       for (let decision = 0; decision < DECISIONS; decision++) {
         const { sections: known } = await coreMemory.load(owner);
         const memory = makeWorkingMemory({
-          ownerKey: ownerKey(owner.tenantId, owner.userId),
           conversationId: read.conversationId,
           sections: known,
           allowed: sections,

@@ -1,8 +1,10 @@
-import { v5 as uuidv5, v7 as uuidv7 } from "uuid";
+import { v7 as uuidv7 } from "uuid";
 import type { z } from "zod";
 import type { MemoryOperation } from "../../stores/postgres/operation-store.ts";
 import type { MemoryToArchive, ReadingResult } from "../../stores/postgres/unread-store.ts";
 import type { Actor, SectionChange, StoredSection } from "../../stores/postgres/write-sections.ts";
+import { shortenText } from "../../models/shorten-text.ts";
+import { fence } from "../fence.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
 import { isToolName, TOOL_ARGUMENTS, type ToolName } from "./memory-tools.ts";
 
@@ -15,8 +17,6 @@ export interface Trigger {
 }
 
 export interface WorkingMemoryParts {
-  /** Of the user: archived memories of different users have different ids. */
-  ownerKey: string;
   conversationId: string;
   sections: readonly StoredSection[];
   /** Names of sections that may be written. */
@@ -40,17 +40,17 @@ export interface WorkingMemory {
   result(): ReadingResult;
 }
 
-/** Namespace of archived memories' ids, drawn at random once. */
-const NAMESPACE = "5b9d1f0a-8a64-4f0e-9f51-0f6f6d0f7b1c";
+/** Of what a search finds, each message has at most this many tokens: there may be twenty exchanges. */
+const FOUND_TOKENS = 200;
 /** Of what a refused call held, this much is logged. */
 const LOGGED_CHARACTERS = 2_000;
 
 type Arguments<Name extends ToolName> = z.infer<(typeof TOOL_ARGUMENTS)[Name]>;
 
-const logged = (value: unknown): string | null =>
-  typeof value === "string" ? [...value.toWellFormed().replaceAll("\0", "")].slice(0, LOGGED_CHARACTERS).join("") : null;
+const logged = (value: unknown, characters = LOGGED_CHARACTERS): string | null =>
+  typeof value === "string" ? [...value.toWellFormed().replaceAll("\0", "")].slice(0, characters).join("") : null;
 
-export function makeWorkingMemory({ ownerKey, conversationId, sections, allowed, search }: WorkingMemoryParts): WorkingMemory {
+export function makeWorkingMemory({ conversationId, sections, allowed, search }: WorkingMemoryParts): WorkingMemory {
   const read = new Map(sections.map((section) => [section.section, section]));
   const contents = new Map(sections.map(({ section, content }) => [section, content]));
   const changes: SectionChange[] = [];
@@ -62,6 +62,7 @@ export function makeWorkingMemory({ ownerKey, conversationId, sections, allowed,
       id: uuidv7(),
       operation,
       section: null,
+      version: null,
       oldValue: null,
       newValue: null,
       reason: null,
@@ -99,9 +100,8 @@ export function makeWorkingMemory({ ownerKey, conversationId, sections, allowed,
   }
 
   function archive({ content, episode_type, importance }: Arguments<"archival_insert">, trigger: Trigger): string {
-    const id = uuidv5(JSON.stringify([ownerKey, content]), NAMESPACE);
-    if (archived.some((memory) => memory.id === id)) return "That is archived already.";
-    archived.push({ id, triggerMessageId: trigger.messageId, content, episodeType: episode_type, importance });
+    if (archived.some((memory) => memory.content === content)) return "That is archived already.";
+    archived.push({ id: uuidv7(), triggerMessageId: trigger.messageId, content, episodeType: episode_type, importance });
     log("archival_insert", trigger, { newValue: content });
     return "Archived.";
   }
@@ -110,18 +110,16 @@ export function makeWorkingMemory({ ownerKey, conversationId, sections, allowed,
     const found = search ? await search(query, limit) : [];
     log("archival_search", trigger, { reason: query });
     if (found.length === 0) return "Nothing was found.";
-    return found
-      .map(({ createdAt, userMessage, assistantMessage }) =>
-        [`[${createdAt.toISOString().slice(0, 10)}] ${userMessage}`, ...(assistantMessage ? [`Answer: ${assistantMessage}`] : [])].join(
-          "\n",
-        ),
-      )
-      .join("\n\n");
+    const texts = found.map(({ createdAt, userMessage, assistantMessage }) => {
+      const asked = `[${createdAt.toISOString().slice(0, 10)}] ${shortenText(userMessage, FOUND_TOKENS)}`;
+      return assistantMessage ? `${asked}\nAnswer: ${shortenText(assistantMessage, FOUND_TOKENS)}` : asked;
+    });
+    return fence("earlier_exchanges", texts.join("\n\n"));
   }
 
   /** Why a call cannot be done; undefined when it can. */
   function refusalOf({ name, arguments: given }: ToolCall): string | undefined {
-    if (!isToolName(name)) return `There is no tool "${name.slice(0, 100)}". There are ${Object.keys(TOOL_ARGUMENTS).join(", ")}.`;
+    if (!isToolName(name)) return `There is no tool "${logged(name, 100)}". There are ${Object.keys(TOOL_ARGUMENTS).join(", ")}.`;
     const parsed = TOOL_ARGUMENTS[name].safeParse(given);
     if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ");
     if ("section" in parsed.data && !allowed.includes(parsed.data.section))
@@ -135,7 +133,7 @@ export function makeWorkingMemory({ ownerKey, conversationId, sections, allowed,
     const isKnown = isToolName(name);
     const operation = isKnown ? (name === "core_memory_update" ? "core_update" : name) : "unknown_tool";
     log(operation, trigger, {
-      section: logged(section)?.slice(0, 100) ?? null,
+      section: logged(section, 100),
       newValue: logged(content),
       reason: logged(isKnown ? (reason ?? query) : name),
       refused,

@@ -7,7 +7,7 @@ import { dayWords } from "../../stores/search/day-words.ts";
 import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
 import { lexicalText } from "../../stores/search/lexical-text.ts";
 import { ownerKey } from "../../stores/search/owner-key.ts";
-import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { embeddedText } from "./embedded-text.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
@@ -18,7 +18,7 @@ import { episodeCues } from "../recall/episode-cues.ts";
 export interface IndexEpisodesParts {
   episodes: EpisodeStore;
   archive: ArchiveStore;
-  index: EpisodeIndex;
+  index: ServingIndex;
   embedder: Embedder;
   timeZone: string;
 }

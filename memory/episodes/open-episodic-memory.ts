@@ -1,8 +1,11 @@
 import type { Embedder } from "../../models/embedder.ts";
 import type { Database } from "../../stores/postgres/database.ts";
+import { rememberQuestions } from "../../models/remember-questions.ts";
+import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import { openEpisodeIndex, type EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
+import { makeFindPassages, type FindPassages } from "../knowledge/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
 export interface EpisodicMemoryParts {
@@ -23,6 +26,7 @@ export interface EpisodicMemoryParts {
 /** Earlier exchanges that come back: what the graph recalls with, and what the jobs index into. */
 export interface EpisodicMemory {
   recall: Recall;
+  findPassages: FindPassages;
   index: EpisodeIndex;
   embedder: Embedder;
   timeZone: string;
@@ -30,7 +34,8 @@ export interface EpisodicMemory {
 
 /** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
-  const { database, store, embedder, timeZone = "UTC", minSimilarity = embedder.minSimilarity ?? 0.5, maxAgeDays, onError } = parts;
+  const embedder = rememberQuestions(parts.embedder);
+  const { database, store, timeZone = "UTC", minSimilarity = embedder.minSimilarity ?? 0.5, maxAgeDays, onError } = parts;
   const index = await openEpisodeIndex({ database, store, embedder });
   const recall = makeRecall({
     index,
@@ -41,5 +46,11 @@ export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<Ep
     maxAgeDays,
     ...(onError ? { onError } : {}),
   });
-  return { recall, index, embedder, timeZone };
+  const findPassages = makeFindPassages({
+    index: index.chunks,
+    chunks: makeChunkStore(database),
+    embedder,
+    ...(onError ? { onError } : {}),
+  });
+  return { recall, findPassages, index, embedder, timeZone };
 }

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { makeEpisodeStore, type EpisodeStore } from "../../stores/postgres/episode-store.ts";
+import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
+import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import {
   addIndexRecord,
@@ -10,9 +11,11 @@ import {
   makeIndexOpener,
   matchesIndex,
   NAME_IS_FRESH_MS,
-  type EpisodeIndex,
+  chunkIndexName,
+  type ServingIndex,
 } from "../../stores/search/open-episode-index.ts";
 import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
+import { makeIndexChunks } from "../knowledge/index-chunks.ts";
 import { makeIndexEpisodes } from "./index-episodes.ts";
 
 export interface RebuildParts {
@@ -49,7 +52,9 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
   const building = await findIndexRecord(database, "building");
   if (building && matchesIndex(building, parts)) return { name: building.name, resumed: true };
   if (building) {
-    if (building.store === store.kind) await store.dropIndex(building.name);
+    if (building.store === store.kind) {
+      await Promise.all([building.name, chunkIndexName(building.name)].map((name) => store.dropIndex(name)));
+    }
     await forgetIndex(database, building.name);
   }
   await addIndexRecord(parts, "building");
@@ -61,6 +66,14 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
 async function forgetIndex(database: Database, name: string): Promise<void> {
   await database.transaction(async (transaction) => {
     await transaction.query({ text: "delete from episode_cursors where index_name = $1", values: [name] });
+    await transaction.query({
+      text: "update knowledge_chunks set index_names = array_remove(index_names, $1) where index_names @> array[$1::text]",
+      values: [name],
+    });
+    await transaction.query({
+      text: "update archived_memories set index_names = array_remove(index_names, $1) where index_names @> array[$1::text]",
+      values: [name],
+    });
     await transaction.query({ text: "delete from search_indexes where name = $1", values: [name] });
   });
 }
@@ -75,25 +88,25 @@ async function takeOver(database: Database, name: string): Promise<string | null
   });
 }
 
-/** Indexes every conversation that has something missing, several side by side. */
-async function indexAll(
-  episodes: EpisodeStore,
-  name: string,
-  indexConversation: (conversation: OwnedConversation) => Promise<void>,
+/** Indexes everything of a list that has something missing, several side by side. */
+async function indexAll<Item>(
+  listAfter: (after: string) => Promise<Item[]>,
+  idOf: (item: Item) => string,
+  indexOne: (item: Item) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   let after = FIRST_ID;
   for (;;) {
     signal.throwIfAborted();
-    const page = await episodes.listUnindexed(name, after, PAGE);
+    const page = await listAfter(after);
     const last = page.at(-1);
-    if (!last) return;
+    if (last === undefined) return;
     const waiting = [...page];
     const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) await indexConversation(next);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await indexOne(next);
     };
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
-    after = last.conversationId;
+    after = idOf(last);
   }
 }
 
@@ -114,8 +127,11 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, onProgress, signal } = parts;
   const episodes = makeEpisodeStore(database);
   const { name, resumed } = await beginBuilding(parts);
-  const index: EpisodeIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions) };
-  const opened = await index.open(name);
+  const index: ServingIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions) };
+  const chunkIndex: ServingIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions, "chunks") };
+  const [opened, openedChunks] = await Promise.all([index.open(name), chunkIndex.open(name)]);
+  const documents = makeChunkStore(database);
+  const indexChunks = makeIndexChunks({ chunks: documents, index: chunkIndex, embedder });
   const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(database), index, embedder, timeZone });
   const total = await episodes.countTurns();
   const showProgress = async (): Promise<void> => onProgress(await opened.count(), total);
@@ -126,17 +142,36 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
       await showProgress();
     }
   };
-  await indexAll(episodes, name, indexConversation, signal);
-  await opened.flush();
-  await clearErased(database, name, opened);
+  const indexDocument = async (documentId: string): Promise<void> => {
+    const document = await documents.findDocument(documentId);
+    while (document && (await indexChunks(documentId, document, signal))) await showProgress();
+  };
+  const indexEverything = async (): Promise<void> => {
+    await indexAll(
+      (after) => episodes.listUnindexed(name, after, PAGE),
+      ({ conversationId }) => conversationId,
+      indexConversation,
+      signal,
+    );
+    await indexAll(
+      (after) => documents.listDocumentsUnindexed(name, after, PAGE),
+      (id) => id,
+      indexDocument,
+      signal,
+    );
+  };
+  await indexEverything();
+  await Promise.all([opened.flush(), openedChunks.flush()]);
+  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   const old = await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
   await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal });
-  await indexAll(episodes, name, indexConversation, signal);
-  await clearErased(database, name, opened);
+  await indexEverything();
+  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   if (old) {
     await forgetIndex(database, old);
-    await store.dropIndex(old).catch(() => undefined); // it may be in another store
+    // They may be in another store.
+    await Promise.all([old, chunkIndexName(old)].map((one) => store.dropIndex(one).catch(() => undefined)));
   }
   await showProgress();
   return { episodes: await opened.count(), resumed };

@@ -23,7 +23,9 @@ where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'informat
 group by 1 order by 1`;
 
 /** Markers of erases hold a hash of whose they are and nothing else; they are meant to stay for a while. */
-const HASHES_ONLY = new Set(["public.erase_markers"]);
+const HASHES_ONLY = "public.erase_markers";
+/** Of tenants or of the service itself; nothing in them is a user's. */
+const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks"];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
 
 /** Rows of a table that belong to the user: $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
@@ -48,7 +50,7 @@ export async function findLeftovers(database: Database, store: SearchStore | nul
   const key = ownerKey(tenantId, userId);
   const found: Leftover[] = [];
   for (const table of await database.query<Table>({ text: TABLES })) {
-    if (HASHES_ONLY.has(table.name)) continue;
+    if (table.name === HASHES_ONLY || OF_NO_USER.includes(table.name.replace(/^public\./, ""))) continue;
     const text = `select count(*)::int as count from ${table.name} as kept where ${conditionFor(table)} and ($1::text, $2::text, $3::text) is not null`;
     const [row] = await database.query<{ count: number }>({ text, values: [tenantId, userId, key] });
     if (row && row.count > 0) found.push({ place: table.name, count: row.count });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Owner } from "../../stores/owner.ts";
 import type { Erased } from "../../stores/postgres/erase-pair.ts";
-import type { ErasedRows, EraseStore, LeftInIndex } from "../../stores/postgres/erase-store.ts";
+import type { LeftInIndex } from "../../stores/postgres/erase-marks.ts";
+import type { ErasedRows, EraseStore } from "../../stores/postgres/erase-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
@@ -25,7 +26,8 @@ export interface Erase {
 const INDEX_PATIENCE_MS = 2_000;
 
 /** Takes what is left out of an index; returns how many episodes there were. */
-export async function clearIndex(index: EpisodeIndex, { ownerKey, groupIds, episodeIds }: LeftInIndex): Promise<number> {
+export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: LeftInIndex): Promise<number> {
+  const index = of === "chunks" ? indexes.chunks : indexes;
   const opened = await index.open(await index.name());
   const [groups, episodes] = await Promise.all([
     groupIds.length > 0 ? opened.removeGroups(ownerKey, groupIds) : 0,

@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../../models/answer-deadl
 import { contextTokenBudget } from "../../models/context-token-budget.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
+import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
@@ -16,6 +17,7 @@ import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
 import { makeEraseEpisodes } from "../erase/erase-episodes.ts";
 import type { JobHandler } from "./job-handler.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
+import { makeIngestDocument } from "../knowledge/ingest-document.ts";
 import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../summary/summarise-offline.ts";
@@ -99,6 +101,9 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
             sections: coreMemory.sections ?? DEFAULT_SECTIONS,
             recall: episodicMemory?.recall ?? null,
           })
+        : SWITCHED_OFF,
+      ingest: episodicMemory
+        ? makeIngestDocument({ chunks: makeChunkStore(database), index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
         : SWITCHED_OFF,
       erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index) : SWITCHED_OFF,
     },

@@ -5,7 +5,7 @@ import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
 import { lexicalQuery } from "../../stores/search/lexical-query.ts";
 import { ownerKey } from "../../stores/search/owner-key.ts";
-import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
 import { isConvincing } from "./is-convincing.ts";
@@ -14,7 +14,7 @@ import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
 
 export interface RecallParts {
-  index: EpisodeIndex;
+  index: ServingIndex;
   episodes: EpisodeStore;
   embedder: Embedder;
   timeZone: string;

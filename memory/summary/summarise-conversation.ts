@@ -65,6 +65,7 @@ export function makeSummariseConversation({
         tokenCount: estimateTokens(text),
         coveredThrough: { createdAt: last.createdAt, id: last.id },
         addedMessageCount: covered.length,
+        rewrites: backlog.rewrites,
       });
     },
 

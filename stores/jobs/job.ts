@@ -24,16 +24,25 @@ export interface EraseEpisodesJob {
   ownerKey: string;
   groupIds: string[];
   episodeIds: string[];
+  /** `chunks`: of documents, not of conversations. */
+  of?: "chunks";
+}
+
+/** Reads a document, indexes it and lets it answer. */
+export interface IngestJob {
+  kind: "ingest";
+  tenantId: string;
+  documentId: string;
 }
 
 /** What remains to be done after a turn or a request, away from it. Holds ids only, never what was said. */
-export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseEpisodesJob;
+export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseEpisodesJob | IngestJob;
 export type JobKind = Job["kind"];
 
-export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "remember", "erase_episodes"] as const satisfies readonly JobKind[];
+export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "remember", "erase_episodes", "ingest"] as const satisfies readonly JobKind[];
 
 /** The jobs that new messages of a conversation give rise to, by layer of memory. */
-export type LayerJobKind = Exclude<JobKind, "erase_episodes">;
+export type LayerJobKind = Exclude<JobKind, "erase_episodes" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: Owner & { conversationId: string }): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
@@ -52,7 +61,8 @@ export function ownerJobKey({ tenantId, userId }: Owner): string {
 /** At most one job waits or runs under a key: a second one would find the same work. */
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);
-  return `${job.kind}/${job.kind === "erase_episodes" ? job.id : job.conversationId}`;
+  if (job.kind === "erase_episodes") return `${job.kind}/${job.id}`;
+  return `${job.kind}/${job.kind === "ingest" ? job.documentId : job.conversationId}`;
 }
 
 /** A job that this process works on. `id` and `retryCount` together name the claim: a later one of the same job is another's. */

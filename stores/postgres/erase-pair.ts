@@ -15,13 +15,27 @@ export interface Erased {
   jobs: number;
 }
 
+/** An answer comes this many messages behind its question at most: late, behind others of a turn that took over, or of an import. */
+const ANSWER_WITHIN = 50;
+
+/** The answer of the same turn; of imported messages, which have no turn, the one right behind. */
 const PAIR = `
 select asked.conversation_id, asked.created_at, answer.id as answer_id,
   turn_id is not null and turn_lease_until >= clock_timestamp() as busy
 from messages asked join conversations on conversations.id = asked.conversation_id
 left join lateral (
-  select case when role = 'assistant' then id end as id from messages
-  where conversation_id = asked.conversation_id and (created_at, id) > (asked.created_at, asked.id) order by created_at, id limit 1
+  select id from (
+    select id, role, completed, metadata, created_at from messages
+    where conversation_id = asked.conversation_id and (created_at, id) > (asked.created_at, asked.id) order by created_at, id limit ${ANSWER_WITHIN}
+  ) following
+  where role = 'assistant' and (
+    metadata->>'turn_id' = asked.metadata->>'turn_id'
+    or not asked.metadata ? 'turn_id' and not metadata ? 'turn_id' and not exists (
+      select from messages between_them
+      where conversation_id = asked.conversation_id and completed
+        and (between_them.created_at, between_them.id) > (asked.created_at, asked.id)
+        and (between_them.created_at, between_them.id) < (following.created_at, following.id)))
+  order by created_at, id limit 1
 ) answer on true
 where asked.id = $1 and asked.role = 'user' and tenant_id = $2 and user_id = $3`;
 
@@ -29,7 +43,7 @@ const ERASE_PAIR = `
 with removed as (
   delete from messages where id = any($1) and conversation_id = $2 returning 1
 ), counted as (
-  update conversations set message_count = message_count - (select count(*) from removed), updated_at = clock_timestamp() where id = $2
+  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $2
 )
 select count(*)::int as messages from removed`;
 

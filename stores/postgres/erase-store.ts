@@ -1,21 +1,13 @@
-import { v7 as uuidv7 } from "uuid";
-import type { Job } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue, type JobTransaction } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import { episodeGroupId } from "../search/episode-group-id.ts";
 import { ownerKey } from "../search/owner-key.ts";
 import type { Database, Queryable } from "./database.ts";
+import { addSweeps, mark, type LeftInIndex } from "./erase-marks.ts";
 import { erasePair, type Erased } from "./erase-pair.ts";
 import { lockOwner } from "./lock-owner.ts";
 import type { OwnedConversation } from "./summary-store.ts";
 import { unlearn } from "./unlearn.ts";
-
-/** What the index still has of it: hashes and ids only. */
-export interface LeftInIndex {
-  ownerKey: string;
-  groupIds: string[];
-  episodeIds: string[];
-}
 
 export interface ErasedRows {
   erased: Erased;
@@ -37,13 +29,6 @@ export interface EraseStore {
    */
   episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
 }
-
-/** Seconds after which the index is cleared, and once more: by then what was at work on it when its job was erased is over. */
-const SWEEPS = [5, 60];
-/** Groups that one job clears: a filter of a bearable length. */
-const GROUPS_A_JOB = 500;
-/** Markers are of use for as long as a turn or a rebuild of the index takes. */
-const MARKERS_KEPT = "30 days";
 
 /** One snapshot for the whole statement: a message written meanwhile goes with the conversation's row, by the foreign key. */
 const ERASE_CONVERSATIONS = `
@@ -67,11 +52,6 @@ with sections as (
 )
 select (select count(*) from sections)::int as sections, (select count(*) from operations)::int as operations`;
 
-const MARK = `
-insert into erase_markers (id, owner_key, group_id, episode_id, erased_at)
-select id, $1, group_id, episode_id, clock_timestamp()
-from jsonb_to_recordset($2::jsonb) as given (id uuid, group_id uuid, episode_id uuid)`;
-
 const ERASE_ARCHIVED = `
 delete from archived_memories using conversations
 where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and (archived_memories.id = $3 or trigger_message_id = $3)
@@ -80,33 +60,6 @@ returning archived_memories.id, conversation_id as "conversationId", content`;
 const ERASE_ARCHIVING = `
 delete from memory_operations
 where tenant_id = $1 and user_id = $2 and operation = 'archival_insert' and conversation_id = $3 and new_value = $4 returning id`;
-
-async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<void> {
-  const markers = [
-    ...(isWhole ? [{ id: uuidv7() }] : []),
-    ...groupIds.map((group_id) => ({ id: uuidv7(), group_id })),
-    ...episodeIds.map((episode_id) => ({ id: uuidv7(), episode_id })),
-  ];
-  await transaction.query({ name: "erase-mark", text: MARK, values: [key, JSON.stringify(markers)] });
-  await transaction.query({
-    name: "erase-prune",
-    text: `delete from erase_markers where erased_at < clock_timestamp() - interval '${MARKERS_KEPT}'`,
-  });
-}
-
-/** Adds the jobs that clear the index, one for every so many groups and each sweep. */
-async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds }: LeftInIndex): Promise<void> {
-  for (const seconds of SWEEPS) {
-    const sweeps: Job[] = [];
-    for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_A_JOB) {
-      const groups = groupIds.slice(start, start + GROUPS_A_JOB);
-      const episodes = start === 0 ? episodeIds : [];
-      if (groups.length + episodes.length === 0) continue;
-      sweeps.push({ kind: "erase_episodes", id: uuidv7(), ownerKey: key, groupIds: groups, episodeIds: episodes });
-    }
-    await jobs.add(sweeps, seconds);
-  }
-}
 
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database)): EraseStore {
   /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */

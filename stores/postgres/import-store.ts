@@ -59,7 +59,7 @@ on conflict (conversation_id, (metadata->>'external_id')) where metadata ? 'exte
 returning created_at`;
 
 const COUNT = `
-update conversations set message_count = message_count + $2, last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
+update conversations set message_count = message_count + $2, rewrites = rewrites + 1, last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
 
 /** The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. */

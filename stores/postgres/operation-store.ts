@@ -9,6 +9,8 @@ export interface MemoryOperation {
   /** `core_update`, `archival_insert` or `archival_search`; `unknown_tool` for a call of something that is not there. */
   operation: string;
   section: string | null;
+  /** The version of the section that it made. */
+  version: number | null;
   oldValue: string | null;
   newValue: string | null;
   reason: string | null;
@@ -30,14 +32,14 @@ export interface OperationStore {
 }
 
 const ADD = `
-insert into memory_operations (id, tenant_id, user_id, operation, section, old_value, new_value, reason, actor, refused, conversation_id,
+insert into memory_operations (id, tenant_id, user_id, operation, section, version, old_value, new_value, reason, actor, refused, conversation_id,
   trigger_message_id, created_at)
-select id, $1, $2, operation, section, "oldValue", "newValue", reason, actor, refused, "conversationId", "triggerMessageId", clock_timestamp()
-from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, "oldValue" text, "newValue" text, reason text, actor text,
+select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, actor, refused, "conversationId", "triggerMessageId", clock_timestamp()
+from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, version integer, "oldValue" text, "newValue" text, reason text, actor text,
   refused text, "conversationId" uuid, "triggerMessageId" uuid)`;
 
 const LIST = `
-select id, operation, section, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
+select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
   trigger_message_id as "triggerMessageId", created_at as "createdAt"
 from memory_operations
 where tenant_id = $1 and user_id = $2

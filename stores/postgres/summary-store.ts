@@ -31,19 +31,28 @@ export interface SummaryToSave {
   coveredThrough: Cursor;
   /** How many messages it covers beyond those of the version that was read. */
   addedMessageCount: number;
+  /** As they were read with the messages: what has been erased or put between them since is not covered. */
+  rewrites: number;
 }
 
 export interface OwnedConversation extends Owner {
   conversationId: string;
 }
 
+export interface SummaryBacklog {
+  summary: StoredSummary | null;
+  messages: UncoveredMessage[];
+  /** How often messages of this conversation were erased or put between others. */
+  rewrites: number;
+}
+
 export interface SummaryStore {
   /** Null when there is none yet, or no such conversation. */
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
   /** The summary and the oldest `limit` completed messages behind its cover point, read at one moment. */
-  readBacklog(conversation: OwnedConversation, limit: number): Promise<{ summary: StoredSummary | null; messages: UncoveredMessage[] }>;
+  readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /**
-   * Saves only when the version is still the one that was read and the cover point moves forward, both together. False when another was
+   * Saves only when the version is still the one that was read, no messages were erased or put between others since, and the cover point moves forward, all together. False when another was
    * faster or the conversation is gone: then nothing is written.
    */
   save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
@@ -87,6 +96,7 @@ const BACKLOG = `
 with kept as materialized (${SUMMARY_OF})
 select
   (select row_to_json(kept) from kept) as summary,
+  (select rewrites from conversations where id = $1 and tenant_id = $2 and user_id = $3) as rewrites,
   (select coalesce(json_agg(oldest), '[]') from (
     select id, role, content, token_count, created_at from messages
     where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
@@ -101,8 +111,9 @@ const SAVE = `
 insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
   covered_through_message_id, covered_message_count, token_count, created_at, updated_at)
 select id, $5, $4 + 1, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
-where id = $1 and tenant_id = $2 and user_id = $3
+where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
   and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
+for share of conversations
 on conflict (conversation_id) do update
 set summary = excluded.summary,
     summary_version = excluded.summary_version,
@@ -145,7 +156,7 @@ export function makeSummaryStore(database: Database): SummaryStore {
     },
 
     async readBacklog(conversation, limit) {
-      const [row] = await database.query<{ summary: SummaryRow | null; messages: UncoveredRow[] }>({
+      const [row] = await database.query<{ summary: SummaryRow | null; messages: UncoveredRow[]; rewrites: number | null }>({
         name: "summary-backlog",
         text: BACKLOG,
         values: [...owned(conversation), limit],
@@ -153,15 +164,16 @@ export function makeSummaryStore(database: Database): SummaryStore {
       const messages = (row?.messages ?? []).map(({ id, role, content, token_count, created_at }) => {
         return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
       });
-      return { summary: row?.summary ? toSummary(row.summary) : null, messages };
+      return { summary: row?.summary ? toSummary(row.summary) : null, messages, rewrites: row?.rewrites ?? 0 };
     },
 
-    async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount }) {
+    async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount, rewrites }) {
+      const { createdAt, id } = coveredThrough;
       try {
         const rows = await database.query({
           name: "summary-save",
           text: SAVE,
-          values: [...owned(conversation), readVersion, text, coveredThrough.createdAt, coveredThrough.id, addedMessageCount, tokenCount],
+          values: [...owned(conversation), readVersion, text, createdAt, id, addedMessageCount, tokenCount, rewrites],
         });
         return rows.length === 1;
       } catch (error) {

@@ -28,6 +28,8 @@ export interface HeldTurn extends Owner {
 
 export interface AnswerToStore {
   messageId: string;
+  /** The message it answers: when that has been erased, the answer is not stored. */
+  questionId?: string;
   content: string;
   completed: boolean;
   tokenCount: number;
@@ -36,7 +38,7 @@ export interface AnswerToStore {
 
 /**
  * `stored`: written as given, the lease is released. `superseded`: another turn has taken the conversation since, so what there is of
- * the answer was kept with `completed` false. `gone`: the conversation was deleted, nothing was written.
+ * the answer was kept with `completed` false. `gone`: the conversation or the question was deleted, nothing was written.
  */
 export type FinishOutcome = "stored" | "superseded" | "gone";
 
@@ -79,28 +81,28 @@ returning id`;
 /** Locks the owner and the row before anything else: what `held` says stays true until the commit. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
-  select id, turn_id = $4 as still_held from guard cross join conversations
+  select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
   where id = $1 and tenant_id = $2 and user_id = $3
   for update of conversations
 ), released as (
   update conversations
     set turn_id = case when still_held then null else conversations.turn_id end,
         turn_lease_until = case when still_held then null else turn_lease_until end,
-        message_count = message_count + $5::int,
-        last_message_at = case when $5 = 1 then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
+        message_count = message_count + case when is_asked then $5::int else 0 end,
+        last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
         updated_at = clock_timestamp()
   from held where conversations.id = held.id
-  returning conversations.id, last_message_at, still_held
+  returning conversations.id, last_message_at, still_held, is_asked
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb, last_message_at from released where $5 = 1
+  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb, last_message_at from released where $5 = 1 and is_asked
 )
-select coalesce(still_held, false) as still_held from released`;
+select coalesce(still_held, false) as still_held, is_asked from released`;
 
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   async function runFinish(where: Queryable, statement: Statement): Promise<FinishOutcome> {
-    const [row] = await where.query<{ still_held: boolean }>(statement);
-    if (!row) return "gone";
+    const [row] = await where.query<{ still_held: boolean; is_asked: boolean }>(statement);
+    if (!row?.is_asked) return "gone";
     return row.still_held ? "stored" : "superseded";
   }
 
@@ -121,7 +123,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     },
 
     async finish({ conversationId, tenantId, userId, turnId }, answer, jobs = []) {
-      const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {} } = answer ?? {};
+      const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
       const owned = [conversationId, tenantId, userId, turnId];
       const statement: Statement = {
         name: "turn-finish",
@@ -135,6 +137,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
           tokenCount,
           JSON.stringify(metadata),
           ownerLock({ tenantId, userId }),
+          questionId,
         ],
       };
       try {

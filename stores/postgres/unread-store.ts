@@ -26,7 +26,6 @@ export interface UnreadConversation {
 
 /** A memory that becomes an episode of its own. */
 export interface MemoryToArchive {
-  /** Derived from what it says and the message it comes from, so that archiving it again changes nothing. */
   id: string;
   triggerMessageId: string;
   content: string;
@@ -58,7 +57,7 @@ export interface UnreadStore {
 const UNREAD = `
 from conversations left join memory_cursors on conversation_id = conversations.id
 where tenant_id = $1 and user_id = $2
-  and last_message_at > coalesce(read_through_created_at, '-infinity')
+  and last_message_at >= coalesce(read_through_created_at, '-infinity')
   and exists (
     select from messages where messages.conversation_id = conversations.id and completed and role = 'assistant'
       and (messages.created_at, messages.id) > (
@@ -89,7 +88,19 @@ const ARCHIVE = `
 insert into archived_memories (id, conversation_id, trigger_message_id, content, episode_type, importance, created_at)
 select id, $1, "triggerMessageId", content, "episodeType", importance, clock_timestamp()
 from jsonb_to_recordset($2::jsonb) as given (id uuid, "triggerMessageId" uuid, content text, "episodeType" text, importance double precision)
-on conflict (id) do nothing`;
+on conflict (conversation_id, md5(content)) do nothing
+returning content`;
+
+/** Archives memories; the contents of those that are new. */
+async function archive(transaction: Queryable, conversationId: string, memories: readonly MemoryToArchive[]): Promise<Set<string | null>> {
+  if (memories.length === 0) return new Set();
+  const rows = await transaction.query<{ content: string }>({
+    name: "unread-archive",
+    text: ARCHIVE,
+    values: [conversationId, JSON.stringify(memories)],
+  });
+  return new Set(rows.map(({ content }) => content));
+}
 
 interface NextRow {
   conversationId: string;
@@ -130,11 +141,12 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
           });
           if (row?.count !== ids.length) throw new StaleReading();
           if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
-          await addOperations(transaction, owner, operations);
-          if (archived.length > 0) {
-            await transaction.query({ name: "unread-archive", text: ARCHIVE, values: [conversationId, JSON.stringify(archived)] });
-            await jobs.add([{ kind: "index_episodes", ...owner, conversationId }]);
-          }
+          const added = await archive(transaction, conversationId, archived);
+          // What was archived before is no operation.
+          const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
+            operation !== "archival_insert" || refused !== null || added.has(newValue);
+          await addOperations(transaction, owner, operations.filter(isDone));
+          if (added.size > 0) await jobs.add([{ ...owner, kind: "index_episodes", conversationId }]);
           return "saved";
         })
         .catch((error: unknown) => {

@@ -104,6 +104,7 @@ export async function writeSections(
       id: uuidv7(),
       operation: "core_update",
       section,
+      version,
       oldValue: before.content,
       newValue: content,
       reason,

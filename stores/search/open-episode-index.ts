@@ -4,12 +4,17 @@ import type { Embedder } from "../../models/embedder.ts";
 import type { Database } from "../postgres/database.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
 
-/** The indexes of episodes, of which one serves at a time. */
-export interface EpisodeIndex {
+/** The indexes of one kind of documents, of which one serves at a time. */
+export interface ServingIndex {
   /** Which one serves. Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
   name(): Promise<string>;
   /** Opened at its first use, and again as long as that fails: a store that is away at the start is no reason not to start. */
   open(name: string): Promise<SearchIndex>;
+}
+
+/** The indexes of episodes; those of chunks of documents belong to them, are made with the same embedder and replaced together. */
+export interface EpisodeIndex extends ServingIndex {
+  chunks: ServingIndex;
 }
 
 export interface EpisodeIndexParts {
@@ -25,12 +30,17 @@ export interface IndexRecord {
   dimensions: number;
 }
 
-const ATTRIBUTES: IndexDefinition["attributes"] = {
-  conversation_id: "text",
-  answer_id: "text",
-  episode_type: "text",
-  importance: "number",
-};
+/** What an index holds, besides what every index does. */
+const ATTRIBUTES = {
+  episodes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
+  chunks: { position: "number" },
+} as const satisfies Record<string, IndexDefinition["attributes"]>;
+export type IndexContent = keyof typeof ATTRIBUTES;
+
+/** The index of chunks that belongs to an index of episodes. */
+export function chunkIndexName(name: string): string {
+  return name.replace(/^episodes_/, "chunks_");
+}
 
 /** For this long, in milliseconds, a process goes on with an index that another has replaced; the old one is dropped later than that. */
 export const NAME_IS_FRESH_MS = 5_000;
@@ -45,9 +55,12 @@ const ADD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
 on conflict (kind, state) do nothing`;
 
-/** An index that no conversation has been written to is worth nothing: another may take its place. */
+/** An index that nothing has been written to is worth nothing: another may take its place. */
 const REMOVE_UNUSED = `
-delete from search_indexes where name = $1 and not exists (select from episode_cursors where index_name = $1) returning name`;
+delete from search_indexes
+where name = $1 and not exists (select from episode_cursors where index_name = $1)
+  and not exists (select from knowledge_chunks where index_names @> array[$1::text])
+returning name`;
 
 export async function findIndexRecord(database: Database, state: "current" | "building"): Promise<IndexRecord | null> {
   const [record] = await database.query<IndexRecord>({ name: "index-find", text: FIND, values: [state] });
@@ -84,13 +97,18 @@ async function settleOnRecord(parts: EpisodeIndexParts): Promise<void> {
   }
 }
 
-/** Opens each index once, by its name; what failed is tried again at the next use. */
-export function makeIndexOpener(store: SearchStore, dimensions: number): (name: string) => Promise<SearchIndex> {
+/** Opens each index once, by the name of its record; what failed is tried again at the next use. */
+export function makeIndexOpener(
+  store: SearchStore,
+  dimensions: number,
+  content: IndexContent = "episodes",
+): (name: string) => Promise<SearchIndex> {
   const opened = new Map<string, Promise<SearchIndex>>();
   return function open(name) {
     const known = opened.get(name);
     if (known) return known;
-    const opening = store.openIndex({ name, dimensions, attributes: ATTRIBUTES }).catch((error: unknown) => {
+    const own = content === "chunks" ? chunkIndexName(name) : name;
+    const opening = store.openIndex({ name: own, dimensions, attributes: ATTRIBUTES[content] }).catch((error: unknown) => {
       opened.delete(name);
       throw error;
     });
@@ -106,19 +124,22 @@ export function makeIndexOpener(store: SearchStore, dimensions: number): (name: 
 export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<EpisodeIndex> {
   await settleOnRecord(parts);
   let last: { name: string; at: number } | undefined;
+  async function name(): Promise<string> {
+    if (last && performance.now() - last.at < NAME_IS_FRESH_MS) return last.name;
+    const record = await findIndexRecord(parts.database, "current");
+    if (!record || !matchesIndex(record, parts)) {
+      throw new AppError(
+        "index_unavailable",
+        "The index was rebuilt for another embedder. Restart the service with the new configuration.",
+      );
+    }
+    last = { name: record.name, at: performance.now() };
+    return record.name;
+  }
+  const { dimensions } = parts.embedder;
   return {
-    async name() {
-      if (last && performance.now() - last.at < NAME_IS_FRESH_MS) return last.name;
-      const record = await findIndexRecord(parts.database, "current");
-      if (!record || !matchesIndex(record, parts)) {
-        throw new AppError(
-          "index_unavailable",
-          "The index was rebuilt for another embedder. Restart the service with the new configuration.",
-        );
-      }
-      last = { name: record.name, at: performance.now() };
-      return record.name;
-    },
-    open: makeIndexOpener(parts.store, parts.embedder.dimensions),
+    name,
+    open: makeIndexOpener(parts.store, dimensions),
+    chunks: { name, open: makeIndexOpener(parts.store, dimensions, "chunks") },
   };
 }

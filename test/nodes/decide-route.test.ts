@@ -68,7 +68,54 @@ describe("a route by rule", () => {
     expect(decide(message)).toMatchObject({ kb_prefix: prefix, worker_name: `${prefix}:hybrid_agent`, method: "rule" });
   });
 
-  test.each(["a filmmaker", "microfilm", "film_2", "films are fun", "the current state", "parent", "movie  star", "导 演", "filmé"])(
+  test.each([
+    ["films are fun", "films"],
+    ["two movie stars", "films"],
+    ["CONTRACTS and rents", "rent"],
+    ["Is the film's end sad?", "films"],
+  ])("takes the English plural for the keyword: %p", (message, prefix) => {
+    expect(decide(message)).toMatchObject({ kb_prefix: prefix, method: "rule" });
+  });
+
+  test.each([
+    ["flights", "a flight to Rome"],
+    ["policy", "our policies"],
+    ["policies", "our policy"],
+    ["box", "boxes"],
+    ["status", "statuses"],
+    ["IT", "ask IT please"],
+    ["VPN", "the vpn is slow"],
+  ])("takes the keyword %p for a word of %p", (keyword, message) => {
+    expect(decide(message, { bases: [base("x", keyword)] })).toMatchObject({ kb_prefix: "x", method: "rule" });
+  });
+
+  test.each([
+    ["train", "the training was good"],
+    ["IT", "is it good"],
+    ["US", "tell us more"],
+    ["bus", "bu"],
+    ["as", "a cat"],
+  ])("does not take the keyword %p for a word of %p", (keyword, message) => {
+    expect(decide(message, { bases: [base("x", keyword)] })).toMatchObject({ kb_prefix: GENERAL });
+  });
+
+  test.each([
+    ["travel", "May I travel first class?"],
+    ["travel-rules", "our travel rules"],
+    ["差旅", "差旅问题"],
+  ])("takes the name of a base for one of its keywords: %p", (prefix, message) => {
+    expect(decide(message, { bases: [base(prefix)] })).toMatchObject({ kb_prefix: prefix, method: "rule" });
+  });
+
+  test.each([
+    ["it", "is it good"],
+    ["other", "the other one"],
+    ["hr", "3 hr left"],
+  ])("does not when the name is short or says nothing: %p", (prefix, message) => {
+    expect(decide(message, { bases: [base(prefix)] })).toMatchObject({ kb_prefix: GENERAL });
+  });
+
+  test.each(["a filmmaker", "microfilm", "film_2", "the current state", "parent", "movie  star", "导 演", "filmé"])(
     "takes no part of a word for the keyword: %p",
     (message) => {
       expect(decide(message)).toMatchObject({ kb_prefix: GENERAL, method: "default" });
@@ -101,8 +148,10 @@ describe("a route by rule", () => {
 });
 
 describe("a route by default", () => {
-  test("is general, with half confidence when there were others to choose from", () => {
-    expect(decide("Hello!")).toMatchObject({ kb_prefix: GENERAL, worker_name: "general:hybrid_agent", confidence: 0.5, method: "default" });
+  test("is general, with little confidence when there were others to choose from, and much for small talk", () => {
+    const general = { kb_prefix: GENERAL, worker_name: "general:hybrid_agent", method: "default" };
+    expect(decide("Why is the sky blue?")).toMatchObject({ ...general, confidence: 0.4 });
+    expect(decide("Hello!")).toMatchObject({ ...general, confidence: 0.98, reason: "small talk" });
     expect(decide("Hello!", { bases: [] })).toMatchObject({ kb_prefix: GENERAL, confidence: 1, method: "default" });
   });
 });

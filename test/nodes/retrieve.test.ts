@@ -41,7 +41,7 @@ async function retrieve(
     asked.push(request);
     return recall(request);
   };
-  const node = makeRetrieve({ recall: noting, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
+  const node = makeRetrieve({ recall: noting, findPassages: null, passages: 4, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
   return { update: await node(stateWith(state), { context }), asked };
 }
 

@@ -28,6 +28,7 @@ describe("parseConfig", () => {
       SUMMARY_MIN_MESSAGES: 10,
       SUMMARY_UPDATE_DELTA: 5,
       ENABLE_CORE_MEMORY: true,
+      ENABLE_KB_HANDLERS: true,
       ENABLE_EPISODIC_MEMORY: true,
       EPISODE_TOP_K: 3,
       EPISODE_SCOPE: "user",

@@ -172,6 +172,7 @@ describe("core memory over HTTP", () => {
       id: ID,
       operation: "core_update",
       section: "goals",
+      version: 6,
       old_value: "goal 5",
       new_value: "goal 6",
       reason: null,

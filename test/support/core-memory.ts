@@ -28,6 +28,7 @@ export function sampleOperation(fields: Partial<MemoryOperation> = {}): MemoryOp
     id: uuidv7(),
     operation: "archival_search",
     section: null,
+    version: null,
     oldValue: null,
     newValue: null,
     reason: "cats",

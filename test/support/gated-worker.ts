@@ -76,7 +76,13 @@ export function makeGatedWorker(database: Database): GatedWorker {
     start({ stepTokens, ...settings }) {
       gate.revive();
       const summariser = makeSummariseConversation({ summaries, settings, summarise, stepTokens });
-      const handlers = { summarise: summariser, index_episodes: NO_SUCH_JOB, remember: NO_SUCH_JOB, erase_episodes: NO_SUCH_JOB };
+      const handlers = {
+        summarise: summariser,
+        index_episodes: NO_SUCH_JOB,
+        remember: NO_SUCH_JOB,
+        erase_episodes: NO_SUCH_JOB,
+        ingest: NO_SUCH_JOB,
+      };
       return gate.untilQuiet(() => void lives.push(runJobs({ queue: steered, handlers, concurrency: 1, pollMs: NEVER_MS })));
     },
     wake: () => gate.untilQuiet(wakeUp),

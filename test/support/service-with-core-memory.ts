@@ -27,6 +27,7 @@ export interface ShownOperation {
   id: string;
   operation: string;
   section: string | null;
+  version: number | null;
   old_value: string | null;
   new_value: string | null;
   reason: string | null;

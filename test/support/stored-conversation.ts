@@ -47,7 +47,7 @@ export async function placeOf(database: Database, { conversationId }: OwnedConve
 /** The first summary "summary 1", unless `fields` say otherwise. */
 export function sampleSummary(coveredThrough: Cursor, fields: Partial<SummaryToSave> = {}): SummaryToSave {
   const readVersion = fields.readVersion ?? 0;
-  return { readVersion, text: `summary ${readVersion + 1}`, tokenCount: 3, coveredThrough, addedMessageCount: 1, ...fields };
+  return { readVersion, text: `summary ${readVersion + 1}`, tokenCount: 3, coveredThrough, addedMessageCount: 1, rewrites: 0, ...fields };
 }
 
 /** Saves the first summary, which covers the messages up to "message `number`". */

@@ -2,6 +2,7 @@ import {
   anyChineseName,
   chineseAge,
   chineseAim,
+  chineseAllergens,
   chineseCity,
   chineseDay,
   chineseEmployer,
@@ -54,7 +55,8 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
     chineseName,
   ],
 
-  ["home", "{I}(?:住在|住|居住在|定居在?|在)(?<value>[^，。]+?)(?:定居|居住|生活)?(?:了)?", "住在{value}。", chinesePlace],
+  ["home", "{I}(?:住在|住|居住在|定居在?){value}(?:了)?", "住在{value}。", chinesePlace],
+  ["home", "{I}在{value}(?:定居|居住|生活)了?", "住在{value}。", chinesePlace],
   ["home", "{I}(?:搬家?[到去来]|搬回)了?{value}(?:了|住了|生活了)?", "住在{value}。", chinesePlace],
   ["home", "{I}(?:不住在?|不在|搬离|搬出|离开)了?{value}(?:住|生活)?了?", "", chinesePlace],
   ["origin", "{I}(?:是|来自)(?<value>.+?)人", "来自{value}。", chineseOrigin],
@@ -78,7 +80,7 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
   ["prefer", "(?:.*)?{I}(?:更|比较)(?:喜欢|爱|偏爱){value}", "更喜欢{value}。", chineseThing],
   ["taste", "{I}(?!更)(?:最)?(?:喜欢上?|爱上|喜爱|热爱|钟爱|迷上|享受)了?(?<value>(?!的|了).+)", "喜欢{value}。", chineseThings],
   ["taste", "{I}(?:最)?爱(?<value>(?:吃|喝|看|听|玩|打|跑|读|写|逛|运动|旅行|旅游|唱|跳|画|做).*)", "喜欢{value}。", chineseThings],
-  ["taste", "{I}对{value}(?:很|非常|特别|挺)?(?:感兴趣|有兴趣|着迷)", "喜欢{value}。", chineseThings],
+  ["taste", "{I}对{value}(?:也|都|很|非常|特别|挺|还)*(?:感兴趣|有兴趣|着迷)", "喜欢{value}。", chineseThings],
   ["taste", `{I}是一?个?(?:忠实的?|超级|资深)?(?<value>${SPORTS})(?:迷|爱好者|粉丝|控)`, "喜欢{value}。", chineseThings],
   ["taste", "{I}(?:不太|不怎么|不是很|不大|不|并不|不是太)(?:喜欢|爱)(?<value>.+(?<!了))", "不喜欢{value}。", chineseThings, "no"],
   ["taste", "{I}(?:最)?(?:讨厌|受不了|厌恶|反感|最怕|害怕|吃不惯|吃不了)(?<value>.+(?<!了))", "不喜欢{value}。", chineseThings, "no"],
@@ -87,13 +89,7 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
   ["taste", "(?:我)?(?:对)?{value}我?(?:已经|都|早就)*(?:看腻|听腻|吃腻|玩腻|腻|厌倦|没兴趣|不感兴趣|没有兴趣)了", "", chineseThings],
   ["taste", "我(?:已经|都|早就)*(?:看腻|听腻|吃腻|喝腻|玩腻|腻|厌倦|厌烦)了{value}(?:了)?", "", chineseThings],
 
-  [
-    "allergy",
-    "{I}(?:对)?{value}(?:严重)?过敏",
-    "对{value}过敏。",
-    (caught, isCasual) =>
-      chineseThings(caught, isCasual).filter((value) => !/态度|上班|加班|工作|没|不|皮肤|季节|春天$/u.test(value) && value.length <= 10),
-  ],
+  ["allergy", "{I}(?:对)?{value}(?:严重)?过敏", "对{value}过敏。", chineseAllergens],
   ["allergy", "{I}(?:对)?{value}(?:不|不再)过敏了?", "", chineseThings],
   ["allergy", "{I}(?:不|不再)对{value}过敏了?", "", chineseThings],
   [
@@ -103,12 +99,7 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
     (caught) => (/^纯?素$/u.test(caught) ? [caught] : []),
   ],
   ["diet", "{I}(?:不|不再)吃(?<value>素|纯素)(?:食)?了?", "", () => ["素"]],
-  [
-    "avoids",
-    "{I}(?:不|不能|不再|不敢|再也不|没法|从不)吃(?<value>.+?)(?:了)?",
-    "不吃{value}。",
-    (caught, isCasual) => chineseFoods(caught, isCasual).filter((value) => value !== "素"),
-  ],
+  ["avoids", "{I}(?:不|不能|不再|不敢|再也不|没法|从不)吃(?<value>.+?)(?:了)?", "不吃{value}。", chineseFoods],
   ["avoids", "{I}(?:不|不能|不再|不敢|再也不|没法|从不)喝(?<value>.+?)(?:了)?", "不喝{value}。", chineseFoods],
   ["avoids", "{I}戒(?<value>酒|烟|糖|咖啡)了", "不碰{value}。", chineseText],
   ["avoids", "{I}(?:开始|能|可以)*(?:吃|喝){value}了", "", chineseFoods],
@@ -135,6 +126,12 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
   [
     "relation",
     "(?:我|我的|我家的?){role}(?:的名字)?(?:叫做?|是叫|名叫|名字是|名字叫|的名字是){value}",
+    "{role}：{value}。",
+    anyChineseName,
+  ],
+  [
+    "relation",
+    "(?:我|我的){role}(?<value>[小阿]\\p{Script=Han}|\\p{Lu}\\p{Ll}+)(?=喜欢|在|是|今年|也|很|想|住|要|来|不|最近|今天|爱|对).*",
     "{role}：{value}。",
     anyChineseName,
   ],

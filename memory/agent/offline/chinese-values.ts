@@ -1,5 +1,6 @@
 import { cleanValue } from "./clean-value.ts";
 import type { ReadValues } from "./fact-rule.ts";
+import { splitThings } from "./split-things.ts";
 
 const SURNAMES =
   "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方俞任袁柳唐薛雷贺倪汤滕殷罗毕郝邬安常乐于傅齐康伍余元顾孟平黄穆萧尹姚邵汪祁毛狄米贝明臧戴宋庞熊纪舒屈项祝董梁杜阮蓝闵季贾路江童颜郭梅林钟徐邱骆高夏蔡田樊胡凌霍万柯卢莫房裘解应宗丁宣邓洪包左石崔龚程邢裴陆荣翁荀甄曲封靳段巫焦谷车侯全班仇宁甘武符刘景詹龙叶司黎白蒲卓蔺池乔闻党翟谭劳冉桑桂尚温庄晏柴瞿阎慕连习艾容向古易廖耿满匡文寇欧";
@@ -16,7 +17,7 @@ const NOT_PLACES =
 const CITIES =
   /^(?:北京|上海|广州|深圳|天津|重庆|杭州|南京|苏州|成都|武汉|西安|长沙|郑州|青岛|大连|厦门|福州|宁波|无锡|合肥|济南|沈阳|哈尔滨|长春|昆明|贵阳|南宁|海口|三亚|兰州|西宁|银川|乌鲁木齐|拉萨|太原|石家庄|南昌|珠海|东莞|佛山|香港|澳门|台北|高雄|新加坡|东京|大阪|首尔|纽约|伦敦|巴黎|柏林|悉尼|硅谷|\p{Script=Han}{1,6}(?:市|省|县|区))$/u;
 const POINTS_BACK =
-  /[你您他她它谁]|^(?:这|那|哪|此|该|上面|下面|刚才|什么|怎么|多|一个|某个|自己|我|的|和|跟|被|看到|听到|知道|说|问|想|别人|大家|所有|全部|一切|前者|后者|第[一二三四五])|什么|怎么|答案|回答|回复|建议|方案|版本|选项|想法|这个|这样|那个|这种|那种|今天|今晚|现在|刚才|死了$|不得|起来|得很|不起|莫能|可能|的人$|一个人|女生|男生|女孩|男孩/u;
+  /[你您他她它谁我]|^(?:这|那|哪|此|该|上面|下面|刚才|什么|怎么|多|一个|某个|自己|我|的|和|跟|被|看到|听到|知道|说|问|想|别人|大家|所有|全部|一切|前者|后者|第[一二三四五])|什么|怎么|答案|回答|回复|建议|方案|版本|选项|想法|这个|这样|那个|这种|那种|今天|今晚|现在|刚才|死了$|不得|起来|得很|不起|莫能|可能|的人$|一个人|女生|男生|女孩|男孩/u;
 const LAST_PARTICLE = /(?:了|啊|呀|哦|哈|啦|嘛|喔|哟|的人|这件事|这个事|这事)+$/u;
 
 const list = (value: string | null): string[] => (value === null ? [] : [value]);
@@ -53,7 +54,9 @@ export const chineseEmployer: ReadValues = (caught) =>
   size(caught) < 2 ||
   size(caught) > 12 ||
   CITIES.test(caught) ||
-  /^(?:家|这|那|哪|外面|国外|线|努力|认真|一起|晚|白天|夜|工地|外地|这里|里面)|家里|[你他她]|楼$/u.test(caught)
+  /[了找几份]|^(?:一家|这家)?公司$|^(?:家|这|那|哪|外面|国外|线|努力|认真|一起|晚|白天|夜|工地|外地|这里|里面)|家里|[你他她]|楼$/u.test(
+    caught,
+  )
     ? []
     : list(cleanValue(caught));
 
@@ -79,7 +82,7 @@ export const chineseThing: ReadValues = (caught) => {
 
 /** Things with 、 and 和 between them. */
 export const chineseThings: ReadValues = (caught, isCasual) => {
-  const parts = caught.split(/、|和|跟|以及|还有|与/u);
+  const parts = splitThings(caught);
   const all = parts.map((part) => chineseThing(part, isCasual));
   return all.every((part) => part.length > 0) ? all.flat() : [];
 };
@@ -87,7 +90,15 @@ export const chineseThings: ReadValues = (caught, isCasual) => {
 /** Foods and drinks of a few characters. */
 export const chineseFoods: ReadValues = (caught, isCasual) =>
   chineseThings(caught, isCasual).filter(
-    (value) => size(value) <= 8 && !/^(?:饭|东西|早饭|早餐|午饭|晚饭|夜宵|药|亏|力|香|醋|这套|下|惯|完|饱|到|起|得|出|准|消)/u.test(value),
+    (value) =>
+      size(value) <= 8 && !/^(?:素|饭|东西|早饭|早餐|午饭|晚饭|夜宵|药|亏|力|香|醋|这套|下|惯|完|饱|到|起|得|出|准|消)/u.test(value),
+  );
+
+/** What somebody is allergic to; neither other people nor work. */
+export const chineseAllergens: ReadValues = (caught, isCasual) =>
+  chineseThings(caught, isCasual).filter(
+    (value) =>
+      size(value) <= 8 && !/态度|上班|加班|工作|没|不|皮肤|体质|对|[爸妈哥姐弟妹]|孩子|儿子|女儿|朋友|同学|同事|老[公婆板师]/u.test(value),
   );
 
 /** What somebody sets out to do, unless it is about the conversation or today. */

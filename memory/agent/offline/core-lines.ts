@@ -12,7 +12,7 @@ export interface CoreLine {
  * The lines of one section within its limit. What does not fit is left out, the new before the old: what has been known for long, perhaps
  * written by a person, does not silently give way to a remark.
  */
-export function fitLines(lines: CoreLine[], limit: number): string {
+export function fitLines(lines: CoreLine[], limit: number): CoreLine[] {
   const kept = new Set<CoreLine>();
   let length = -1;
   for (const line of [...lines.filter(({ isOld }) => isOld), ...lines.filter(({ isOld }) => !isOld)]) {
@@ -20,8 +20,5 @@ export function fitLines(lines: CoreLine[], limit: number): string {
     kept.add(line);
     length += 1 + line.text.length;
   }
-  return lines
-    .filter((line) => kept.has(line))
-    .map(({ text }) => text)
-    .join("\n");
+  return lines.filter((line) => kept.has(line));
 }

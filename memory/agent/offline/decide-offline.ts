@@ -1,4 +1,5 @@
 import { splitSentences } from "../../summary/split-sentences.ts";
+import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../core-sections.ts";
 import { applyFact } from "./apply-fact.ts";
 import { fitLines, type CoreLine } from "./core-lines.ts";
 import type { Fact } from "./fact.ts";
@@ -9,7 +10,6 @@ import { noteToRemember } from "./note-to-remember.ts";
 import { ownWords } from "./own-words.ts";
 import { plainWording } from "./plain-wording.ts";
 import { requestOfMemory } from "./request-of-memory.ts";
-import { SECTIONS } from "./slots.ts";
 import { statedClauses } from "./stated-clauses.ts";
 
 /** The whole new content of a section; "" removes it. */
@@ -24,7 +24,6 @@ type Change = { fact: Fact } | { forget: string };
 /** Sentences that are looked at, and characters of each: more was hardly typed for this conversation. */
 const SENTENCES = 20;
 const LONGEST = 400;
-const SECTION_LIMIT = 2_000;
 
 function changesIn(sentence: string, isCasual: boolean): Change[] {
   const request = requestOfMemory(sentence);
@@ -51,6 +50,16 @@ function reasonFor(before: string[], after: string[]): string {
   return `The user said so: ${[...removed, ...added].join(", ")}`;
 }
 
+/** The update of one section, none where its lines stay the same, or would have to go only because the section is too long already. */
+function updateOf(section: string, before: string[], decided: CoreLine[], limit: number): SectionUpdate[] {
+  const own = decided.filter((line) => line.section === section);
+  const isOnlyAdded = before.every((text) => own.some((line) => line.text === text));
+  if (isOnlyAdded && before.join("\n").length > limit) return [];
+  const after = fitLines(own, limit).map(({ text }) => text);
+  if (before.length === after.length && isOnlyAdded) return [];
+  return [{ section, content: after.join("\n"), reason: reasonFor(before, after) }];
+}
+
 /**
  * What a user's message changes in core memory, by rules alone: only what is stated clearly, in English or Chinese, of the user and of now.
  * Questions, suppositions, other people's words, moods of the moment, fiction and orders to the memory change nothing. With `onlyAdd` the
@@ -59,7 +68,7 @@ function reasonFor(before: string[], after: string[]): string {
 export function decideOffline(
   sections: Readonly<Record<string, string>>,
   userMessage: string,
-  { onlyAdd = false, sectionLimit = SECTION_LIMIT }: { onlyAdd?: boolean; sectionLimit?: number } = {},
+  { onlyAdd = false, sectionLimit = SECTION_CHARACTERS }: { onlyAdd?: boolean; sectionLimit?: number } = {},
 ): SectionUpdate[] {
   if (!isTrustworthy(userMessage)) return [];
   const own = plainWording(ownWords(userMessage));
@@ -70,19 +79,12 @@ export function decideOffline(
   const changes = sentences.flatMap((sentence) => changesIn(sentence, isCasual)).sort(firstWhatIsOver);
   if (changes.length === 0) return [];
 
-  let lines = SECTIONS.flatMap((section) => linesOf(sections[section] ?? "").map((text): CoreLine => ({ section, text, isOld: true })));
+  let lines = DEFAULT_SECTIONS.flatMap((section) =>
+    linesOf(sections[section] ?? "").map((text): CoreLine => ({ section, text, isOld: true })),
+  );
   for (const change of changes) {
     if ("fact" in change) lines = applyFact(lines, change.fact, onlyAdd);
     else if (!onlyAdd) lines = forgetLines(lines, change.forget, isCasual);
   }
-  return SECTIONS.flatMap((section): SectionUpdate[] => {
-    const before = linesOf(sections[section] ?? "");
-    const content = fitLines(
-      lines.filter((line) => line.section === section),
-      sectionLimit,
-    );
-    const after = linesOf(content);
-    const isSame = before.length === after.length && before.toSorted().every((line, index) => line === after.toSorted()[index]);
-    return isSame ? [] : [{ section, content, reason: reasonFor(before, after) }];
-  });
+  return DEFAULT_SECTIONS.flatMap((section) => updateOf(section, linesOf(sections[section] ?? ""), lines, sectionLimit));
 }

@@ -11,7 +11,7 @@ const STATE =
   "(?:type [12] )?diabetic|(?:lactose|gluten|histamine|fructose)[- ]intolerant|coeliac|celiac|colou?r[- ]?blind|deaf|blind|hard of hearing|dyslexic|epileptic|asthmatic|a wheelchair user|autistic";
 const FAN = "(?:big |huge |massive |great |real |total |long-time |major )?";
 const GOAL = [
-  "learn|become|master|speak|achieve|graduate|emigrate|retire early|get (?:fit|in shape|better at|into)|get (?:a|my) (?:degree|phd|driver's licen[cs]e|promotion)",
+  "learn|become|master|speak|graduate|emigrate|retire early|get (?:fit|in shape|better at|into)|get (?:a|my) (?:degree|phd|driver's licen[cs]e|promotion)",
   "run (?:a|my first|the) (?:half[- ])?marathon|run (?:5|10)k|lose (?:some |\\w+ )?(?:weight|kilos?|kg|pounds|lbs)|gain (?:some )?(?:weight|muscle)",
   "(?:quit|stop|give up) (?:smoking|drinking|gambling|sugar|biting|procrastinating|vaping)|save (?:up|money|\\d+)|improve my|work on my|(?:write|publish|finish) (?:a|my|my own) (?:book|novel|thesis|memoir|phd)",
   "(?:start|found|open|launch|run) (?:a|my|my own)(?: \\w+)? (?:business|company|blog|family|podcast|band|shop|bakery|restaurant|cafe|café|school|studio)|buy (?:a|my own|our own) (?:house|flat|home|apartment|car|boat)|move to|travel (?:the|around|to)|visit every|read \\d+|pass (?:my|the)|apply (?:to|for) \\w+|study|build (?:a|my own) (?:house|cabin|boat)|climb|eat (?:less|more healthily|healthier)|sleep more|exercise more|drink less",

@@ -2,6 +2,7 @@ import { cleanValue } from "./clean-value.ts";
 import { isFoodKind } from "./food-kinds.ts";
 import { keyOf } from "./key-of.ts";
 import type { ReadValues } from "./fact-rule.ts";
+import { splitThings } from "./split-things.ts";
 
 const NOT_NAMES =
   /^(?:i|not|is|the|a|an|and|but|or|it|he|she|this|that|what|who|mud|hard|on|in|too|so|also|very|sorry|here|back|later|when|if|maybe|crazy|monday|tuesday|wednesday|thursday|friday|saturday|sunday|system|assistant|admin|administrator|root|user|developer|null|undefined|god|spelled|never|often|just|actually|really|unknown|none|already|written|nobody)$/i;
@@ -21,11 +22,12 @@ const MONTH =
   /jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?/i;
 /** A thing liked that begins so is what was just said or shown, or a person. */
 const POINTS_BACK =
-  /^(?:it|that|this|these|those|you|your|yours|u|him|his|her|hers|their|them|they|he|she|we|us|me|my|our|i|what|how|when|where|why|who|whoever|which|whether|if|both|all|none|some|most|many|any|one|ones|two|neither|either|each|every\w*|anything|nothing|something|someone|so|more|less|option|number|version|plan|step|to (?:say|know|think|believe|ask|add|see|hear|be|bother|point|admit|break|disagree|interrupt|tell)|being|waiting|the (?!sea|ocean|beach|mountains?|outdoors|countryside|rain|snow|cold|heat|sun|smell of|sound of|taste of|colou?r|night|forest|summer|winter|city|\p{Lu}))\b/iu;
+  /^(?:it|that|this|these|those|you|your|yours|u|him|his|her|hers|their|them|they|he|she|we|us|me|my|our|i|its|such|other|another|here|there|very|a lot|so much|what|how|when|where|why|who|whoever|which|whether|if|both|all|none|some|most|many|any|one|ones|two|neither|either|each|every\w*|anything|nothing|something|someone|so|more|less|option|number|version|plan|step|to (?:say|know|think|believe|ask|add|see|hear|be|bother|point|admit|break|disagree|interrupt|tell)|being|waiting)\b/iu;
+/** "The blue one" was shown just now; the sea is there for everybody. */
+const THE_ONE_SHOWN =
+  /^[Tt]he (?!sea\b|ocean|beach|mountains?|outdoors|countryside|rain|snow|cold|heat|sun\b|smell of|taste of|colou?r|night|forest|summer|winter|city\b|\p{Lu})/u;
 const SPEAKS_OF_NOW =
-  /\b(?:it|this|that|these|those|you|your|would|could|should|might|any ?more|any longer|today|tonight|answers?|suggestions?|repl(?:y|ies)|responses?|explanations?|drafts?|versions?|options?|better than that|at all|when|because|if|than)\b/i;
-const PAIRS =
-  /\b(?:mac|rock|fish|black|salt|gin|jelly|bed|arts?|drum|country|bread|peanut butter|pen|sweet|rhythm|wine|cats|hide|trial|rum) and \w+/i;
+  /\b(?:it|this|that|these|those|them|their|her|his|there|here|how|what|you|your|would|could|should|might|any ?more|any longer|today|tonight|answers?|suggestions?|repl(?:y|ies)|responses?|explanations?|drafts?|versions?|options?|better than that|at all|when|because|if|than|right here)\b|\b(?:such as|like|as|of|the|and|or|with|to|for|in|from)$/i;
 
 const list = (value: string | null): string[] => (value === null ? [] : [value]);
 const capitalised = (text: string): string => text.replace(/(?<![\p{L}'’])\p{Ll}/gu, (letter) => letter.toUpperCase());
@@ -49,10 +51,14 @@ export const leadingNames: ReadValues = (caught) => caught.split(/, (?:and )?| a
 
 /** A town, region or country. */
 export const placeName: ReadValues = (caught, isCasual) => {
+  if (VILLAGE.test(caught)) return list(cleanValue(caught));
   if (NOT_PLACES.test(caught) && !/^the (?:us|uk|usa|netherlands|hague|bronx|philippines|czech)\b/i.test(caught)) return [];
   const place = isCasual && /^[\p{Ll} ]+$/u.test(caught) && caught.split(" ").length <= 2 ? capitalised(caught) : caught;
-  return PLACE.test(place) || VILLAGE.test(place) || /^\p{Script=Han}{2,6}$/u.test(place) ? list(cleanValue(place)) : [];
+  return PLACE.test(place) || /^\p{Script=Han}{2,6}$/u.test(place) ? list(cleanValue(place)) : [];
 };
+
+/** A place that is written with a capital, where words that are none may stand too ("I work in finance"). */
+export const capitalPlace: ReadValues = (caught) => placeName(caught, false);
 
 /** A company by its name, or "a bank". */
 export const companyName: ReadValues = (caught, isCasual) =>
@@ -83,22 +89,27 @@ export function oneOf(alternatives: string): ReadValues {
   return (caught) => (expression.test(caught) ? list(cleanValue(caught)) : []);
 }
 
+/** An occupation in words of the user's own, without what they add to it. */
+export const ownOccupation: ReadValues = (caught) =>
+  /\b(?:without|who|that|which|and|but|while|so|where|part|kind|bit|lot)\b/i.test(caught) ? [] : list(cleanValue(caught));
+
 /** Everything the slot holds. */
 export const whatever: ReadValues = () => [""];
 
 /** One thing in a few words, nothing that points to what is on the screen just now. */
 export const thing: ReadValues = (caught) => {
   const words = caught.split(" ").length;
-  return words > 8 || POINTS_BACK.test(caught) || SPEAKS_OF_NOW.test(caught) ? [] : list(cleanValue(caught));
+  return words > 8 || POINTS_BACK.test(caught) || THE_ONE_SHOWN.test(caught) || SPEAKS_OF_NOW.test(caught)
+    ? []
+    : list(cleanValue(caught.replace(/^an? (?:good|nice|great) /i, "")));
 };
 
 /** Things with commas and "and" between them. */
 export const things: ReadValues = (caught, isCasual) => {
-  if (PAIRS.test(caught) || /^to /i.test(caught)) return thing(caught, isCasual);
-  const parts = caught.split(/,? (?:and|or|&) |, /);
+  const parts = splitThings(caught);
   const all = parts.map((part) => thing(part, isCasual));
   const isList = parts.length <= 8 && parts.slice(1).every((part) => part.split(" ").length <= 3);
-  return isList && all.every((part) => part.length > 0) ? all.flat() : parts.length === 1 ? [] : [];
+  return isList && all.every((part) => part.length > 0) ? all.flat() : [];
 };
 
 const JOKES =
@@ -131,10 +142,9 @@ export const subject: ReadValues = (caught) =>
     : thing(caught, false);
 
 /** What somebody sets out to do, unless it is about the conversation or this evening. */
-export const aim: ReadValues = (caught) =>
-  caught.split(" ").length > 14 ||
-  /\b(?:more|about|this (?!year|summer|winter|spring|autumn)|that|it|you|your|today|tonight|here|why|what|what's|would|these|those|tomorrow)\b/i.test(
-    caught,
-  )
-    ? []
-    : list(cleanValue(caught));
+export const aim: ReadValues = (caught) => {
+  const value = caught.replace(/,? (?:and|but|so) (?:i|want\w*|was|am|need|would|could|have|had|do|can)\b.*$|, .*$/i, "");
+  const isPassing =
+    /\b(?:more|about|this (?!year|summer|winter|spring|autumn)|that|it|you|your|today|tonight|here|why|what|what's|would|these|those|tomorrow|another|similar|upcoming|next)\b/i;
+  return value.split(" ").length > 14 || isPassing.test(value) ? [] : list(cleanValue(value));
+};

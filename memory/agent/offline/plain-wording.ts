@@ -16,7 +16,7 @@ const WORDINGS: [RegExp, string][] = [
     /^((?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| everybody)?[,!. ]+)[Ii] am (?=\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?(?:[.,!\n]|$| and ))(?!(?:American|Australian|Austrian|Brazilian|British|Canadian|Catholic|Chinese|Christian|Dutch|English|French|German|Greek|Indian|Irish|Italian|Japanese|Jewish|Korean|Mexican|Muslim|Polish|Russian|Spanish|Swedish|Swiss|Turkish|Ukrainian|Vegan|Vegetarian)\b)/u,
     "$1my name is ",
   ],
-  [/\bmy name is (\p{Lu}\p{L}+)\. (?=\p{Lu}\p{L}+ \1\b)/gu, "my name is "],
+  [/\b[Mm]y name is (\p{Lu}\p{L}+)\. (?=\p{Lu}\p{L}+ \1\b)/gu, "my name is "],
   [/我(?:的名字)?(?:不叫|不是叫|不是|的名字不是)(\p{Script=Han}{1,4})[，,] ?(?:我?(?:是叫|叫|而是叫))(?=\p{Script=Han})/gu, "我叫"],
   [/我的名字不(?:是|叫)(\p{Script=Han}{1,4})[，,] ?(?:我?(?:是|叫|而是|应该是))(?=\p{Script=Han})/gu, "我的名字是"],
 ];

@@ -5,6 +5,7 @@ import type { Fact } from "./fact.ts";
 import { OTHER_WORDINGS } from "./other-wordings.ts";
 import { ROLES } from "./relation-roles.ts";
 import { SLOTS, type Slot } from "./slots.ts";
+import { splitThings } from "./split-things.ts";
 
 /** What a line of core memory says: the values it lists, and the line with other values in their place. */
 export interface LineFact extends Pick<Fact, "slot" | "polarity" | "about"> {
@@ -47,13 +48,6 @@ const FORMS: Form[] = [
   })),
 ];
 
-/** The values of a list as they stand; a pair that is one thing stays together because its rule takes it for one. */
-function itemsOf(slot: Slot, value: string): string[] {
-  if (!LISTED.has(slot)) return [value];
-  const rule = ALL_RULES.find((one) => one.slot === slot && one.text !== "" && one.values(value, false).length === 1);
-  return rule ? [value] : value.split(/,? and |, |、|，|和/u);
-}
-
 /** What a line says by any of the forms that are written here or known, at most one reading for each slot; nothing for free text. */
 export function readLine(line: string): LineFact[] {
   const read = new Map<Slot, LineFact>();
@@ -62,7 +56,7 @@ export function readLine(line: string): LineFact[] {
     const value = match?.groups?.["value"];
     const place = match?.indices?.groups?.["value"];
     if (!match || value === undefined || !place || !isValue(value)) continue;
-    const items = itemsOf(slot, value).map((item) => ({ value: item, key: valueKey(slot, item) }));
+    const items = (LISTED.has(slot) ? splitThings(value) : [value]).map((item) => ({ value: item, key: valueKey(slot, item) }));
     const separator = /\p{Script=Han}/u.test(value) ? "、" : ", ";
     const rewrite = (values: string[]): string => line.slice(0, place[0]) + values.join(separator) + line.slice(place[1]);
     read.set(slot, { slot, polarity, about: aboutOf(slot, { ...match.groups }, value), items, rewrite });

@@ -1,7 +1,7 @@
-/** The labelled sections of core memory, in which order they are read. */
-export const SECTIONS = ["profile", "preferences", "goals", "relationships", "constraints"] as const;
+import type { DEFAULT_SECTIONS } from "../core-sections.ts";
 
-export type SectionName = (typeof SECTIONS)[number];
+/** A section of core memory that the rules write to. */
+export type SectionName = (typeof DEFAULT_SECTIONS)[number];
 
 interface SlotKind {
   section: SectionName;

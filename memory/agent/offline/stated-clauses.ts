@@ -20,7 +20,7 @@ const ABOUT_WHAT_IS_KNOWN =
 const NOT_STATED = [
   /什么|怎么|哪(?!怕)|多少|几岁|是不是|有没有|会不会|喜不喜欢|吗$|谁|为啥|何时|能否/u,
   /以前|曾经|曾|过去|小时候|之前|当年|原来|那时|当时|本来|从前|早年|年轻时|上学时|差点/u,
-  /\b(?:used to|once|formerly|previously|back in|would (?!like|love)|could|may|might|should|will)\b/iu,
+  /\b(?:used to|once|formerly|previously|back in|would (?!like|love)|could|might|should|will)\b|\b(?:i|we|it|he|she|they|this|that) may\b/iu,
 ];
 const TODAY =
   /\b(?:right now|at the moment|today|tonight|this (?:morning|evening|afternoon|week|weekend|time)|just now|yesterday|tomorrow|for now|until|for (?:lunch|dinner|breakfast)|at first|in theory)\b|今天|今晚|明天|昨天|这次|这两天|今早|中午|暂时|临时|这几天|几天|这周|刚才|待会|马上|一会|下个?月|明年要/iu;

@@ -34,6 +34,8 @@ create table memory_operations (
   user_id text collate "C" not null,
   operation text not null,
   section text,
+  -- Of the section, that the operation made.
+  version integer,
   old_value text,
   new_value text,
   reason text,
@@ -65,7 +67,11 @@ create table archived_memories (
   created_at timestamptz(3) not null
 );
 
-create index archived_memories_by_conversation on archived_memories (conversation_id);
+-- Archiving the same again changes nothing.
+create unique index archived_memories_once on archived_memories (conversation_id, md5(content));
+
+-- Counts what took messages out of a conversation or put them between others: what was read before it is not what there is.
+alter table conversations add column rewrites integer not null default 0;
 
 -- That something was erased, and nothing of what it was: of an owner (a hash) all, one group of episodes (a hash too) or one episode. A turn
 -- compares the newest of its user before and after it has read the memory; a rebuild of the index leaves out what was erased meanwhile.

@@ -10,7 +10,7 @@ import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { contentsOf } from "../../support/core-memory.ts";
 import { openRacingDatabases, type RacingDatabases } from "../../support/racing-databases.ts";
 import { addJobs } from "../../support/sample-jobs.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+import { beginFreely, completeTurn, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 import { tablesHolding } from "../../support/scan-tables.ts";
 import { rememberConversation, type RememberedConversation } from "../../support/user-with-memory.ts";
 
@@ -50,27 +50,33 @@ describe("an erase beside another process on real Postgres", () => {
       values: [word],
     });
 
-  test.each(["the same session", "a new session"])("a turn in %s that has begun and is not committed is erased with the user", async (which) => {
-    const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
-    const [turn] = await databases.meet(
-      (inside) => begin(inside, sessionId),
-      () => eraseUser(other),
-    );
-    await expectNothingLeft();
-    expect(await makeTurnStore(one).finish(turn, sampleAnswer({ content: word }), [{ kind: "remember", ...owner }])).toBe("gone");
-    await expectNothingLeft();
-  });
+  test.each(["the same session", "a new session"])(
+    "a turn in %s that has begun and is not committed is erased with the user",
+    async (which) => {
+      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
+      const [turn] = await databases.meet(
+        (inside) => begin(inside, sessionId),
+        () => eraseUser(other),
+      );
+      await expectNothingLeft();
+      expect(await makeTurnStore(one).finish(turn, sampleAnswer({ content: word }), [{ kind: "remember", ...owner }])).toBe("gone");
+      await expectNothingLeft();
+    },
+  );
 
-  test.each(["the same session", "a new session"])("a turn in %s that begins during an erase waits, and begins a new conversation", async (which) => {
-    const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
-    const [, turn] = await databases.meet(
-      (inside) => eraseUser(inside),
-      () => begin(other, sessionId),
-    );
-    expect(turn.conversationId).not.toBe(kept.conversationId);
-    expect(await left()).toEqual([{ id: turn.conversationId, count: 1 }]);
-    expect(await makeTurnStore(other).finish(turn, sampleAnswer())).toBe("stored");
-  });
+  test.each(["the same session", "a new session"])(
+    "a turn in %s that begins during an erase waits, and begins a new conversation",
+    async (which) => {
+      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
+      const [, turn] = await databases.meet(
+        (inside) => eraseUser(inside),
+        () => begin(other, sessionId),
+      );
+      expect(turn.conversationId).not.toBe(kept.conversationId);
+      expect(await left()).toEqual([{ id: turn.conversationId, count: 1 }]);
+      expect(await makeTurnStore(other).finish(turn, sampleAnswer())).toBe("stored");
+    },
+  );
 
   test.each([
     ["user", eraseUser],
@@ -78,9 +84,7 @@ describe("an erase beside another process on real Postgres", () => {
   ])("a turn that ends during an erase of the %s waits, is gone, and adds no job", async (_name, erase) => {
     const turn = await begin(one, kept.sessionId);
     const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
-    const [, outcome] = await databases.meet(erase as (database: Database) => Promise<unknown>, () =>
-      makeTurnStore(other).finish(turn, sampleAnswer({ content: word }), [job]),
-    );
+    const [, outcome] = await databases.meet(erase, () => makeTurnStore(other).finish(turn, sampleAnswer({ content: word }), [job]));
     expect(outcome).toBe("gone");
     expect(await left()).toEqual([]);
     expect(await tablesHolding(one, kept.conversationId)).toEqual({});
@@ -110,15 +114,18 @@ describe("an erase beside another process on real Postgres", () => {
     await expectNothingLeft();
   });
 
-  test.each(["the same session", "a new session"])("an import into %s during an erase waits, and makes a new conversation", async (which) => {
-    const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
-    const [, { conversationId }] = await databases.meet(
-      (inside) => eraseUser(inside),
-      () => importOne(other, sessionId),
-    );
-    expect(conversationId).not.toBe(kept.conversationId);
-    expect(await left()).toEqual([{ id: conversationId, count: 1 }]);
-  });
+  test.each(["the same session", "a new session"])(
+    "an import into %s during an erase waits, and makes a new conversation",
+    async (which) => {
+      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
+      const [, { conversationId }] = await databases.meet(
+        (inside) => eraseUser(inside),
+        () => importOne(other, sessionId),
+      );
+      expect(conversationId).not.toBe(kept.conversationId);
+      expect(await left()).toEqual([{ id: conversationId, count: 1 }]);
+    },
+  );
 
   test("an edit of core memory that is not committed is erased with the user; one that comes during the erase begins anew", async () => {
     const put = (database: Database) => makeCoreMemoryStore(database).put(owner, { section: "profile", content: word });
@@ -141,6 +148,20 @@ describe("an erase beside another process on real Postgres", () => {
     expect([outcome, done]).toEqual(["stored", expect.objectContaining({ erased: expect.objectContaining({ messages: 2 }) })]);
   });
 
+  test("an erase of an exchange sees that the lease, which had run out, has just been renewed, and is refused", async () => {
+    const turn = await begin(one, kept.sessionId);
+    await makeTurnStore(one).renew(turn, EXPIRED_LEASE_MS);
+    const [renewed, refused] = await databases.meet(
+      (inside) => makeTurnStore(inside).renew(turn, LONG_LEASE_MS),
+      () =>
+        makeEraseStore(other)
+          .episode(owner, turn.messageId)
+          .catch((error: unknown) => error),
+    );
+    expect([renewed, refused]).toEqual([true, expect.objectContaining({ code: "conversation_busy" })]);
+    expect(await left()).toEqual([{ id: kept.conversationId, count: 5 }]);
+  });
+
   test("two erases of the same user, conversation or exchange at once: one takes it, the other finds nothing", async () => {
     const [exchange] = kept.exchanges;
     const episode = (database: Database) => makeEraseStore(database).episode(owner, exchange?.messageId ?? "");
@@ -157,7 +178,9 @@ describe("an erase beside another process on real Postgres", () => {
   test("users do not wait for each other: another's turn goes on while a user is erased", async () => {
     const stranger = { ...owner, userId: `${owner.userId} ` };
     await one.transaction(async (transaction) => {
-      await makeEraseStore({ ...one, query: (statement) => transaction.query(statement), transaction: (work) => work(transaction) }).user(owner);
+      await makeEraseStore({ ...one, query: (statement) => transaction.query(statement), transaction: (work) => work(transaction) }).user(
+        owner,
+      );
       const turn = await completeTurn(makeTurnStore(other), sampleTurn(stranger));
       expect(turn.conversationId).toEqual(expect.any(String));
     });

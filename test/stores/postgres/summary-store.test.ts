@@ -106,7 +106,7 @@ describeOnBothDatabases("the summary store", (open) => {
       const conversation = await storeConversation(database, { count: 2 });
       if (readVersion === 1) await summaries.save(conversation, sampleSummary(at(1, 1)));
       const erased = await makeEraseStore(database).conversation(conversation);
-      expect(erased).toMatchObject({ messages: 2, summaries: readVersion });
+      expect(erased).toMatchObject({ erased: { messages: 2, summaries: readVersion } });
       expect(await summaries.save(conversation, sampleSummary(at(2, 2), { readVersion }))).toBe(false);
       expect(await countSummaries(conversation)).toBe(0);
     });

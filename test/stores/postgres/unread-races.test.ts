@@ -60,7 +60,8 @@ describe("the memory agent beside another process on real Postgres", () => {
   });
 
   test("a person's edit of a version that waited for a save is refused; without a version it goes on top", async () => {
-    const put = (expectedVersion?: number) => makeCoreMemoryStore(other).put(owner, { section: "profile", content: "By hand.", expectedVersion });
+    const put = (expectedVersion?: number) =>
+      makeCoreMemoryStore(other).put(owner, { section: "profile", content: "By hand.", expectedVersion });
     const [saved, refused] = await databases.meet(
       (inside) => saveReading(inside, owner, read, sampleResult(read, 0)),
       () => put(0).catch((error: unknown) => error),
@@ -71,15 +72,18 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect((await versionsOf(one, owner)).map(({ content }) => content)).toEqual(["Has a cat.", "By hand."]);
   });
 
-  test.each(["conversation", "user"] as const)("a save that waited for an erase of the %s is lost, and brings nothing back", async (what) => {
-    const erase = (database: Database): Promise<unknown> =>
-      what === "user"
-        ? makeEraseStore(database).user(owner)
-        : makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
-    const [, outcome] = await databases.meet(erase, () => saveReading(other, owner, read));
-    expect(outcome).toBe("lost");
-    expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
-  });
+  test.each(["conversation", "user"] as const)(
+    "a save that waited for an erase of the %s is lost, and brings nothing back",
+    async (what) => {
+      const erase = (database: Database): Promise<unknown> =>
+        what === "user"
+          ? makeEraseStore(database).user(owner)
+          : makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
+      const [, outcome] = await databases.meet(erase, () => saveReading(other, owner, read));
+      expect(outcome).toBe("lost");
+      expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
+    },
+  );
 
   test("a save that waited for an erase of an exchange it read is stale", async () => {
     const erase = (database: Database) => makeEraseStore(database).episode(owner, read.messages[0]?.id ?? "");

@@ -34,7 +34,8 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
   const cutShort = (question: string, sessionId?: string) =>
     completeTurn(turns, turn(question, sessionId), sampleAnswer({ content: "half an ans", completed: false }));
   const look = () => database.transaction((transaction) => unread.lockAndLook(transaction, owner));
-  const contents = async (limit?: number): Promise<string[]> => (await readNext(unread, owner, limit)).messages.map(({ content }) => content);
+  const contents = async (limit?: number): Promise<string[]> =>
+    (await readNext(unread, owner, limit)).messages.map(({ content }) => content);
   /** Reads and saves, as the agent's job does, until nothing is left; the questions it has decided on. */
   async function readAll(limit: number): Promise<string[]> {
     const asked: string[] = [];

@@ -44,7 +44,7 @@ const ROWS: Row[] = [
   ["constraints", "I don't eat meat.", "constraints: Does not eat meat."],
   ["constraints", "I don't drink alcohol", "constraints: Does not drink alcohol."],
   ["constraints", "I have diabetes.", "constraints: Has diabetes."],
-  ["constraints", "I have a peanut allergy.", "constraints: Allergic to peanut."],
+  ["constraints", "I have a peanut allergy.", "constraints: Allergic to peanuts."],
   ["constraints", "My doctor says I'm allergic to penicillin.", "constraints: Allergic to penicillin."],
   ["goals", "I want to learn Spanish.", "goals: Wants to learn Spanish."],
   ["goals", "My goal is to run a marathon.", "goals: Goal: run a marathon."],

@@ -1,0 +1,38 @@
+import { decodeText } from "./decode-text.ts";
+import type { DocumentPart, ParsedDocument } from "./parsed-document.ts";
+import { UnreadableReason } from "./unreadable-reason.ts";
+import type { WorkerTask } from "./worker-protocol.ts";
+
+/** Reads a document in this thread, without a deadline: only parse-worker may call it. Each reader is loaded when it is needed. */
+export async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
+  const { characters } = task.limits;
+  const parts = (await read(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
+  const total = parts.reduce((sum, { heading, text }) => sum + heading.length + text.length, 0);
+  if (total > characters) {
+    throw new UnreadableReason(`it has ${total} characters of text, more than the ${characters} allowed. Split it into smaller documents.`);
+  }
+  const filled = parts.filter(({ text }) => /\S/.test(text));
+  if (filled.length > 0) return filled;
+  const advice = task.type === "application/pdf" ? "A scanned PDF needs text recognition (OCR) first." : "Upload a file with text in it.";
+  throw new UnreadableReason(`there is no text in it. ${advice}`);
+}
+
+async function read({ bytes, type, charset, limits }: WorkerTask): Promise<DocumentPart[]> {
+  switch (type) {
+    case "text/plain":
+      return (await import("./read-text.ts")).readText(decodeText(bytes, charset));
+    case "text/markdown":
+      return (await import("./read-markdown.ts")).readMarkdown(decodeText(bytes, charset));
+    case "text/csv":
+      return (await import("./read-csv.ts")).readCsv(decodeText(bytes, charset));
+    case "text/html":
+      return (await import("./read-html.ts")).readHtml(decodeText(bytes, charset, { html: true }));
+    case "application/pdf":
+      return (await import("./read-pdf.ts")).readPdf(bytes, limits);
+    case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+      return (await import("./read-docx.ts")).readDocx(bytes, limits);
+  }
+}
+
+/** Postgres stores neither NUL nor half a surrogate pair. */
+const storable = (text: string): string => text.replaceAll("\0", "").toWellFormed();

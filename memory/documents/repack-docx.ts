@@ -1,0 +1,36 @@
+import { unzipSync, zipSync, type UnzipFileInfo } from "fflate";
+import type { DocumentLimits } from "./document-limits.ts";
+import { UnreadableReason } from "./unreadable-reason.ts";
+
+/** Text and what it needs to be understood; pictures, fonts and macros are never unpacked. */
+const NEEDED = /\.(?:xml|rels)$/i;
+const MAX_ENTRIES = 10_000;
+
+/**
+ * The DOCX again as a zip without compression and with its XML alone. mammoth would unpack a zip bomb whole; here every entry gets a buffer
+ * of the size that the zip states, summed up beforehand, and what lies about its size is cut off there.
+ */
+export function repackDocx(bytes: Uint8Array, { expandedBytes }: Pick<DocumentLimits, "expandedBytes">): Uint8Array {
+  let expanded = 0;
+  let entries = 0;
+  const filter = ({ name, size, originalSize }: UnzipFileInfo): boolean => {
+    if (++entries > MAX_ENTRIES) throw new UnreadableReason(`it is a zip of more than ${MAX_ENTRIES} files, which no Word document is.`);
+    if (!NEEDED.test(name)) return false;
+    expanded += Math.max(size, originalSize);
+    if (expanded <= expandedBytes) return true;
+    throw new UnreadableReason(`it unpacks to more than the ${expandedBytes} bytes allowed. Split it into smaller documents.`);
+  };
+  let files: Record<string, Uint8Array>;
+  try {
+    files = unzipSync(bytes, { filter });
+  } catch (cause) {
+    if (cause instanceof UnreadableReason) throw cause;
+    throw new UnreadableReason("it is damaged or incomplete, its zip cannot be unpacked. Save it again and upload the new file.", {
+      cause,
+    });
+  }
+  if (!Object.keys(files).some((name) => /^word\/.*\.xml$/i.test(name))) {
+    throw new UnreadableReason("it is a zip but no Word document. Upload the DOCX file itself.");
+  }
+  return zipSync(files, { level: 0 });
+}

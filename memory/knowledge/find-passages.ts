@@ -1,0 +1,101 @@
+import type { Embedder } from "../../models/embedder.ts";
+import type { ChunkStore, StoredPassage } from "../../stores/postgres/chunk-store.ts";
+import type { DocumentPlace } from "../../stores/postgres/document-store.ts";
+import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
+import { lexicalQuery } from "../../stores/search/lexical-query.ts";
+import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
+import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
+import { completeQuestion } from "../recall/completes-question.ts";
+import { isConvincing } from "../recall/is-convincing.ts";
+import { makeCircuit } from "../recall/make-circuit.ts";
+import { rankEpisodes } from "../recall/rank-episodes.ts";
+
+export interface FindPassagesParts {
+  index: ServingIndex;
+  chunks: Pick<ChunkStore, "load">;
+  embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
+  /** Hears why a leg of the search could not be used. */
+  onError?: (error: unknown) => void;
+}
+
+export interface PassageRequest extends DocumentPlace {
+  question: string;
+  /** What was said just before, oldest first: completes a question that points back. */
+  recent?: readonly { role: "user" | "assistant"; content: string }[];
+  /** `hybrid`: by words and by meaning; `vectors`: by meaning alone. */
+  by: "hybrid" | "vectors";
+  limit: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface FoundPassage extends StoredPassage {
+  /** Comparable within one search only. */
+  score: number;
+}
+
+export interface FoundPassages {
+  /** Best first. */
+  passages: FoundPassage[];
+  /** What was asked for could not be searched, or not wholly. */
+  degraded: boolean;
+}
+
+export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
+
+/** Hits of each leg that are put together. */
+const LEG_LIMIT = 100;
+/** More than asked for are looked up in Postgres: some may belong to a version that is not published yet, or is gone. */
+const SPARE = 40;
+const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
+
+/**
+ * Searches the documents of one knowledge base, by words and by meaning side by side. What one leg cannot give the other still does. Texts
+ * come from Postgres: of a document that was deleted or replaced nothing is found, whatever the index still holds. Never throws for a store
+ * or embedder that is away.
+ */
+export function makeFindPassages({ index, chunks, embedder, onError = () => undefined }: FindPassagesParts): FindPassages {
+  const askIndex = makeCircuit();
+  const askEmbedder = makeCircuit();
+  const opened = async (): Promise<SearchIndex> => index.open(await index.name());
+  const minSimilarity = embedder.minSimilarity ?? 0.5;
+
+  return async function findPassages({ tenantId, prefix, question, recent = [], by, limit, signal }) {
+    const complete = completeQuestion(question, [...recent]);
+    const query = lexicalQuery(complete);
+    const filter = { ownerKey: knowledgeKey(tenantId, prefix) };
+    const searchWords = async (): Promise<SearchHit[]> => {
+      if (by === "vectors" || query === "") return [];
+      return askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
+    };
+    const searchVectors = async (): Promise<SearchHit[]> => {
+      const embedding = await askEmbedder(() => embedder.embedQuestion(complete, signal), signal);
+      return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
+    };
+    const [words, vectors] = await Promise.allSettled([searchWords(), searchVectors()]);
+    for (const leg of [words, vectors]) if (leg.status === "rejected") onError(leg.reason);
+    const ranked = rankEpisodes({
+      wordHits: words.status === "fulfilled" ? words.value : [],
+      vectorHits: vectors.status === "fulfilled" ? vectors.value : [],
+      weights: { ...NO_TIME, vector: by === "vectors" ? 1 : embedder.vectorWeight },
+      now: new Date(),
+      time: null,
+    });
+    const evidence = { found: ranked.length, query, minSimilarity, time: null };
+    const relevant = ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity);
+    const wanted = relevant.some((candidate) => isConvincing(candidate, evidence)) ? relevant.slice(0, limit + SPARE) : [];
+    const texts = await chunks.load(
+      { tenantId, prefix },
+      wanted.map(({ hit }) => hit.id),
+    );
+    const textOf = new Map(texts.map((text) => [text.id, text]));
+    return {
+      passages: wanted
+        .flatMap(({ hit, score }) => {
+          const text = textOf.get(hit.id);
+          return text ? [{ ...text, score }] : [];
+        })
+        .slice(0, limit),
+      degraded: words.status === "rejected" || vectors.status === "rejected",
+    };
+  };
+}

@@ -1,0 +1,49 @@
+import { AppError } from "../../errors/app-error.ts";
+import type { IngestJob } from "../../stores/jobs/job.ts";
+import type { ChunkStore, DocumentToIngest } from "../../stores/postgres/chunk-store.ts";
+import { parseDocument } from "../documents/parse-document.ts";
+import { splitDocument } from "../documents/split-document.ts";
+import type { JobHandler } from "../jobs/job-handler.ts";
+import { makeIndexChunks, type IndexChunksParts } from "./index-chunks.ts";
+
+/** Chunks of one document, at most: a larger one is better brought in as several. */
+const MAX_CHUNKS = 20_000;
+
+/** Reads a document into chunks, or says why it cannot be read. */
+async function readDocument(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
+  const { bytes, contentType, title } = document;
+  if (!bytes) return;
+  try {
+    const found = await splitDocument(await parseDocument({ bytes, contentType, title }, signal));
+    if (found.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
+    if (found.length > MAX_CHUNKS)
+      throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
+    await chunks.saveChunks(documentId, found);
+  } catch (error) {
+    // A document that cannot be read will not be readable a minute later.
+    if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
+    await chunks.fail(documentId, error.message);
+  }
+}
+
+/**
+ * Brings a document in, step by step: reads it into chunks, indexes these, and lets it answer when all are, in place of earlier versions of
+ * it, which answer until that moment.
+ */
+export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
+  const indexChunks = makeIndexChunks(parts);
+  return {
+    async step({ documentId }, signal) {
+      const document = await parts.chunks.findDocument(documentId);
+      if (document?.status !== "pending") return;
+      if (document.bytes) return readDocument(parts.chunks, documentId, document, signal);
+      if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish(documentId);
+    },
+
+    async remaining(transaction, { documentId }) {
+      const more = await parts.chunks.lockAndLook(transaction, documentId);
+      if (more === null) return "erased";
+      return more ? "more" : "nothing";
+    },
+  };
+}

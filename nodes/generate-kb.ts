@@ -1,0 +1,124 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AppError, toAppError } from "../errors/app-error.ts";
+import type { ConversationState, ConversationUpdate, Passage } from "../graph/state.ts";
+import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { FindPassages } from "../memory/knowledge/find-passages.ts";
+import { startAnswerDeadlines, type AnswerTimeouts } from "../models/answer-deadlines.ts";
+import { estimateTokens } from "../models/estimate-tokens.ts";
+import { orAborted } from "../models/or-aborted.ts";
+import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import { emit } from "./emit.ts";
+import { keepLease } from "./keep-lease.ts";
+import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";
+import type { Node } from "./measured.ts";
+
+export interface GenerateKbParts {
+  handlers: KnowledgeHandlers;
+  /** Answers when a handler fails. */
+  generateRag: Node;
+  chatModel: BaseChatModel;
+  findPassages: FindPassages | null;
+  turns: TurnStore;
+  leaseMs: number;
+  timeouts: AnswerTimeouts;
+}
+
+/** What a handler said, and what became of it. */
+interface Handled {
+  text: string;
+  passages: readonly Passage[];
+  error: AppError | null;
+}
+
+/** Passages of the state that stand behind an answer, when the handler names none. */
+const SEARCH_LIMIT = 4;
+
+/**
+ * Answers by the handler of the turn's knowledge base, holding the conversation and keeping the deadlines of an answer meanwhile. A handler that
+ * fails is told of in a notice, and the general generator answers, behind what was streamed already. Cancelled turns end as they do there.
+ */
+export function makeGenerateKb(parts: GenerateKbParts): Node {
+  const { handlers, generateRag, chatModel, findPassages, turns, leaseMs, timeouts } = parts;
+
+  async function handle(
+    handler: KnowledgeHandler,
+    state: ConversationState,
+    runtime: TurnRuntime,
+    turnSignal: AbortSignal,
+  ): Promise<Handled> {
+    const deadlines = startAnswerDeadlines(timeouts, turnSignal);
+    const { signal } = deadlines;
+    const handled: Handled = { text: "", passages: state.retrievalResults, error: null };
+    const stream = (token: string): void => {
+      if (token === "" || signal.aborted) return; // a handler that goes on after its end is not heard
+      deadlines.tokenCame();
+      const whole = token.replaceAll("\0", "\uFFFD");
+      handled.text += whole;
+      emit(runtime, { status: "token", content: whole });
+    };
+    const findMore = async (question: string, limit = SEARCH_LIMIT): Promise<Passage[]> => {
+      const { tenantId, kbPrefix: prefix } = state;
+      const found = findPassages && (await findPassages({ tenantId, prefix, question, by: "hybrid", limit, signal }));
+      if (!found || (found.degraded && found.passages.length === 0))
+        throw new AppError("index_unavailable", "The documents cannot be searched at the moment. Try again in a few seconds.");
+      return found.passages.map(({ id, documentId, title, heading, text, score }) => ({ id, documentId, title, heading, text, score }));
+    };
+    try {
+      const request = { state, tools: { findPassages: findMore, chatModel }, stream, signal };
+      const answer = await orAborted(async () => handler(request), signal);
+      if (answer?.rest) stream(answer.rest);
+      if (answer?.passages) handled.passages = answer.passages;
+      if (handled.text === "") throw new AppError("model_incomplete", "The handler of this knowledge base answered with nothing.");
+    } catch (error) {
+      handled.error = toAppError(signal.aborted ? signal.reason : error);
+    } finally {
+      deadlines.clear();
+    }
+    return handled;
+  }
+
+  return async function generateKb(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+    const handler = handlers.find(state.kbPrefix);
+    if (!handler || state.error) return generateRag(state, runtime);
+    const { tenantId, userId, conversationId, turnId, message } = state;
+    let isCancelled = false;
+    const { text, passages, error } = await keepLease(
+      { turns, leaseMs },
+      { tenantId, userId, conversationId, turnId },
+      runtime.context?.signal,
+      async (signal) => {
+        const handled = await handle(handler, state, runtime, signal);
+        isCancelled = signal.aborted;
+        return handled;
+      },
+    );
+    if (error) runtime.context?.onError?.(error);
+    if (error && !isCancelled) {
+      const said = text === "" ? "" : `${text}\n\n`;
+      if (said) emit(runtime, { status: "token", content: "\n\n" });
+      const content = {
+        code: "handler_failed" as const,
+        message: `The handler of "${state.kbPrefix}" failed; the general answer takes its place.`,
+      };
+      emit(runtime, { status: "notice", content });
+      const update = await generateRag(state, runtime);
+      return { ...update, answer: said + String(update.answer ?? "") };
+    }
+    const tokens = estimateTokens(text);
+    return {
+      answer: text,
+      usage: { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
+      receipt: {
+        summary: null,
+        window_messages: 0,
+        core_memory: [],
+        episodes: [],
+        passages: passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+      },
+      partialAnswer: error !== null,
+      error: error?.toContent() ?? null,
+      messages: [new HumanMessage({ id: state.currentMessageId, content: message }), new AIMessage(text)],
+    };
+  };
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { contentsOf, operationsOf, versionsOf } from "../../support/core-memory.ts";
+import { describeOnBothDatabases } from "../../support/databases.ts";
+import { readingAgent, writeFor, type ReadingAgent } from "../../support/reading-agent.ts";
+
+const LONG_AGO = "2019-07-08T12:00:00Z";
+
+describeOnBothDatabases("the memory agent reading imports", (open) => {
+  let database: Database;
+  let people: CoreMemoryStore;
+  let agent: ReadingAgent;
+  beforeAll(async () => {
+    database = await open();
+    people = makeCoreMemoryStore(database);
+  });
+  afterAll(() => database.close());
+  beforeEach(() => void (agent = readingAgent(database)));
+
+  const known = async (): Promise<string> => Object.values(await contentsOf(database, agent.owner)).join("\n");
+
+  test("names the import as the one who wrote, and when it was said", async () => {
+    await agent.bring(LONG_AGO, ["I live in Porto."]);
+    await agent.readAll();
+    expect(await known()).toMatch(/Porto/);
+    expect(await versionsOf(database, agent.owner)).toMatchObject([{ version: 1, updatedBy: "import" }]);
+    expect(await operationsOf(database, agent.owner)).toMatchObject([{ actor: "import", triggerMessageId: expect.any(String) }]);
+    const { sections } = await people.load(agent.owner);
+    expect(sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
+  });
+
+  test("tells imported turns from live ones of the same conversation", async () => {
+    await agent.bring(LONG_AGO, ["imported"]);
+    await agent.say("live");
+    const actors: [string, string][] = [];
+    await agent.readAll(
+      async ({ turns }) => void actors.push(...turns.map(({ userMessage, actor }): [string, string] => [userMessage, actor])),
+    );
+    expect(actors).toEqual([
+      ["imported", "import"],
+      ["live", "agent"],
+    ]);
+  });
+
+  test.each([
+    ["I moved to Lisbon.", "I live in Porto.", "Lisbon", "Porto"],
+    ["我搬到里斯本了。", "我住在波尔图。", "里斯本", "波尔图"],
+  ])("what is older does not replace what was said later: %s and then, imported, %s", async (live, imported, kept, older) => {
+    await agent.say(live);
+    await agent.readAll();
+    const before = await contentsOf(database, agent.owner);
+    await agent.bring(LONG_AGO, [imported], "elsewhere");
+    await agent.readAll();
+    expect(await known()).toContain(kept);
+    expect(await known()).not.toContain(older);
+    expect(await contentsOf(database, agent.owner)).toEqual(before);
+  });
+
+  test("what is older takes nothing back either", async () => {
+    await agent.say("I have a cat called Minka.");
+    await agent.readAll();
+    const before = await contentsOf(database, agent.owner);
+    expect(Object.values(before).join()).toMatch(/Minka/);
+    await agent.bring(LONG_AGO, ["Forget that I have a cat called Minka."], "elsewhere");
+    await agent.readAll();
+    expect(await contentsOf(database, agent.owner)).toEqual(before);
+  });
+
+  test("what is older adds what is not known yet, and the section still counts as said when the newest of it was", async () => {
+    await agent.say("I live in Lisbon.");
+    await agent.readAll();
+    const { sections: before } = await people.load(agent.owner);
+    await agent.bring(LONG_AGO, ["I work as a nurse."], "elsewhere");
+    await agent.readAll();
+    expect(await known()).toMatch(/Lisbon/);
+    expect(await known()).toMatch(/nurse/);
+    const profile = (await people.load(agent.owner)).sections.find(({ section }) => section === "profile");
+    expect(profile?.saidAt).toEqual(before.find(({ section }) => section === "profile")?.saidAt);
+  });
+
+  test("within one import later words replace earlier ones, in whichever order they stand in it", async () => {
+    await agent.bring("2019-07-09T12:00:00Z", ["I moved to Lisbon."]);
+    await agent.bring(LONG_AGO, ["I live in Porto."]);
+    await agent.readAll();
+    expect(await known()).toContain("Lisbon");
+    expect(await known()).not.toContain("Porto");
+  });
+
+  test("what was imported before what has been read of the same conversation is read, and nothing is written twice", async () => {
+    await agent.say("I live in Lisbon.");
+    await agent.readAll();
+    await agent.bring(LONG_AGO, ["I work as a nurse."]);
+    await agent.readAll();
+    expect(await known()).toMatch(/Lisbon[^]*nurse|nurse[^]*Lisbon/);
+    expect(await operationsOf(database, agent.owner)).toHaveLength(2);
+  });
+
+  // Fails: an import of older messages has the agent read live turns again, and a section that is removed has no time that they are older than.
+  test.failing("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
+    await agent.say("I live in Lisbon.");
+    await agent.readAll();
+    await people.remove(agent.owner, { section: "profile" });
+    await agent.bring(LONG_AGO, ["The weather is fine."]);
+    await agent.readAll();
+    expect(await known()).not.toMatch(/Lisbon/);
+  });
+
+  // Fails: the same for a line that a person took out of a section.
+  test.failing("a line that a person took out does not come back either", async () => {
+    await agent.say("I live in Lisbon.");
+    await agent.say("I work as a nurse.");
+    await agent.readAll();
+    const { profile = "" } = await contentsOf(database, agent.owner);
+    const without = profile
+      .split("\n")
+      .filter((line) => !line.includes("nurse"))
+      .join("\n");
+    await people.put(agent.owner, { section: "profile", content: without });
+    await agent.bring(LONG_AGO, ["The weather is fine."]);
+    await agent.readAll();
+    expect(await known()).not.toMatch(/nurse/);
+  });
+
+  test("a model is given the turns with their times, oldest first, and what it writes counts as said then", async () => {
+    await agent.bring(LONG_AGO, ["I live in Porto.", "I have a cat."]);
+    const times: string[] = [];
+    await agent.readAll(async (reading) => {
+      times.push(...reading.turns.map(({ saidAt }) => saidAt.toISOString()));
+      await writeFor(reading, "profile", "Lives in Porto");
+    });
+    expect(times).toEqual(["2019-07-08T12:00:00.000Z", "2019-07-08T12:01:00.000Z"]);
+    expect((await people.load(agent.owner)).sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:01:00.000Z");
+  });
+});

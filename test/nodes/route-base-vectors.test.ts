@@ -1,0 +1,81 @@
+import { describe, expect, test } from "@jest/globals";
+import { makeBaseVectors } from "../../nodes/base-vectors.ts";
+import { NEUTRAL_SENTENCES } from "../../nodes/neutral-sentences.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import { makeRecordingEmbedder } from "../support/recording-embedder.ts";
+
+const base = (prefix: string, fields: Partial<KnowledgeBase> = {}): KnowledgeBase => ({
+  prefix,
+  description: `about ${prefix}`,
+  keywords: ["one", "two"],
+  ...fields,
+});
+
+describe("the vectors of the bases", () => {
+  test("come from one call, with the neutral sentences, and are kept", async () => {
+    const embedder = makeRecordingEmbedder();
+    const load = makeBaseVectors(embedder);
+    const loaded = await load("t", [base("a"), base("b", { titles: ["第一章"] })]);
+    expect(embedder.passages).toEqual([[...NEUTRAL_SENTENCES, "about a", "one, two", "about b", "one, two", "第一章"]]);
+    expect(loaded.bases.map(({ prefix, texts }) => [prefix, texts.map(({ isHan }) => isHan)])).toEqual([
+      ["a", [false, false]],
+      ["b", [false, false, true]],
+    ]);
+    const [expected] = await makeRecordingEmbedder().embedPassages(["第一章"]);
+    expect([...(loaded.bases[1]?.texts[2]?.vector ?? [])]).toEqual([...Float32Array.from(expected ?? [])]);
+    expect((await load("t", [base("b", { titles: ["第一章"] })])).bases[0]?.texts).toBe(loaded.bases[1]?.texts);
+    expect(embedder.passages).toHaveLength(1);
+  });
+
+  test.each([{ description: "new" }, { keywords: ["three"] }, { titles: ["new"] }])(
+    "are made anew for %p, and only those",
+    async (change) => {
+      const embedder = makeRecordingEmbedder();
+      const load = makeBaseVectors(embedder);
+      await load("t", [base("a"), base("b")]);
+      await load("t", [base("a", change), base("b")]);
+      expect(embedder.passages).toHaveLength(2);
+      expect(embedder.passages[1]).toContain(Object.values(change).flat()[0]);
+      expect(embedder.passages[1]).not.toContain("about b");
+    },
+  );
+
+  test("are each tenant's own", async () => {
+    const embedder = makeRecordingEmbedder();
+    const load = makeBaseVectors(embedder);
+    await load("t", [base("a", { description: "of t" })]);
+    const other = await load("u", [base("a", { description: "of u" })]);
+    expect(embedder.passages[1]).toEqual(["of u", "one, two"]);
+    expect((await load("t", [base("a", { description: "of t" })])).bases[0]?.texts).not.toBe(other.bases[0]?.texts);
+    expect(embedder.passages).toHaveLength(2);
+  });
+
+  test("go when there are too many, those longest unused first", async () => {
+    const embedder = makeRecordingEmbedder();
+    const load = makeBaseVectors(embedder, 2);
+    for (const prefix of ["a", "b", "a", "c"]) await load("t", [base(prefix)]);
+    expect(embedder.passages).toHaveLength(3);
+    await load("t", [base("a")]);
+    expect(embedder.passages).toHaveLength(3);
+    await load("t", [base("b")]);
+    expect(embedder.passages.at(-1)).toEqual(["about b", "one, two"]);
+  });
+
+  test("are there for more bases than are kept", async () => {
+    const load = makeBaseVectors(makeRecordingEmbedder(), 2);
+    const loaded = await load("t", [base("a"), base("b"), base("c")]);
+    expect(loaded.bases.map(({ texts }) => texts.length)).toEqual([2, 2, 2]);
+  });
+
+  test("are asked for once by turns at the same time, and again after a failure", async () => {
+    const embedder = makeRecordingEmbedder();
+    const load = makeBaseVectors(embedder);
+    embedder.fail(new Error("away"));
+    const both = await Promise.allSettled([load("t", [base("a")]), load("t", [base("a")])]);
+    expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(embedder.passages).toHaveLength(1);
+    embedder.fail(null);
+    expect((await load("t", [base("a")])).neutral).toHaveLength(NEUTRAL_SENTENCES.length);
+    expect(embedder.passages).toHaveLength(2);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "@jest/globals";
+import { isSmallTalk } from "../../nodes/small-talk.ts";
+import { routingQuestions } from "./routing-questions.ts";
+
+describe("small talk", () => {
+  test.each([
+    "Good morning to you!",
+    "Hi there",
+    "hello, how are you?",
+    "How are you doing?",
+    "Thanks a lot",
+    "thank you so much!!!",
+    "ok",
+    "Sure, great, thanks",
+    "👍",
+    "See you tomorrow!",
+    "谢谢",
+    "谢谢你的帮忙！",
+    "早上好",
+    "大家晚上好！",
+    "好的，谢谢老师",
+    "哈哈哈",
+    "嗯嗯",
+    "在吗？",
+    "明白了 thanks",
+  ])("is recognised: %p", (message) => {
+    expect(isSmallTalk(message)).toBe(true);
+  });
+
+  test.each([
+    "Good morning, what is the hotel limit?",
+    "hi, the printer is broken",
+    "Thanks, and the second one?",
+    "yes, the first",
+    "好吃吗",
+    "你好，发票丢了怎么办",
+    "行李超重怎么办",
+    "早饭可以报销吗",
+    "谢谢，那酒店呢",
+    "12",
+    "What may I spend?",
+    "不可以带宠物",
+    "hello ".repeat(20),
+  ])("is not: %p", (message) => {
+    expect(isSmallTalk(message)).toBe(false);
+  });
+
+  test("no question for a base is taken for it", () => {
+    const taken = (["chosen", "reported"] as const).flatMap(routingQuestions).filter(({ text }) => isSmallTalk(text));
+    expect(taken.filter(({ gold }) => gold !== "general")).toEqual([]);
+  });
+});
