@@ -8,6 +8,7 @@ export default {
   testMatch: [
     "<rootDir>/test/{errors,models,nodes}/**/*.test.ts",
     "<rootDir>/test/memory/*.test.ts",
+    "<rootDir>/test/memory/documents/**/*.test.ts",
     "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-jobs*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes).test.ts",
     "<rootDir>/test/memory/agent/offline/*.test.ts",
     "<rootDir>/test/memory/recall/!(recall-episodes).test.ts",

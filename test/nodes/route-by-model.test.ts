@@ -74,16 +74,16 @@ describe("the router model", () => {
     expect(decision).toMatchObject({ kb_prefix: "general", method: "default" });
     expect(errors.map(({ code }) => code)).toEqual(["model_first_token_timeout"]);
     expect(ms).toBeGreaterThan(250);
-    expect(ms).toBeLessThan(900);
+    expect(ms).toBeLessThan(1_500);
   });
 
   test("is left alone for a while after three failures in a row", async () => {
     server.answer({ firstTokenMs: 60_000 });
-    const ask = router(100);
+    const ask = router(400);
     for (let turn = 0; turn < 3; turn++) await ask(UNCLEAR);
     const { ms, decision } = await ask(UNCLEAR);
     expect(decision.kb_prefix).toBe("general");
-    expect(ms).toBeLessThan(80);
+    expect(ms).toBeLessThan(350);
     expect(server.seen).toHaveLength(3);
   });
 

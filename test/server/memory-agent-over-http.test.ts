@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { callApi } from "../support/api-client.ts";
 import {
   callOnce,
@@ -56,10 +57,8 @@ describe("the memory agent with a model and an archive", () => {
   });
 
   test("reads turns that came while it was at work together, in one call of the model", async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    let waiting = true;
-    void released.then(() => (waiting = false));
-    running.remember(() => (waiting ? { firstTokenMs: 1_500, tokens: ["nothing to do"] } : { tokens: ["nothing to do"] }));
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    running.remember(() => ({ until, tokens: ["nothing to do"] }));
     const first = await running.say(user, "message one");
     await waitUntil("the first reading", () => running.memoryRequests().length === 1);
     for (const message of ["message two", "message three", "message four"]) await running.say(user, message);
@@ -161,6 +160,17 @@ describe("the memory agent with a model and an archive", () => {
     expect(requests).toBe(4);
     expect(await running.contents(user)).toEqual({ profile: "Lives in Porto" });
     expect((await running.operations(user)).json.operations).toHaveLength(1);
+  });
+
+  // Fails: twenty turns of 454 tokens, and core memory as it is, come to more than twice what a model of unknown context takes.
+  test.failing("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
+    for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
+    const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);
+    const imported = await running.bring(user, importedTurns(long));
+    await running.settle(imported.conversation_id);
+    const tokens = running.memoryRequests().map(({ body }) => body.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0));
+    expect(tokens.length).toBeGreaterThan(0);
+    expect(Math.max(...tokens)).toBeLessThanOrEqual(8_192);
   });
 
   test("lists what it refused, with the reason", async () => {

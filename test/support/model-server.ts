@@ -33,6 +33,8 @@ export interface ModelScript {
   /** Milliseconds before the first token and between tokens. Default 0. */
   firstTokenMs?: number;
   betweenMs?: number;
+  /** The first token waits for this. */
+  until?: Promise<unknown>;
   /** An HTTP error instead of an answer. */
   status?: number;
   /** How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
@@ -87,6 +89,7 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   };
   const delta = (content: object, finish_reason: string | null = null): void =>
     frame({ choices: [{ index: 0, delta: content, finish_reason }] });
+  await script.until;
   if (firstTokenMs > 0) await sleep(firstTokenMs);
   response.writeHead(200, { "content-type": "text/event-stream" });
   delta({ role: "assistant", content: "" });

@@ -76,9 +76,14 @@ export const CHINESE_RULES = makeRules(chinesePattern, [
   ["study", "{I}(?:在.{2,10}?)?(?:学|读|念|学习|的专业是|专业是|主修){value}(?:专业)", "专业：{value}。", chineseThing],
   ["study", "我(?:的)?专业是{value}", "专业：{value}。", chineseThing],
 
-  ["favourite", "我最(?:喜欢|爱|喜爱)的(?<kind>[^，。是]{1,6})(?:是|就是){value}", "最喜欢的{kind}：{value}。", chineseThing],
-  ["prefer", "(?:.*)?{I}(?:更|比较)(?:喜欢|爱|偏爱){value}", "更喜欢{value}。", chineseThing],
-  ["taste", "{I}(?!更)(?:最)?(?:喜欢上?|爱上|喜爱|热爱|钟爱|迷上|享受)了?(?<value>(?!的|了).+)", "喜欢{value}。", chineseThings],
+  ["favourite", "我最(?:喜欢|爱|喜爱)的(?<kind>[^，。是]{1,6}?)(?:就是|是){value}", "最喜欢的{kind}：{value}。", chineseThing],
+  ["prefer", "(?:.*)?{I}更(?:喜欢|爱|偏爱){value}", "更喜欢{value}。", chineseThing],
+  [
+    "taste",
+    "(?!.*更(?:喜欢|爱)){I}(?:最)?(?:喜欢上?|爱上|喜爱|热爱|钟爱|迷上|享受)了?(?<value>(?!的|了).+)",
+    "喜欢{value}。",
+    chineseThings,
+  ],
   ["taste", "{I}(?:最)?爱(?<value>(?:吃|喝|看|听|玩|打|跑|读|写|逛|运动|旅行|旅游|唱|跳|画|做).*)", "喜欢{value}。", chineseThings],
   ["taste", "{I}对{value}(?:也|都|很|非常|特别|挺|还)*(?:感兴趣|有兴趣|着迷)", "喜欢{value}。", chineseThings],
   ["taste", `{I}是一?个?(?:忠实的?|超级|资深)?(?<value>${SPORTS})(?:迷|爱好者|粉丝|控)`, "喜欢{value}。", chineseThings],

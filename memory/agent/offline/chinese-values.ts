@@ -9,15 +9,17 @@ const NAME = new RegExp(
   "u",
 );
 const NOT_NAMES =
-  /[了你您我他她它吗呢吧的是不去来]|^(?:小时|小姐|小孩|老师|老板|老婆|老公|大家|大夫|大哥|大姐|车子|水果|外卖|阿姨|常客|服务|高中|明白)|(?:师傅|生|员|迷)$/u;
+  /[了你您我他她它吗呢吧的是不去来]|^(?:小时|小姐|小孩|老师|老板|老婆|老公|大家|大夫|大哥|大姐|车子|水果|外卖|哥哥|姐姐|弟弟|妹妹|爸爸|妈妈|爷爷|奶奶|叔叔|宝宝|谢谢|慢慢|天天|常常|刚刚|阿姨|常客|服务|高中|明白)|(?:师傅|生|员|迷)$/u;
 const LATIN_NAME = /^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'.-]*){0,2}$/u;
 const PLACE = /^(?:\p{Script=Han}{2,9}|\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,3})$/u;
 const NOT_PLACES =
-  /[这那哪你他她它我]|家$|家里|酒店|宾馆|宿舍|公司|医院|院$|楼|学校|附近|旁边|里面|隔壁|一起|对面|下面|上面|房|外面|公寓|国外|乡下|农村|城里|郊区|市中心|地方|海边|一个|时候|新|单位|系统|电脑|手机|云|线上|服务器|这里|老地方|下来/u;
+  /[这那哪你他她它我]|家$|家里|酒店|宾馆|宿舍|公司|医院|院$|楼|学校|附近|旁边|里面|隔壁|一起|对面|下面|上面|房|外面|公寓|国外|乡下|农村|城里|郊区|市中心|地方|海边|一个|时候|新|单位|系统|电脑|手机|云|线上|服务器|这里|老地方|下来|[中里上]$/u;
 const CITIES =
   /^(?:北京|上海|广州|深圳|天津|重庆|杭州|南京|苏州|成都|武汉|西安|长沙|郑州|青岛|大连|厦门|福州|宁波|无锡|合肥|济南|沈阳|哈尔滨|长春|昆明|贵阳|南宁|海口|三亚|兰州|西宁|银川|乌鲁木齐|拉萨|太原|石家庄|南昌|珠海|东莞|佛山|香港|澳门|台北|高雄|新加坡|东京|大阪|首尔|纽约|伦敦|巴黎|柏林|悉尼|硅谷|\p{Script=Han}{1,6}(?:市|省|县|区))$/u;
+const REGIONS =
+  /^(?:东北|华北|内蒙古?|四川|湖南|湖北|广东|广西|云南|贵州|江苏|浙江|安徽|福建|江西|山东|山西|河南|河北|陕西|甘肃|青海|宁夏|新疆|西藏|海南|辽宁|吉林|黑龙江|台湾|日本|越南|印度|马来西亚|加拿大|澳大利亚|意大利|俄罗斯|西班牙|墨西哥|巴西|(?!外|哪|各|我|出|爱)\p{Script=Han}{1,4}国|\p{Script=Han}{1,4}[州岛])$/u;
 const POINTS_BACK =
-  /[你您他她它谁我]|^(?:这|那|哪|此|该|上面|下面|刚才|什么|怎么|多|一个|某个|自己|我|的|和|跟|被|看到|听到|知道|说|问|想|别人|大家|所有|全部|一切|前者|后者|第[一二三四五])|什么|怎么|答案|回答|回复|建议|方案|版本|选项|想法|这个|这样|那个|这种|那种|今天|今晚|现在|刚才|死了$|不得|起来|得很|不起|莫能|可能|的人$|一个人|女生|男生|女孩|男孩/u;
+  /[你您他她它谁我]|^(?:这|那|哪|此|该|上面|下面|刚才|什么|怎么|多|一个|某个|自己|我|的|和|跟|被|看到|听到|知道|说|问|想|别人|大家|所有|全部|一切|前者|后者|第[一二三四五])|什么|怎么|答案|回答|回复|建议|方案|版本|选项|想法|这个|这样|那个|这种|那种|今天|今晚|现在|刚才|死了$|不得|起来|得很|不起|莫能|可能|的人$|一个人|女生|男生|女孩|男孩|^里面|^(?:看|听|吃|喝|玩|打|做|去|说)$|[不没]$|^(?!吃|喝).*的$/u;
 const LAST_PARTICLE = /(?:了|啊|呀|哦|哈|啦|嘛|喔|哟|的人|这件事|这个事|这事)+$/u;
 
 const list = (value: string | null): string[] => (value === null ? [] : [value]);
@@ -39,22 +41,15 @@ export const chinesePlace: ReadValues = (caught) => (PLACE.test(caught) && !NOT_
 /** A town known as one. */
 export const chineseCity: ReadValues = (caught) => (CITIES.test(caught) ? list(cleanValue(caught)) : []);
 
-/** Where people are from, of two to five characters; "好人" is no origin. */
-export const chineseOrigin: ReadValues = (caught) =>
-  size(caught) < 2 ||
-  size(caught) > 6 ||
-  /^(?:普通|中年|年轻|老年|成年|自己|一个|外地|本地|外国|局外|当事|负责|主持|有钱|老实|聪明|正常|机器|发起|男|女|城里|乡下|现代)|[好坏病男女个名]$|性格|内向|外向/u.test(
-    caught,
-  )
-    ? []
-    : chinesePlace(caught, false);
+/** Where people are from: a town, a province or a country known as one; "好人" is no origin. */
+export const chineseOrigin: ReadValues = (caught) => (CITIES.test(caught) || REGIONS.test(caught) ? list(cleanValue(caught)) : []);
 
 /** An employer, which is no town. */
 export const chineseEmployer: ReadValues = (caught) =>
   size(caught) < 2 ||
   size(caught) > 12 ||
   CITIES.test(caught) ||
-  /[了找几份]|^(?:一家|这家)?公司$|^(?:家|这|那|哪|外面|国外|线|努力|认真|一起|晚|白天|夜|工地|外地|这里|里面)|家里|[你他她]|楼$/u.test(
+  /[了找几份换要]|考虑|^(?:一家|这家)?公司$|^(?:家|这|那|哪|外面|国外|线|努力|认真|一起|晚|白天|夜|工地|外地|这里|里面)|家里|[你他她]|楼$/u.test(
     caught,
   )
     ? []
@@ -91,7 +86,7 @@ export const chineseThings: ReadValues = (caught, isCasual) => {
 export const chineseFoods: ReadValues = (caught, isCasual) =>
   chineseThings(caught, isCasual).filter(
     (value) =>
-      size(value) <= 8 && !/^(?:素|饭|东西|早饭|早餐|午饭|晚饭|夜宵|药|亏|力|香|醋|这套|下|惯|完|饱|到|起|得|出|准|消)/u.test(value),
+      size(value) <= 8 && !/^(?:素|饭|软饭|东西|早饭|早餐|午饭|晚饭|夜宵|药|亏|力|香|醋|这套|下|惯|完|饱|到|起|得|出|准|消)/u.test(value),
   );
 
 /** What somebody is allergic to; neither other people nor work. */

@@ -1,5 +1,5 @@
-/** Longest line that is written, in characters. */
-const LONGEST = 160;
+/** Longest value, in characters: a line of at most 160 has words around it. */
+const LONGEST = 120;
 /** Letters, digits and the marks of ordinary names: neither tags nor templates, code, addresses nor line breaks. */
 const ORDINARY = /^[\p{L}\p{M}\p{N} '’\-&+.,/()·、，：:%°#!《》]+$/u;
 /** A value with such words speaks to the assistant, or claims a right, whatever the sentence around it says. */
@@ -13,6 +13,6 @@ export function cleanValue(value: string): string | null {
     .replace(/[《》]/gu, "")
     .replace(/\s+/gu, " ")
     .replace(/^[\s,，、:：.。!！'’-]+|[\s,，、:：.。!！'’-]+$/gu, "");
-  if (clean === "" || clean.length > LONGEST - 40 || !/[\p{L}\p{N}]/u.test(clean)) return null;
+  if (clean === "" || clean.length > LONGEST || !/[\p{L}\p{N}]/u.test(clean)) return null;
   return ORDINARY.test(clean) && !COMMANDS.test(clean) ? clean : null;
 }

@@ -1,20 +1,7 @@
 import { englishPattern } from "./english-pattern.ts";
-import {
-  age,
-  asCaught,
-  capitalPlace,
-  companyName,
-  dayOfYear,
-  leadingName,
-  leadingNames,
-  oneOf,
-  ownOccupation,
-  personName,
-  placeName,
-  subject,
-  whatever,
-  year,
-} from "./english-values.ts";
+import { capitalPlace, companyName, leadingName, leadingNames, personName, placeName } from "./english-names.ts";
+import { subject } from "./english-things.ts";
+import { age, asCaught, dayOfYear, oneOf, ownOccupation, whatever, year } from "./plain-values.ts";
 import { makeRules } from "./fact-rule.ts";
 import { FIELD } from "./occupations.ts";
 

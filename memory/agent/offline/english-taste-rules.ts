@@ -1,5 +1,6 @@
 import { englishPattern } from "./english-pattern.ts";
-import { aim, allergens, asCaught, foodKind, foods, oneOf, subject, thing, things } from "./english-values.ts";
+import { aim, allergens, foodKind, foods, subject, thing, things } from "./english-things.ts";
+import { asCaught, oneOf } from "./plain-values.ts";
 import { makeRules } from "./fact-rule.ts";
 
 const ANY_MORE = "(?: any ?more| any longer)";

@@ -1,8 +1,11 @@
 import { ALL_RULES, ENGLISH_RULES } from "./all-rules.ts";
+import { cleanValue } from "./clean-value.ts";
 import type { Fact } from "./fact.ts";
 import type { FactRule } from "./fact-rule.ts";
 import { aboutOf, valueKey, type Groups } from "./fact-identity.ts";
 
+/** Longest line that is written, in characters. */
+const LONGEST = 160;
 const HAN = /\p{Script=Han}/u;
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -19,6 +22,11 @@ export function factsInClause(clause: string, isCasual: boolean): Fact[] {
     const match = rule.when.exec(clause);
     if (!match) return [];
     const groups: Groups = { ...match.groups };
-    return rule.values(groups["value"] ?? "", isCasual).map((value) => toFact(rule, groups, value));
+    // Whatever else goes into the line is looked at as a value is.
+    if ([groups["kind"], groups["other"]].some((other) => other !== undefined && cleanValue(other) === null)) return [];
+    return rule
+      .values(groups["value"] ?? "", isCasual)
+      .map((value) => toFact(rule, groups, value))
+      .filter(({ text }) => text.length <= LONGEST);
   });
 }

@@ -16,6 +16,8 @@ const NOT_MEANT = [
   /\byeah,? right\b|\b(?:oh|ah),? (?:great|sure|wonderful|fantastic|lovely|brilliant)\b|\bas if\b|(?:^|\s)\/s\b|🙄|🙃|\bsarcasm\b|\bjust love (?:it when|when|how|waiting|being)\b|\bnot!\s*$|\bsaid no one\b/iu,
   /假装|假扮|扮演|角色扮演|在我的(?:小说|故事|梦|游戏|剧本)|我的(?:小说|故事|梦)里|想象一下|梦见|开玩笑|逗你|骗你/u,
   /(?:写|编|续写|创作|生成)(?:一|个|篇|首|段|几|封|点)?[^，。]{0,8}(?:诗|故事|作文|小说|歌词|剧本|文章|对话|段子|信|邮件|文案|日记|自我介绍)|翻译|造句|改写|润色|总结(?:一下|下|以下|这)|校对|例句|修改(?:这|下面|以下)|这句话|语法|帮我改/u,
+  // What is done between brackets or stars is done on a stage.
+  /^\s*[（(][^（）()]{1,30}[）)]\s*\S|(?<![*\p{L}])\*[\p{L} ]{4,40}\*(?!\*)/u,
   /呵呵|才怪|我可太|可真(?:是)?喜欢|好极了|真是谢谢|谢谢你全家|\[狗头\]|\/狗头/u,
 ];
 

@@ -1,6 +1,6 @@
 /** Two words that are one thing, examples of one thing, and "to read and write". */
 const ONE_THING =
-  /\b(?:mac|rock|fish|black|salt|gin|jelly|bed|arts?|drum|country|bread|peanut butter|pen|sweet|rhythm|wine|cats|hide|rum) and \w+|^to |\b(?:such as|like|including|between|both)\b|的.*(?:、|和)|(?:、|和).*(?:的|附近)|^在/iu;
+  /\b(?:mac|rock|fish|black|salt|gin|jelly|bed|arts?|drum|country|bread|peanut butter|pen|sweet|rhythm|wine|cats|hide|rum) and \w+|^to |\b(?:such as|like|including|between|both)\b|的.*(?:、|和)|(?:、|和).*(?:的|附近)|^(?:在|和|跟|与)/iu;
 const SEPARATOR = /,? (?:and|or|&) |, |、|，|和|以及|还有/iu;
 const AND_SO_ON = /,? ?(?:\b(?:etc|and so on|and more|and stuff)\b\.?|等等?.{0,6})$/iu;
 

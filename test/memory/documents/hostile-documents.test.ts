@@ -59,24 +59,22 @@ describe("a hostile PDF", () => {
 describe("a hostile DOCX", () => {
   const zeros = (mebibytes: number) => new Uint8Array(mebibytes * MIB);
 
-  test.each<[string, RegExp, () => Uint8Array]>(
+  test.each<[string, RegExp, () => Uint8Array]>([
+    ["that is a zip bomb", /unpacks to more than the 67108864 bytes/, () => sampleDocx("", { "word/media.xml": zeros(65) })],
+    ["that is another zip", /no Word document/, () => Buffer.from(zipSync({ "a.txt": zeros(0) }))],
+    ["cut off", /damaged or incomplete/, () => sampleDocx(wordParagraph("words")).subarray(0, 700)],
     [
-      ["that is a zip bomb", /unpacks to more than the 67108864 bytes/, () => sampleDocx("", { "word/media.xml": zeros(65) })],
-      ["that is another zip", /no Word document/, () => Buffer.from(zipSync({ "a.txt": zeros(0) }))],
-      ["cut off", /damaged or incomplete/, () => sampleDocx(wordParagraph("words")).subarray(0, 700)],
-      [
-        "nested too deeply",
-        /nested too deeply/,
-        () => sampleDocx(`${"<w:sdt><w:sdtContent>".repeat(20_000)}${"</w:sdtContent></w:sdt>".repeat(20_000)}`),
-      ],
-      ["of broken XML", /damaged/, () => sampleDocx("<w:p></w:q><")],
-      [
-        "of too many files",
-        /more than 10000 files/,
-        () => sampleDocx("", Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`${n}`, zeros(0)]))),
-      ],
-    ].filter(([name]) => name !== "that is another zip") as [string, RegExp, () => Uint8Array][],
-  )("%s", async (_name, says, make) => expectUnreadable(says, DOCX, make()));
+      "nested too deeply",
+      /nested too deeply/,
+      () => sampleDocx(`${"<w:sdt><w:sdtContent>".repeat(20_000)}${"</w:sdtContent></w:sdt>".repeat(20_000)}`),
+    ],
+    ["of broken XML", /damaged/, () => sampleDocx("<w:p></w:q><")],
+    [
+      "of too many files",
+      /more than 10000 files/,
+      () => sampleDocx("", Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`${n}`, zeros(0)]))),
+    ],
+  ])("%s", async (_name, says, make) => expectUnreadable(says, DOCX, make()));
 
   test("that lies about the size of what it holds is cut off there", async () => {
     const file = sampleDocx(wordParagraph("x"), { "word/a.xml": zeros(30) });

@@ -106,7 +106,7 @@ test("a line of a million characters without a blank is cut, and others get thei
 describe("any document", () => {
   const word = fc.oneof(
     fc.string({ maxLength: 12 }),
-    fc.constantFrom("袋鼠的上限", "😀😀", "```", "|", "# x", "\n\n", "\n", "\t", "\u3000", "e.g."),
+    fc.constantFrom("袋鼠的上限", "😀😀", "```", "|", "# x", "\n\n", "\n", "\t", "\u3000", "e.g.", "https://x.org/?q=1!a", " ".repeat(70)),
   );
   const text = fc.oneof(
     fc.array(word, { maxLength: 300 }).map((all) => all.join(" ")),
@@ -130,7 +130,7 @@ describe("any document", () => {
           expect(chunk.text.isWellFormed()).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 500 },
     );
   });
 

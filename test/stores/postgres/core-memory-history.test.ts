@@ -44,7 +44,7 @@ describeOnBothDatabases("the history of core memory", (open) => {
     expect(await coreMemory.history(owner, section, { limit: 3, before: null })).toEqual([version]);
   });
 
-  test("every edit is an operation by a person, with what was there before and after", async () => {
+  test("every edit is an operation by a person, with its version and what was there before and after", async () => {
     await put("one");
     await put("two", 1);
     await coreMemory.remove(owner, { section });
@@ -53,9 +53,9 @@ describeOnBothDatabases("the history of core memory", (open) => {
     const log = await operationsOf(database, owner);
     const told = { id: expect.any(String), createdAt: expect.any(Date) };
     expect(log).toEqual([
-      { ...same, ...told, oldValue: null, newValue: "one" },
-      { ...same, ...told, oldValue: "one", newValue: "two" },
-      { ...same, ...told, oldValue: "two", newValue: null },
+      { ...same, ...told, version: 1, oldValue: null, newValue: "one" },
+      { ...same, ...told, version: 2, oldValue: "one", newValue: "two" },
+      { ...same, ...told, version: 3, oldValue: "two", newValue: null },
     ]);
   });
 

@@ -165,20 +165,41 @@ describeOnBothDatabases("import store", (open) => {
     const summaries = makeSummaryStore(database);
     const [, second] = await stored(conversationId);
     const coveredThrough = { createdAt: second?.created_at ?? new Date(0), id: second?.id ?? "" };
-    const saved = { readVersion: 0, text: "a and b", tokenCount: 3, coveredThrough, addedMessageCount: 2 };
+    const { rewrites } = await summaries.readBacklog(conversation, 100);
+    const saved = { readVersion: 0, text: "a and b", tokenCount: 3, coveredThrough, addedMessageCount: 2, rewrites };
     expect(await summaries.save(conversation, saved)).toBe(true);
 
     await send("older", [["later", "12:03:00"]]);
     expect(await summaries.find(conversation)).toMatchObject({ version: 1, text: "a and b", coveredMessageCount: 2 });
 
     await send("older", [["older", "11:00:00"]]);
-    const { summary, messages } = await summaries.readBacklog(conversation, 100);
+    const { summary, messages, rewrites: now } = await summaries.readBacklog(conversation, 100);
     expect(summary).toMatchObject({ version: 2, text: "", coveredMessageCount: 0 });
     expect(messages.map(({ content }) => content)).toEqual(["older", "a", "b", "c", "later"]);
     // A summary that was being written from version 1 is not saved; the one from the beginning is.
-    expect(await summaries.save(conversation, { ...saved, readVersion: 1 })).toBe(false);
-    expect(await summaries.save(conversation, { ...saved, readVersion: 2, addedMessageCount: 3 })).toBe(true);
+    expect(await summaries.save(conversation, { ...saved, readVersion: 1, rewrites: now })).toBe(false);
+    expect(await summaries.save(conversation, { ...saved, readVersion: 2 })).toBe(false);
+    expect(await summaries.save(conversation, { ...saved, readVersion: 2, addedMessageCount: 3, rewrites: now })).toBe(true);
     expect(await summaries.find(conversation)).toMatchObject({ version: 3, coveredMessageCount: 3 });
+  });
+
+  test("has a summary that is being written, also a first one, not saved; one of messages that were there already does not", async () => {
+    const { conversationId } = await send("meanwhile", [["a", "12:00:00", "id a"], ["c", "12:02:00"]]); // prettier-ignore
+    const conversation = { ...owner, conversationId };
+    const summaries = makeSummaryStore(database);
+    const save = ({ messages, rewrites }: SummaryBacklog): Promise<boolean> => {
+      const { createdAt = new Date(0), id = "" } = messages.at(-1) ?? {};
+      const coveredThrough = { createdAt, id };
+      return summaries.save(conversation, { readVersion: 0, text: "all", tokenCount: 1, coveredThrough, addedMessageCount: messages.length, rewrites });
+    };
+    const before = await summaries.readBacklog(conversation, 100);
+    await send("meanwhile", [["b", "12:01:00"]]);
+    expect(await save(before)).toBe(false);
+    expect(await summaries.find(conversation)).toBeNull();
+    const after = await summaries.readBacklog(conversation, 100);
+    expect(await send("meanwhile", [["a", "12:00:00", "id a"]])).toMatchObject({ imported: 0, skipped: 1 });
+    expect(await save(after)).toBe(true);
+    expect(await summaries.find(conversation)).toMatchObject({ version: 1, coveredMessageCount: 3 });
   });
 
   test("of older messages has the index go back to the one before them, and of newer ones only go on", async () => {

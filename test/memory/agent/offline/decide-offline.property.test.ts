@@ -99,8 +99,14 @@ describe("decideOffline, whatever is said", () => {
     );
   });
 
-  test.each(["<b>I like tea</b>", "I like <tea>", "I like {{tea}}", "My name is `x`", "I like ${tea}", "I like [INST] tea"])(
-    "%j is not stored",
-    (message) => expect(decideOffline({}, message)).toEqual([]),
-  );
+  test.each([
+    "<b>I like tea</b>",
+    "I like <tea>",
+    "I like {{tea}}",
+    "My name is `x`",
+    "I like ${tea}",
+    "I like [INST] tea",
+    "我最喜欢的<>是茶",
+    "My favourite tea<> is tea",
+  ])("%j is not stored", (message) => expect(decideOffline({}, message)).toEqual([]));
 });

@@ -2,7 +2,8 @@ import { toSentences, type Row, type Sentence } from "./sentence.ts";
 
 /**
  * Written before the rules were run on anything and not looked at while they were tuned: what is published about the rules is measured
- * here. Do not change a rule to make one of these pass; write another sentence into sentences.ts instead.
+ * here. The same author wrote both, so people will say more things in other ways than these figures show. Do not change a rule to make one
+ * of these pass; write another sentence into sentences.ts instead.
  */
 const ENGLISH: Row[] = [
   ["profile", "hey there, i'm Priya and i'm looking for some dinner ideas", "profile: Name: Priya."],

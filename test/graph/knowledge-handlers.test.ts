@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTurn, type LastEvent, type TurnInput } from "../../graph/start-turn.ts";
+import type { TurnEvent } from "../../graph/turn-event.ts";
+import { makeKnowledgeHandlers, type KnowledgeHandler } from "../../nodes/knowledge-handlers.ts";
+import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
+
+const knowledge = makeFixedKnowledgeCatalog([
+  { prefix: "prices", description: "Price list", keywords: ["price"] },
+  { prefix: "travel", description: "Travel rules", keywords: ["hotel"] },
+]);
+
+describe("a knowledge base with a handler of its own", () => {
+  let opened: GraphWithModel;
+  beforeAll(async () => {
+    opened = await openGraphWithModel({ knowledge });
+  });
+  afterAll(() => opened.close());
+  beforeEach(() => opened.server.answer({ tokens: ["general ", "answer"] }));
+
+  /** One turn that is routed to `prices`; what it told, and its answer as the tokens have it. */
+  async function ask(
+    handler: KnowledgeHandler,
+    { message = "What is the price?", idleMs = 30_000, ...fields }: Partial<TurnInput> & { idleMs?: number } = {},
+  ): Promise<{ events: TurnEvent[]; last: LastEvent; streamed: string; turn: ReturnType<typeof startTurn> }> {
+    const handlers = makeKnowledgeHandlers();
+    handlers.registerKnowledgeHandler("prices", handler);
+    const graph = opened.makeGraph({ handlers, timeouts: { firstTokenMs: idleMs, idleMs } });
+    const turn = startTurn(graph, { userId: "ada", sessionId: crypto.randomUUID(), message, ...fields });
+    const events: TurnEvent[] = [];
+    for await (const event of turn.events()) events.push(event);
+    const streamed = events.flatMap((event) => (event.status === "token" ? [event.content] : [])).join("");
+    return { events, last: await turn.ended, streamed, turn };
+  }
+
+  const asked = (): number => opened.server.seen.length;
+  const noticesOf = (events: TurnEvent[]): string[] => events.flatMap((event) => (event.status === "notice" ? [event.content.code] : []));
+
+  test("is answered by it: its tokens are streamed and stored, no model is asked, and generate_kb has its time", async () => {
+    const before = asked();
+    const { last, streamed, events } = await ask(async ({ state, stream }) => {
+      stream(`You asked: ${state.message} `);
+      stream("7.50 euros");
+      return { rest: "." };
+    });
+    expect(streamed).toBe("You asked: What is the price? 7.50 euros.");
+    expect(last).toMatchObject({ status: "done", content: { answer: streamed, completed: true, usage: { estimated: true } } });
+    expect(last.status === "done" && Object.keys(last.content.timings.nodes)).toEqual(expect.arrayContaining(["generate_kb"]));
+    expect(noticesOf(events)).toEqual([]);
+    expect(asked()).toBe(before);
+  });
+
+  test("names the passages that it rests on in the receipt", async () => {
+    const passage = { id: "chunk", documentId: "document", title: "Price list", heading: "", text: "7.50", score: 2 };
+    const { last } = await ask(async () => ({ rest: "7.50", passages: [passage] }));
+    const passages = [{ id: "chunk", document_id: "document", title: "Price list", score: 2 }];
+    expect(last).toMatchObject({ content: { receipt: { passages } } });
+  });
+
+  test.each<[string, KnowledgeHandler]>([
+    ["throws", () => Promise.reject(new Error("no such article"))],
+    ["throws before it returns a promise", () => { throw new TypeError("broken"); }], // prettier-ignore
+    ["says nothing", async () => undefined],
+  ])("that %s has the general generator answer in its place, with a notice", async (_, handler) => {
+    const { last, streamed, events } = await ask(handler);
+    expect(noticesOf(events)).toEqual(["handler_failed"]);
+    expect(streamed).toBe("general answer");
+    expect(last).toMatchObject({ status: "done", content: { answer: "general answer", completed: true } });
+    expect(JSON.stringify(events)).not.toMatch(/no such article|TypeError/);
+  });
+
+  test("that fails in the middle has the general answer behind what was streamed: the answer is what the client saw", async () => {
+    const { last, streamed } = await ask(async ({ stream }) => {
+      stream("Let me see:");
+      throw new Error("broken");
+    });
+    expect(streamed).toBe("Let me see:\n\ngeneral answer");
+    expect(last).toMatchObject({ content: { answer: streamed, completed: true } });
+  });
+
+  test("that hangs is given up after the deadline of an answer, and is not heard any more", async () => {
+    let late: ((token: string) => void) | undefined;
+    const { last, streamed, events } = await ask(
+      async ({ stream }) => {
+        late = stream;
+        await new Promise(() => undefined);
+      },
+      { idleMs: 200 },
+    );
+    late?.("too late");
+    expect(noticesOf(events)).toEqual(["handler_failed"]);
+    expect(streamed).toBe("general answer");
+    expect(last.status).toBe("done");
+  });
+
+  test("that is cancelled keeps what there is as incomplete and asks no model", async () => {
+    const before = asked();
+    const handlers = makeKnowledgeHandlers();
+    const begun = Promise.withResolvers<AbortSignal>();
+    handlers.registerKnowledgeHandler("prices", async ({ stream, signal }) => {
+      stream("half ");
+      begun.resolve(signal);
+      await sleep(30_000, undefined, { signal });
+    });
+    const turn = startTurn(opened.makeGraph({ handlers }), { userId: "ada", sessionId: "cancelled", message: "What is the price?" });
+    const signal = await begun.promise;
+    turn.cancel();
+    expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled" } });
+    expect(signal.aborted).toBe(true);
+    const rows = await opened.database.query({ text: "select content, completed from messages where content = 'half '" });
+    expect(rows).toEqual([{ content: "half ", completed: false }]);
+    expect(asked()).toBe(before);
+  });
+
+  test("answers only its own base", async () => {
+    const { last } = await ask(async () => ({ rest: "mine" }), { message: "Which hotel?" });
+    expect(last).toMatchObject({ content: { answer: "general answer" } });
+  });
+});
