@@ -4,12 +4,12 @@ import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import { makeChooseRoute } from "./choose-route.ts";
-import { decideRoute, GENERAL } from "./decide-route.ts";
+import { makeChooseRoute } from "./routing/choose-route.ts";
+import { decideRoute, GENERAL } from "./routing/decide-route.ts";
 import { emit } from "./emit.ts";
 import type { Node } from "./measured.ts";
-import { makeRouteByEmbedding, type RouteEmbedder } from "./route-by-embedding.ts";
-import { makeRouteByModel } from "./route-by-model.ts";
+import { makeRouteByEmbedding, type RouteEmbedder } from "./routing/route-by-embedding.ts";
+import { makeRouteByModel } from "./routing/route-by-model.ts";
 
 export interface RouteParts {
   knowledge: KnowledgeCatalog;

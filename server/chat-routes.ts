@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn, type LastEvent, type RunningTurn } from "../graph/start-turn.ts";
-import { assertKnowledgeBase } from "../nodes/decide-route.ts";
+import { assertKnowledgeBase } from "../nodes/routing/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { tenantOf } from "./authenticate.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";

@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
-import { GENERAL } from "../nodes/decide-route.ts";
+import { GENERAL } from "../nodes/routing/decide-route.ts";
 import type { DocumentToAdd } from "../stores/postgres/document-store.ts";
 import { parseRequest } from "./parse-request.ts";
 import { externalId, metadata, storableText } from "./request-fields.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeBaseVectors } from "../../nodes/base-vectors.ts";
-import { NEUTRAL_SENTENCES } from "../../nodes/neutral-sentences.ts";
+import { makeBaseVectors } from "../../nodes/routing/base-vectors.ts";
+import { NEUTRAL_SENTENCES } from "../../nodes/routing/neutral-sentences.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../support/recording-embedder.ts";
 

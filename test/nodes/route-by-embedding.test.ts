@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { setTimeout } from "node:timers/promises";
 import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
-import type { RouteEmbedder } from "../../nodes/route-by-embedding.ts";
+import type { RouteEmbedder } from "../../nodes/routing/route-by-embedding.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../support/recording-embedder.ts";
 import { makeRouter, TWO_BASES } from "./route-test-parts.ts";

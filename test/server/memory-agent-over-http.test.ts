@@ -162,7 +162,7 @@ describe("the memory agent with a model and an archive", () => {
     expect((await running.operations(user)).json.operations).toHaveLength(1);
   });
 
-  // Fails: twenty turns of 454 tokens, and core memory as it is, come to more than twice what a model of unknown context takes.
+  // Fails: twenty turns, each message of up to 204 tokens, and core memory as it is come to 14,600.
   test.failing("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
     for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
     const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);

@@ -61,8 +61,8 @@ select
 export interface WrittenByReading {
   sections: object[];
   versions: object[];
-  operations: object[];
-  archived: object[];
+  operations: { id: string; operation: string }[];
+  archived: { id: string }[];
   cursors: object[];
   jobs: object[];
 }

@@ -160,60 +160,60 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     expect(await database.query({ text: "select 1 from erase_markers" })).toEqual([]);
   });
 
-    test("a first summary that is being written of what is erased is not saved", async () => {
-      const turn = await storeExchange(database, owner, "another session", "something else");
-      const other = { ...owner, conversationId: turn.conversationId };
-      const { messages, rewrites } = await makeSummaryStore(database).readBacklog(other, 40);
-      const [last] = messages.slice(-1);
-      if (!last) throw new Error("nothing was read");
-      await erases.episode(owner, turn.messageId);
-      expect(await makeSummaryStore(database).save(other, sampleSummary(last, { text: "something else", rewrites }))).toBe(false);
-      expect(await tablesHolding(database, "something else")).toEqual({});
-    });
+  test("a first summary that is being written of what is erased is not saved", async () => {
+    const turn = await storeExchange(database, owner, "another session", "something else");
+    const other = { ...owner, conversationId: turn.conversationId };
+    const { messages, rewrites } = await makeSummaryStore(database).readBacklog(other, 40);
+    const [last] = messages.slice(-1);
+    if (!last) throw new Error("nothing was read");
+    await erases.episode(owner, turn.messageId);
+    expect(await makeSummaryStore(database).save(other, sampleSummary(last, { text: "something else", rewrites }))).toBe(false);
+    expect(await tablesHolding(database, "something else")).toEqual({});
+  });
 
-    test("a next summary that is being written of what is erased and was not covered before is not saved", async () => {
-      const later = await storeExchange(database, owner, conversation.sessionId, "something else");
-      const { summary, messages, rewrites } = await makeSummaryStore(database).readBacklog(conversation, 40);
-      const [last] = messages.slice(-1);
-      if (!last) throw new Error("nothing was read");
-      await erases.episode(owner, later.messageId);
-      const next = sampleSummary(last, { readVersion: summary?.version ?? 0, text: "something else", rewrites });
-      expect(await makeSummaryStore(database).save(conversation, next)).toBe(false);
-    });
+  test("a next summary that is being written of what is erased and was not covered before is not saved", async () => {
+    const later = await storeExchange(database, owner, conversation.sessionId, "something else");
+    const { summary, messages, rewrites } = await makeSummaryStore(database).readBacklog(conversation, 40);
+    const [last] = messages.slice(-1);
+    if (!last) throw new Error("nothing was read");
+    await erases.episode(owner, later.messageId);
+    const next = sampleSummary(last, { readVersion: summary?.version ?? 0, text: "something else", rewrites });
+    expect(await makeSummaryStore(database).save(conversation, next)).toBe(false);
+  });
 
-    test("the answer of an erased question is not stored afterwards: its lease had run out, the turn had not ended", async () => {
-      const turn = await beginFreely(turns, sampleTurn({ ...owner, sessionId: conversation.sessionId, leaseMs: EXPIRED_LEASE_MS }));
-      expect((await erases.episode(owner, turn.messageId))?.erased.messages).toBe(1);
-      const answer = sampleAnswer({ questionId: turn.messageId, content: "the erased answer" });
-      expect(await turns.finish(turn, answer, [{ kind: "remember", ...owner }])).toBe("gone");
-      expect(await messageCount()).toBe(4);
-      expect(await tablesHolding(database, '"remember"')).toEqual({});
-      expect(await stored()).toEqual(idsOf(0, 1));
-    });
+  test("the answer of an erased question is not stored afterwards: its lease had run out, the turn had not ended", async () => {
+    const turn = await beginFreely(turns, sampleTurn({ ...owner, sessionId: conversation.sessionId, leaseMs: EXPIRED_LEASE_MS }));
+    expect((await erases.episode(owner, turn.messageId))?.erased.messages).toBe(1);
+    const answer = sampleAnswer({ questionId: turn.messageId, content: "the erased answer" });
+    expect(await turns.finish(turn, answer, [{ kind: "remember", ...owner }])).toBe("gone");
+    expect(await messageCount()).toBe(4);
+    expect(await tablesHolding(database, '"remember"')).toEqual({});
+    expect(await stored()).toEqual(idsOf(0, 1));
+  });
 
-    test("goes by the turn: an answer that came late, behind the next question, is not taken for the next one's", async () => {
-      const { sessionId } = conversation;
-      const late = await beginFreely(turns, sampleTurn({ ...owner, sessionId, leaseMs: EXPIRED_LEASE_MS }));
-      const next = await beginFreely(turns, sampleTurn({ ...owner, sessionId }));
-      const [half, whole] = [late, next].map(({ turnId }) => sampleAnswer({ metadata: { turn_id: turnId } }));
-      if (!half || !whole) throw new Error("there are two answers");
-      expect(await turns.finish(late, half)).toBe("superseded");
-      expect(await turns.finish(next, whole)).toBe("stored");
-      await erases.episode(owner, next.messageId); // an episode of the index, whose answer is `whole`
-      expect(await stored()).not.toContain(whole.messageId);
-      expect(await stored()).toContain(half.messageId);
-    });
+  test("goes by the turn: an answer that came late, behind the next question, is not taken for the next one's", async () => {
+    const { sessionId } = conversation;
+    const late = await beginFreely(turns, sampleTurn({ ...owner, sessionId, leaseMs: EXPIRED_LEASE_MS }));
+    const next = await beginFreely(turns, sampleTurn({ ...owner, sessionId }));
+    const [half, whole] = [late, next].map(({ turnId }) => sampleAnswer({ metadata: { turn_id: turnId } }));
+    if (!half || !whole) throw new Error("there are two answers");
+    expect(await turns.finish(late, half)).toBe("superseded");
+    expect(await turns.finish(next, whole)).toBe("stored");
+    await erases.episode(owner, next.messageId); // an episode of the index, whose answer is `whole`
+    expect(await stored()).not.toContain(whole.messageId);
+    expect(await stored()).toContain(half.messageId);
+  });
 
-    test("takes the answer of the same turn along, although a message was imported in between", async () => {
-      const [, second] = conversation.exchanges;
-      const text = "select created_at from messages where id = $1";
-      const [asked] = await database.query<{ created_at: Date }>({ text, values: [second?.messageId ?? ""] });
-      const messages = [{ role: "user" as const, content: "imported", createdAt: asked?.created_at ?? null, metadata: {} }];
-      await makeImportStore(database).import({ ...owner, sessionId: conversation.sessionId, messages, jobKinds: [] });
-      await erases.episode(owner, second?.messageId ?? "");
-      expect(await stored()).toHaveLength(3);
-      expect(await stored()).not.toContain(second?.answerId);
-    });
+  test("takes the answer of the same turn along, although a message was imported in between", async () => {
+    const [, second] = conversation.exchanges;
+    const text = "select created_at from messages where id = $1";
+    const [asked] = await database.query<{ created_at: Date }>({ text, values: [second?.messageId ?? ""] });
+    const messages = [{ role: "user" as const, content: "imported", createdAt: asked?.created_at ?? null, metadata: {} }];
+    await makeImportStore(database).import({ ...owner, sessionId: conversation.sessionId, messages, jobKinds: [] });
+    await erases.episode(owner, second?.messageId ?? "");
+    expect(await stored()).toHaveLength(3);
+    expect(await stored()).not.toContain(second?.answerId);
+  });
 
   test("of imported messages takes the answer right behind the question, and leaves what a turn answered", async () => {
     const at = (minute: number) => new Date(Date.UTC(2020, 0, 1, 12, minute));
@@ -226,14 +226,24 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     const text = "select id, content from messages where conversation_id = $1 order by created_at, id";
     const left = () => database.query<{ id: string; content: string }>({ text, values: [conversationId] });
     const [first, , alone, last] = await left();
-    for (const [asked, count] of [[alone, 1], [first, 2], [last, 2]] as const) // prettier-ignore
+    for (const [asked, count] of [
+      [alone, 1],
+      [first, 2],
+      [last, 2],
+    ] as const)
+      // prettier-ignore
       expect((await erases.episode(owner, asked?.id ?? ""))?.erased.messages).toBe(count);
     expect((await left()).map(({ id }) => id)).toEqual([turn.messageId, turn.answerId]);
   });
 
   test("what a section said before and after is gone from operations of others, too, of a section that was taught by it", async () => {
     const secret = `secret ${word}`;
-    await teach(database, owner, { section: "goals", content: secret, conversationId: conversation.conversationId, triggerMessageId: messageId });
+    await teach(database, owner, {
+      section: "goals",
+      content: secret,
+      conversationId: conversation.conversationId,
+      triggerMessageId: messageId,
+    });
     const other = await storeExchange(database, owner, "another session", "something else");
     await teach(database, owner, { section: "goals", content: "To sail.", reason: "Said so.", conversationId: other.conversationId });
     await erases.episode(owner, messageId);
@@ -244,7 +254,12 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   // The reasons of others are kept as they are, also when they quote what the section said.
   test.failing("what a section said is gone from the reasons of others for changing it", async () => {
     const secret = `secret ${word}`;
-    await teach(database, owner, { section: "goals", content: secret, conversationId: conversation.conversationId, triggerMessageId: messageId });
+    await teach(database, owner, {
+      section: "goals",
+      content: secret,
+      conversationId: conversation.conversationId,
+      triggerMessageId: messageId,
+    });
     const other = await storeExchange(database, owner, "another session", "something else");
     const reason = `It contradicts "${secret}".`;
     await teach(database, owner, { section: "goals", content: "To sail.", reason, conversationId: other.conversationId });

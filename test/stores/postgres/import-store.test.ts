@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../../stores/postgres/episode-store.ts";
 import { makeImportStore, type Imported, type ImportStore, type MessageToImport } from "../../../stores/postgres/import-store.ts";
-import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
+import { makeSummaryStore, type SummaryBacklog } from "../../../stores/postgres/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
 import { EXPIRED_LEASE_MS, sampleTurn } from "../../support/sample-turns.ts";
@@ -190,7 +190,14 @@ describeOnBothDatabases("import store", (open) => {
     const save = ({ messages, rewrites }: SummaryBacklog): Promise<boolean> => {
       const { createdAt = new Date(0), id = "" } = messages.at(-1) ?? {};
       const coveredThrough = { createdAt, id };
-      return summaries.save(conversation, { readVersion: 0, text: "all", tokenCount: 1, coveredThrough, addedMessageCount: messages.length, rewrites });
+      return summaries.save(conversation, {
+        readVersion: 0,
+        text: "all",
+        tokenCount: 1,
+        coveredThrough,
+        addedMessageCount: messages.length,
+        rewrites,
+      });
     };
     const before = await summaries.readBacklog(conversation, 100);
     await send("meanwhile", [["b", "12:01:00"]]);

@@ -162,7 +162,8 @@ describeOnBothDatabases("the turn store", (open) => {
 
     test("with the id of a question that is gone stores no answer and no job, counts nothing and frees the conversation", async () => {
       const held = await beginFreely(turns, sampleTurn());
-      const lastMessageAt = async () => (await conversations.find(held.tenantId, held.conversationId))?.lastMessageAt;
+      const text = "select last_message_at from conversations where id = $1";
+      const lastMessageAt = () => database.query({ text, values: [held.conversationId] });
       const before = await lastMessageAt();
       const { tenantId, userId, conversationId } = held;
       const job = { kind: "summarise" as const, tenantId, userId, conversationId };

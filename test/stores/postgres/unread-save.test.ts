@@ -30,8 +30,10 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
   afterAll(() => database.close());
 
-  const complete = (message: string, sessionId = "session") =>
-    completeTurn(makeTurnStore(database), sampleTurn({ ...owner, sessionId, message }), sampleAnswer({ content: `to ${message}` }));
+  const complete = (message: string, sessionId = "session") => {
+    const turn = sampleTurn({ ...owner, sessionId, message });
+    return completeTurn(makeTurnStore(database), turn, sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turn.turnId } }));
+  };
   const written = () => writtenByReadings(database, owner);
   const profile = async () => (await contentsOf(database, owner))["profile"];
 
@@ -197,7 +199,10 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     await complete("q3");
     const later = await readNext(unread, owner);
     const asked = later.messages[0]?.id ?? "";
-    const archived = [...result.archived.map(({ content }) => sampleMemory(asked, { content })), sampleMemory(asked, { content: "Met Ada." })];
+    const archived = [
+      ...result.archived.map(({ content }) => sampleMemory(asked, { content })),
+      sampleMemory(asked, { content: "Met Ada." }),
+    ];
     const operations = archived.map(({ content: newValue }) =>
       sampleOperation({ operation: "archival_insert", newValue, conversationId: later.conversationId, triggerMessageId: asked }),
     );
@@ -213,7 +218,10 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     const { conversationId } = await complete("q3", "elsewhere");
     await saveReading(database, owner, await readNext(unread, owner));
     const same = { content: "Met Grace in Porto." };
-    expect((await written()).archived).toMatchObject([{ conversation_id: read.conversationId, ...same }, { conversation_id: conversationId, ...same }]);
+    expect((await written()).archived).toMatchObject([
+      { conversation_id: read.conversationId, ...same },
+      { conversation_id: conversationId, ...same },
+    ]);
     await makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
     expect((await written()).archived).toMatchObject([{ conversation_id: conversationId, ...same }]);
   });

@@ -1,6 +1,6 @@
-import { AppError } from "../errors/app-error.ts";
-import type { AgentType, RouteDecision } from "../graph/state.ts";
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
+import { AppError } from "../../errors/app-error.ts";
+import type { AgentType, RouteDecision } from "../../graph/state.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { keywordMatches } from "./keyword-matches.ts";
 import { DEFAULT_CONFIDENCE, RULE_CONFIDENCE, SMALL_TALK_CONFIDENCE } from "./routing-confidence.ts";
 import { isSmallTalk } from "./small-talk.ts";

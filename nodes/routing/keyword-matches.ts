@@ -1,5 +1,5 @@
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
-import { isStopWord } from "../stores/search/stop-words.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import { isStopWord } from "../../stores/search/stop-words.ts";
 
 /** A base, and those of its words that a message has. */
 export interface KeywordMatch {

@@ -1,7 +1,7 @@
 import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { fence } from "../memory/fence.ts";
-import { shortenText } from "../models/shorten-text.ts";
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
+import { fence } from "../../memory/fence.ts";
+import { shortenText } from "../../models/shorten-text.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { GENERAL } from "./decide-route.ts";
 import { ROUTER_TOOL } from "./read-router-answer.ts";
 

@@ -1,4 +1,4 @@
-import type { RouteDecision } from "../graph/state.ts";
+import type { RouteDecision } from "../../graph/state.ts";
 import type { EmbeddingRoute } from "./choose-nearest.ts";
 import { GENERAL, ruleRoute, type RouteQuestion } from "./decide-route.ts";
 import type { RouteByEmbedding } from "./route-by-embedding.ts";

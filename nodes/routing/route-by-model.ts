@@ -1,10 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
-import { AppError } from "../errors/app-error.ts";
-import { makeCircuit } from "../memory/recall/make-circuit.ts";
-import { toModelError } from "../models/model-error.ts";
-import { untilAborted } from "../models/until-aborted.ts";
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
+import { AppError } from "../../errors/app-error.ts";
+import { makeCircuit } from "../../memory/recall/make-circuit.ts";
+import { toModelError } from "../../models/model-error.ts";
+import { untilAborted } from "../../models/until-aborted.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { GENERAL } from "./decide-route.ts";
 import { readRouterAnswer, type RouterAnswer } from "./read-router-answer.ts";
 import { routerPrompt, routerTool } from "./router-prompt.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "../errors/app-error.ts";
-import { makeCircuit } from "../memory/recall/make-circuit.ts";
-import type { Embedder } from "../models/embedder.ts";
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
+import { AppError } from "../../errors/app-error.ts";
+import { makeCircuit } from "../../memory/recall/make-circuit.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeBaseVectors } from "./base-vectors.ts";
 import { chooseNearest, type EmbeddingRoute } from "./choose-nearest.ts";
 import { nearnessOf } from "./nearness.ts";

@@ -1,5 +1,5 @@
-import type { Embedder } from "../models/embedder.ts";
-import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { NEUTRAL_SENTENCES } from "./neutral-sentences.ts";
 
 /** A text's vector, and whether the text is Chinese: questions are nearer to texts in their own script, whatever these are about. */
