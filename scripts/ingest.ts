@@ -68,13 +68,15 @@ async function call<Body>(
 
 async function run(): Promise<void> {
   const { kb, folder, url, key, description } = readArguments();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
+    throw new AppError("invalid_request", `The folder "${folder}" cannot be read. Name one that is there.`, { cause });
+  });
   const base = `${url}/api/v1/knowledge/${encodeURIComponent(kb)}`;
   const known = await call<{ knowledge: { kb_prefix: string }[] }>(`${url}/api/v1/knowledge`, {}, key);
   if (description !== undefined || !known.knowledge.some(({ kb_prefix }) => kb_prefix === kb)) {
     const body = JSON.stringify({ description: description ?? path.basename(path.resolve(folder)) });
     await call(base, { method: "PUT", headers: { "content-type": "application/json" }, body }, key);
   }
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
   const waiting = files.filter((file) => TYPES[path.extname(file).toLowerCase()] !== undefined).sort();
   const total = waiting.length;

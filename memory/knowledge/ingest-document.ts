@@ -1,3 +1,4 @@
+import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest } from "../../stores/postgres/chunk-store.ts";
@@ -6,6 +7,8 @@ import { splitDocument } from "../documents/split-document.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import { makeIndexChunks, type IndexChunksParts } from "./index-chunks.ts";
 
+/** Documents that a process reads at a time: each may take most of a gigabyte and a core. */
+const READ_AT_A_TIME = 2;
 /** Chunks of one document, at most: a larger one is better brought in as several. */
 const MAX_CHUNKS = 20_000;
 
@@ -32,11 +35,12 @@ async function readDocument(chunks: ChunkStore, documentId: string, document: Do
  */
 export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
   const indexChunks = makeIndexChunks(parts);
+  const reading = bulkhead(READ_AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return {
     async step({ documentId }, signal) {
       const document = await parts.chunks.findDocument(documentId);
       if (document?.status !== "pending") return;
-      if (document.bytes) return readDocument(parts.chunks, documentId, document, signal);
+      if (document.bytes) return reading.execute(() => readDocument(parts.chunks, documentId, document, signal));
       if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish(documentId);
     },
 

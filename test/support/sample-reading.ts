@@ -61,7 +61,7 @@ select
 export interface WrittenByReading {
   sections: object[];
   versions: object[];
-  operations: { id: string; operation: string }[];
+  operations: { id: string; operation: string; old_value: string | null; new_value: string | null }[];
   archived: { id: string }[];
   cursors: object[];
   jobs: object[];

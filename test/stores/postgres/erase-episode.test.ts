@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeImportStore } from "../../../stores/postgres/import-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
 import { makeTurnStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import { operationsOf, teach } from "../../support/core-memory.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
 import { clearJobs } from "../../support/sample-jobs.ts";
-import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+import { beginFreely, EXPIRED_LEASE_MS, sampleTurn } from "../../support/sample-turns.ts";
 import { tablesHolding } from "../../support/scan-tables.ts";
 import { sampleSummary } from "../../support/stored-conversation.ts";
 import { rememberConversation, storeExchange, type RememberedConversation } from "../../support/user-with-memory.ts";
@@ -101,24 +100,6 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     expect(await summaries.save(conversation, old)).toBe(false); // by one who had read what is erased
   });
 
-  test("takes an answer that was cut short, and a question without an answer alone", async () => {
-    const turn = sampleTurn({ ...owner, sessionId: conversation.sessionId });
-    const answer = sampleAnswer({ content: "half", completed: false, metadata: { turn_id: turn.turnId } });
-    const cut = await completeTurn(turns, turn, answer);
-    const none = await completeTurn(turns, sampleTurn({ ...owner, sessionId: conversation.sessionId }), null);
-    expect((await erases.episode(owner, none.messageId))?.erased.messages).toBe(1);
-    expect((await erases.episode(owner, cut.messageId))?.erased.messages).toBe(2);
-    expect(await stored()).toEqual(idsOf(0, 1));
-    expect(await messageCount()).toBe(4);
-  });
-
-  test("of a question without an answer leaves the exchange behind it whole", async () => {
-    const none = await completeTurn(turns, sampleTurn({ ...owner, sessionId: conversation.sessionId }), null);
-    const next = await storeExchange(database, owner, conversation.sessionId, word);
-    expect((await erases.episode(owner, none.messageId))?.erased.messages).toBe(1);
-    expect(await stored()).toEqual([...idsOf(0, 1), next.messageId, next.answerId]);
-  });
-
   test("takes an archived memory alone, with the operation that archived it", async () => {
     const { erased, left } = (await erases.episode(owner, conversation.memoryId)) ?? {};
     expect(erased).toEqual({ messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 1, jobs: 0 });
@@ -181,69 +162,10 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     expect(await makeSummaryStore(database).save(conversation, next)).toBe(false);
   });
 
-  test("the answer of an erased question is not stored afterwards: its lease had run out, the turn had not ended", async () => {
-    const turn = await beginFreely(turns, sampleTurn({ ...owner, sessionId: conversation.sessionId, leaseMs: EXPIRED_LEASE_MS }));
-    expect((await erases.episode(owner, turn.messageId))?.erased.messages).toBe(1);
-    const answer = sampleAnswer({ questionId: turn.messageId, content: "the erased answer" });
-    expect(await turns.finish(turn, answer, [{ kind: "remember", ...owner }])).toBe("gone");
-    expect(await messageCount()).toBe(4);
-    expect(await tablesHolding(database, '"remember"')).toEqual({});
-    expect(await stored()).toEqual(idsOf(0, 1));
-  });
-
-  test("goes by the turn: an answer that came late, behind the next question, is not taken for the next one's", async () => {
-    const { sessionId } = conversation;
-    const late = await beginFreely(turns, sampleTurn({ ...owner, sessionId, leaseMs: EXPIRED_LEASE_MS }));
-    const next = await beginFreely(turns, sampleTurn({ ...owner, sessionId }));
-    const [half, whole] = [late, next].map(({ turnId }) => sampleAnswer({ metadata: { turn_id: turnId } }));
-    if (!half || !whole) throw new Error("there are two answers");
-    expect(await turns.finish(late, half)).toBe("superseded");
-    expect(await turns.finish(next, whole)).toBe("stored");
-    await erases.episode(owner, next.messageId); // an episode of the index, whose answer is `whole`
-    expect(await stored()).not.toContain(whole.messageId);
-    expect(await stored()).toContain(half.messageId);
-  });
-
-  test("takes the answer of the same turn along, although a message was imported in between", async () => {
-    const [, second] = conversation.exchanges;
-    const text = "select created_at from messages where id = $1";
-    const [asked] = await database.query<{ created_at: Date }>({ text, values: [second?.messageId ?? ""] });
-    const messages = [{ role: "user" as const, content: "imported", createdAt: asked?.created_at ?? null, metadata: {} }];
-    await makeImportStore(database).import({ ...owner, sessionId: conversation.sessionId, messages, jobKinds: [] });
-    await erases.episode(owner, second?.messageId ?? "");
-    expect(await stored()).toHaveLength(3);
-    expect(await stored()).not.toContain(second?.answerId);
-  });
-
-  test("of imported messages takes the answer right behind the question, and leaves what a turn answered", async () => {
-    const at = (minute: number) => new Date(Date.UTC(2020, 0, 1, 12, minute));
-    const messages = (["user", "assistant", "user", "user", "assistant"] as const).map((role, minute) => {
-      return { role, content: `imported ${minute}`, createdAt: at(minute), metadata: {} };
-    });
-    const sessionId = "an imported one";
-    const { conversationId } = await makeImportStore(database).import({ ...owner, sessionId, messages, jobKinds: [] });
-    const turn = await storeExchange(database, owner, sessionId, "something else");
-    const text = "select id, content from messages where conversation_id = $1 order by created_at, id";
-    const left = () => database.query<{ id: string; content: string }>({ text, values: [conversationId] });
-    const [first, , alone, last] = await left();
-    for (const [asked, count] of [
-      [alone, 1],
-      [first, 2],
-      [last, 2],
-    ] as const)
-      // prettier-ignore
-      expect((await erases.episode(owner, asked?.id ?? ""))?.erased.messages).toBe(count);
-    expect((await left()).map(({ id }) => id)).toEqual([turn.messageId, turn.answerId]);
-  });
-
   test("what a section said before and after is gone from operations of others, too, of a section that was taught by it", async () => {
     const secret = `secret ${word}`;
-    await teach(database, owner, {
-      section: "goals",
-      content: secret,
-      conversationId: conversation.conversationId,
-      triggerMessageId: messageId,
-    });
+    const from = { conversationId: conversation.conversationId, triggerMessageId: messageId };
+    await teach(database, owner, { section: "goals", content: secret, ...from });
     const other = await storeExchange(database, owner, "another session", "something else");
     await teach(database, owner, { section: "goals", content: "To sail.", reason: "Said so.", conversationId: other.conversationId });
     await erases.episode(owner, messageId);
@@ -254,12 +176,8 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   // The reasons of others are kept as they are, also when they quote what the section said.
   test.failing("what a section said is gone from the reasons of others for changing it", async () => {
     const secret = `secret ${word}`;
-    await teach(database, owner, {
-      section: "goals",
-      content: secret,
-      conversationId: conversation.conversationId,
-      triggerMessageId: messageId,
-    });
+    const from = { conversationId: conversation.conversationId, triggerMessageId: messageId };
+    await teach(database, owner, { section: "goals", content: secret, ...from });
     const other = await storeExchange(database, owner, "another session", "something else");
     const reason = `It contradicts "${secret}".`;
     await teach(database, owner, { section: "goals", content: "To sail.", reason, conversationId: other.conversationId });

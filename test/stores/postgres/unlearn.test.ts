@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
@@ -159,25 +159,6 @@ describeOnBothDatabases("erasing what a conversation taught", (open) => {
     expect(await contents()).toEqual({ profile: "Lives in Lisbon.\nLikes tea." });
   });
 
-  test("a version number that a reader has seen is never given to something else", async () => {
-    await byPerson("Lives in Lisbon.");
-    const { version } = await byErased(`Lives in Lisbon.\n${secret}`);
-    await erase();
-    expect(await byOther("Lives in Lisbon.\nLikes tea.")).toMatchObject({ version: version + 2 });
-    await expect(coreMemory.put(owner, { section, content: "Lives in Porto.", expectedVersion: version })).rejects.toMatchObject({
-      code: "stale_version",
-    });
-  });
-
-  test("whoever has read a line that is erased since cannot write it back under the version they read", async () => {
-    await byErased(secret);
-    const { content, version } = await byOther(`${secret}\nLikes tea.`);
-    await erase();
-    await expect(
-      coreMemory.put(owner, { section, content: `${content}\nLives in Lisbon.`, expectedVersion: version }),
-    ).rejects.toMatchObject({ code: "stale_version" });
-  });
-
   test("an operation keeps a line that its author had brought in before the conversation that is erased brought it back", async () => {
     await byPerson("Likes tea.");
     await byPerson("Lives in Lisbon.");
@@ -219,58 +200,5 @@ describeOnBothDatabases("erasing what a conversation taught", (open) => {
       ["profile", null, null],
     ]);
     expect((await versionsOf(database, owner)).map(({ content }) => content)).toEqual([null]);
-  });
-
-  test("the new version is that of the last that is left: an erase of where that came from takes it, too", async () => {
-    await byPerson("Lives in Lisbon.");
-    await byErased(`Lives in Lisbon.\n${secret}`);
-    await byOther(`Lives in Lisbon.\n${secret}\nLikes tea.`);
-    await erase();
-    expect((await versionsOf(database, owner)).at(-1)).toMatchObject({
-      version: 4,
-      content: "Lives in Lisbon.\nLikes tea.",
-      ...from(other),
-    });
-    erased = other;
-    expect(await erase()).toMatchObject({ coreMemorySections: 1, memoryOperations: 1 });
-    expect(await history()).toEqual([
-      [1, "Lives in Lisbon."],
-      [5, "Lives in Lisbon."],
-    ]);
-    expect(await changes()).toEqual([[null, "Lives in Lisbon."]]);
-    expect(await tablesHolding(database, erased.conversationId)).toEqual({});
-  });
-
-  test("an erase that leaves what a section says as it is makes no new version of it", async () => {
-    await byErased(secret);
-    await byOther("Likes tea.");
-    const before = await coreMemory.load(owner);
-    await erase();
-    expect(await coreMemory.load(owner)).toEqual(before);
-    expect(await history()).toEqual([[2, "Likes tea."]]);
-    expect(await changes()).toEqual([[null, "Likes tea."]]);
-  });
-
-  test("an operation of a section that was taken away and came back says so in versions of their own", async () => {
-    await byErased(secret);
-    await coreMemory.remove(owner, { section });
-    await byPerson("Likes tea.");
-    await erase();
-    expect((await operationsOf(database, owner)).map(({ version, oldValue, newValue }) => [version, oldValue, newValue])).toEqual([
-      [2, null, null],
-      [3, null, "Likes tea."],
-    ]);
-  });
-
-  // No new version is made when the last version, which is erased, says the same as what is left, or nothing.
-  test.failing.each([
-    ["wrote back what had been there", "Lives in Lisbon."],
-    ["removed again what it had brought in", null],
-  ])("a version number is never used again, also when what is erased %s", async (_name, before) => {
-    if (before) await byPerson(before);
-    await byErased(secret);
-    const { version } = await byErased(before);
-    await erase();
-    expect((await byOther("Likes tea.")).version).toBeGreaterThan(version);
   });
 });

@@ -81,7 +81,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
       { version: 3, content: null },
       { version: 4, content: "four" },
     ]);
-    expect(operations.map((row) => [(row as { old_value: unknown }).old_value, (row as { new_value: unknown }).new_value])).toEqual([
+    expect(operations.map(({ old_value, new_value }) => [old_value, new_value])).toEqual([
       [null, "one"],
       ["one", "two"],
       ["two", null],
