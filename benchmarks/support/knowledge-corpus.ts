@@ -13,7 +13,7 @@ const PACKAGES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const README = /^readme\.(?:md|markdown)$/i;
 /** Smaller ones say little; the few larger ones would be a third of all chunks, which a model on a processor embeds for minutes. */
 const MIN_BYTES = 3_000;
-const MAX_BYTES = 17_000;
+const MAX_BYTES = 14_000;
 /** A package with fewer headings than this is hardly documented. */
 const MIN_HEADINGS = 3;
 const HEADING_LINE = /^ {0,3}(?:#{1,6} \S|={3,}\s*$|-{3,}\s*$)/gm;

@@ -4,11 +4,14 @@ import { AppError } from "../../errors/app-error.ts";
 import { startAnswerDeadlines, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { toModelError } from "../../models/model-error.ts";
 import { untilAborted } from "../../models/until-aborted.ts";
+import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { agentPrompt } from "./agent-prompt.ts";
 import { toolDefinitions } from "./memory-tools.ts";
 import type { DecideMemory } from "./remember-turns.ts";
+import { messageTokensOf } from "./take-reading.ts";
+import { answerWithCalls, callsOf } from "./tool-calls.ts";
 import { likeliestTurn, triggerOf } from "./turn-to-read.ts";
-import type { ToolCall } from "./working-memory.ts";
+import type { ToolCall, Trigger, WorkingMemory } from "./working-memory.ts";
 
 /** Answers of the model to one reading: the last may only say that it is done. */
 const ROUNDS = 4;
@@ -53,38 +56,53 @@ function saidAnew({ name, arguments: given }: ToolCall, contents: Readonly<Recor
   return (added.length > 0 ? added : removed).join("\n");
 }
 
-/** The calls of an answer in their order, those with broken JSON as they came. */
-function callsOf(answer: AIMessageChunk): (ToolCall & { id: string })[] {
-  return [
-    ...(answer.tool_calls ?? []).map(({ id, name, args }) => ({ id: id ?? "", name, arguments: args })),
-    ...(answer.invalid_tool_calls ?? []).map(({ id, name, args }) => ({ id: id ?? "", name: name ?? "", arguments: args })),
-  ];
+/** The sections that have at most so many tokens together; what the model does not see it must not write over. */
+function sectionsThatFit(contents: Record<string, string>, maxTokens: number): { shown: Record<string, string>; hidden: string[] } {
+  let tokens = 0;
+  const fits = ([, content]: [string, string]): boolean => (tokens += estimateTokens(content)) <= maxTokens;
+  const shown = Object.fromEntries(Object.entries(contents).filter(fits));
+  return { shown, hidden: Object.keys(contents).filter((section) => !Object.hasOwn(shown, section)) };
 }
 
-/** Has a model decide by calling tools, in a few rounds. `messageTokens`: what a message may have in its prompt. */
+function say(
+  memory: WorkingMemory,
+  call: ToolCall,
+  trigger: Trigger,
+  { isTooMany, hidden }: { isTooMany: boolean; hidden: string[] },
+): Promise<string> {
+  const { section } = (call.arguments ?? {}) as { section?: unknown };
+  if (isTooMany) return Promise.resolve("Refused: too many calls at once.");
+  if (hidden.some((name) => name === section))
+    return Promise.resolve(`Refused: the section "${String(section)}" is too long to be changed.`);
+  return memory.call(call, trigger);
+}
+
+/** Has a model decide by calling tools, in a few rounds. `readingTokens`: of the turns in its prompt, and as many of the sections. */
 export function makeDecideWithModel({
   model,
   timeouts,
-  messageTokens,
+  readingTokens,
 }: {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;
-  messageTokens: number;
+  readingTokens: number;
 }): DecideMemory {
-  return async function decideWithModel({ memory, turns, sections }, signal) {
+  return async function decideWithModel({ memory, turns, sections, newestIn }, signal) {
     if (!model.bindTools)
       throw new AppError("invalid_configuration", "The memory model cannot call tools. Set MEMORY_MODEL to one that can.");
-    const bound = model.bindTools(toolDefinitions(sections));
-    const messages = agentPrompt({ contents: memory.contents(), sections, turns, messageTokens });
+    const { shown, hidden } = sectionsThatFit(memory.contents(), readingTokens);
+    const writable = sections.filter((section) => !hidden.includes(section));
+    const bound = model.bindTools(toolDefinitions(writable));
+    const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: messageTokensOf(readingTokens) });
     for (let round = 0; round < ROUNDS; round++) {
       const answer = await ask(bound, messages, timeouts, signal);
       const calls = callsOf(answer);
       if (calls.length === 0) return;
-      messages.push(answer);
+      messages.push(answerWithCalls(answer, calls));
       for (const [position, call] of calls.entries()) {
         const turn = likeliestTurn(turns, saidAnew(call, memory.contents()));
         if (!turn) return;
-        const said = position < CALLS_A_ROUND ? await memory.call(call, triggerOf(turn)) : "Refused: too many calls at once.";
+        const said = await say(memory, call, triggerOf(turn), { isTooMany: position >= CALLS_A_ROUND, hidden });
         messages.push(new ToolMessage({ tool_call_id: call.id, content: said }));
       }
     }

@@ -6,6 +6,7 @@ import { completeTurns } from "../complete-turns.ts";
 import type { MessagePair } from "../episodes/pair-messages.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import type { Recall } from "../recall/recall-episodes.ts";
+import { takeReading } from "./take-reading.ts";
 import type { TurnToRead } from "./turn-to-read.ts";
 import { makeWorkingMemory, type WorkingMemory } from "./working-memory.ts";
 
@@ -27,6 +28,8 @@ export interface RememberParts {
   coreMemory: Pick<CoreMemoryStore, "load">;
   decide: DecideMemory;
   sections: readonly string[];
+  /** Of the turns that are read together. */
+  readingTokens: number;
   /** Null: there is no archive. */
   recall: Recall | null;
 }
@@ -45,16 +48,19 @@ function toTurn({ asked, answer }: MessagePair<UnreadMessage>): TurnToRead {
  * The memory agent's job: reads the completed turns that it has not read, decides, and writes what it decided together with how far it has
  * read. When a section was changed meanwhile it decides anew on what there is now, so that nobody's write is lost.
  */
-export function makeRememberTurns({ unread, coreMemory, decide, sections, recall }: RememberParts): JobHandler<RememberJob> {
+export function makeRememberTurns({ unread, coreMemory, decide, sections, readingTokens, recall }: RememberParts): JobHandler<RememberJob> {
   return {
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };
-      const read = await unread.next(owner, STEP_MESSAGES);
-      if (!read) return;
-      const { pairs, through } = completeTurns(read.messages, STEP_MESSAGES);
-      if (!through) return;
-      const turns = pairs.map(toTurn);
       for (let decision = 0; decision < DECISIONS; decision++) {
+        // Read anew each time: what was erased while the agent decided is not given to it again.
+        const read = await unread.next(owner, STEP_MESSAGES);
+        if (!read) return;
+        const { pairs, through: last } = completeTurns(read.messages, STEP_MESSAGES);
+        if (!last) return;
+        const taken = takeReading(pairs, readingTokens);
+        const through = taken.length < pairs.length ? (taken.at(-1)?.answer ?? last) : last;
+        const turns = taken.filter(({ asked }) => !asked.isKnown).map(toTurn);
         const { sections: known } = await coreMemory.load(owner);
         const memory = makeWorkingMemory({
           conversationId: read.conversationId,

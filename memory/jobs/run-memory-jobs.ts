@@ -48,9 +48,6 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
 /** Tokens of messages in one step of a summary, at most: what a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;
 
-/** Of the memory agent's reading a message may take this part of a step: there may be twenty turns. */
-const MESSAGES_A_READING = 12;
-
 /** A layer that is switched off has nothing to do: its jobs, left over from before, end. */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
 
@@ -65,6 +62,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const { database, summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {} } = parts;
   const stepTokens = stepTokensFor(summaryModel);
+  const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens }) : summariseOffline;
   return runJobs({
     ...parts,
@@ -91,14 +89,9 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
         ? makeRememberTurns({
             unread: makeUnreadStore(database),
             coreMemory: makeCoreMemoryStore(database),
-            decide: memoryModel
-              ? makeDecideWithModel({
-                  model: memoryModel,
-                  timeouts,
-                  messageTokens: Math.floor(stepTokensFor(memoryModel) / MESSAGES_A_READING),
-                })
-              : decideByRules,
+            decide: memoryModel ? makeDecideWithModel({ model: memoryModel, timeouts, readingTokens }) : decideByRules,
             sections: coreMemory.sections ?? DEFAULT_SECTIONS,
+            readingTokens,
             recall: episodicMemory?.recall ?? null,
           })
         : SWITCHED_OFF,

@@ -20,11 +20,15 @@ const ANSWER_WITHIN = 50;
 
 /** The answer of the same turn; of imported messages, which have no turn, the one right behind. */
 const PAIR = `
-select asked.conversation_id, asked.created_at, answer.id as answer_id,
+select asked.conversation_id, asked.created_at, answer.id as answer_id, (
+    select id from messages before_it
+    where before_it.conversation_id = asked.conversation_id and completed
+      and (before_it.created_at, before_it.id) < (answer.created_at, answer.id) order by before_it.created_at desc, before_it.id desc limit 1
+  ) as episode_id,
   turn_id is not null and turn_lease_until >= clock_timestamp() as busy
 from messages asked join conversations on conversations.id = asked.conversation_id
 left join lateral (
-  select id from (
+  select id, created_at from (
     select id, role, completed, metadata, created_at from messages
     where conversation_id = asked.conversation_id and (created_at, id) > (asked.created_at, asked.id) order by created_at, id limit ${ANSWER_WITHIN}
   ) following
@@ -43,20 +47,30 @@ const ERASE_PAIR = `
 with removed as (
   delete from messages where id = any($1) and conversation_id = $2 returning 1
 ), counted as (
-  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $2
+  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
 )
 select count(*)::int as messages from removed`;
 
-/** Deletes a user's message with its answer and all that came of it; false when there is no such message. Adds to `erased`. */
+/**
+ * Deletes a user's message with its answer and all that came of it; null when there is no such message, else the episode that holds the
+ * answer: of the message right before it, which an import may have put there. Adds to `erased`. Whoever still answers that question without
+ * its lease no longer holds the conversation.
+ */
 export async function erasePair(
   transaction: Queryable,
   jobs: JobTransaction,
   owner: Owner,
   askedId: string,
   erased: Erased,
-): Promise<boolean> {
+): Promise<string[] | null> {
   const find = async () => {
-    const [found] = await transaction.query<{ conversation_id: string; created_at: Date; answer_id: string | null; busy: boolean }>({
+    const [found] = await transaction.query<{
+      conversation_id: string;
+      created_at: Date;
+      answer_id: string | null;
+      episode_id: string | null;
+      busy: boolean;
+    }>({
       name: "erase-find-pair",
       text: PAIR,
       values: [askedId, owner.tenantId, owner.userId],
@@ -64,11 +78,11 @@ export async function erasePair(
     return found;
   };
   const first = await find();
-  if (!first) return false;
+  if (!first) return null;
   const conversation = { ...owner, conversationId: first.conversation_id };
   await lockConversation(transaction, conversation);
   const pair = await find(); // as it is now that nothing can be added
-  if (!pair) return false;
+  if (!pair) return null;
   if (pair.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
   const messageIds = [askedId, ...(pair.answer_id ? [pair.answer_id] : [])];
@@ -88,5 +102,5 @@ export async function erasePair(
   erased.summaries += rebuilt.length;
   erased.coreMemorySections += sections;
   erased.memoryOperations += operations;
-  return true;
+  return pair.episode_id ? [pair.episode_id] : [];
 }

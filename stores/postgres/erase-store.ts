@@ -139,7 +139,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
           erased.memoryOperations += gone.length;
         }
         if (!pair && archived.length === 0) return null;
-        const episodeIds = [...new Set([episodeId, ...archived.map(({ id }) => id)])];
+        const episodeIds = [...new Set([episodeId, ...(pair ?? []), ...archived.map(({ id }) => id)])];
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
         await mark(transaction, left, false);
         await addSweeps(jobs, left);

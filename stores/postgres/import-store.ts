@@ -84,9 +84,16 @@ where conversation_id = $1 and indexed_through_created_at >= $2`;
 /** The memory agent reads from the message before the earliest new one, too; what is older than what is known changes nothing. */
 const REREAD = `
 update memory_cursors
-set read_through_created_at = coalesce(
+set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
+  known_through_message_id = case when is_further then known_through_message_id else read_through_message_id end,
+  known_before_id = least(known_before_id, $3::uuid),
+  read_through_created_at = coalesce(
     (select max(created_at) from messages where conversation_id = $1 and completed and created_at < $2), $2::timestamptz) - interval '1 millisecond',
   read_through_message_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+from (
+  select coalesce((known_through_created_at, known_through_message_id) > (read_through_created_at, read_through_message_id), false) as is_further
+  from memory_cursors where conversation_id = $1
+) known
 where conversation_id = $1 and read_through_created_at >= $2`;
 
 /** In order of time; what has none comes last, a millisecond apart. */
@@ -138,6 +145,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
           );
         }
         const conversationId = taken.id;
+        const firstId = uuidv7(); // before those of the messages: what has an earlier id was there
         const times = await insertAll(transaction, conversationId, inOrder(messages, taken.now), onProgress);
         if (times.length > 0) {
           const milliseconds = times.map((time) => time.getTime());
@@ -146,7 +154,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
           await transaction.query({ name: "import-count", text: COUNT, values: [conversationId, times.length, latest] });
           await transaction.query({ name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, earliest] });
           await transaction.query({ name: "import-reindex", text: REINDEX, values: [conversationId, earliest] });
-          await transaction.query({ name: "import-reread", text: REREAD, values: [conversationId, earliest] });
+          await transaction.query({ name: "import-reread", text: REREAD, values: [conversationId, earliest, firstId] });
           await jobs.add(jobKinds.map((kind) => layerJob(kind, { tenantId, userId, conversationId })));
         }
         return { conversationId, imported: times.length, skipped: messages.length - times.length };

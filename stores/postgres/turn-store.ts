@@ -99,6 +99,13 @@ with ${shareOwner(11)}, held as (
 )
 select coalesce(still_held, false) as still_held, is_asked from released`;
 
+/** Rolls back the answer to a question that is no longer there. */
+class QuestionErased extends Error {}
+
+async function isStored(transaction: Queryable, messageId: string): Promise<boolean> {
+  return (await transaction.query({ name: "turn-question", text: "select from messages where id = $1", values: [messageId] })).length === 1;
+}
+
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   async function runFinish(where: Queryable, statement: Statement): Promise<FinishOutcome> {
     const [row] = await where.query<{ still_held: boolean; is_asked: boolean }>(statement);
@@ -141,13 +148,16 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
         ],
       };
       try {
-        if (jobs.length === 0) return await runFinish(database, statement);
+        if (!answer && jobs.length === 0) return await runFinish(database, statement);
         return await queue.transaction(async (transaction, jobTransaction) => {
           const outcome = await runFinish(transaction, statement);
+          // It may have waited for an erase of its question, which it has not seen: the next statement does.
+          if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
           if (outcome !== "gone") await jobTransaction.add(jobs);
           return outcome;
         });
       } catch (error) {
+        if (error instanceof QuestionErased) return "gone";
         if (!isUniqueViolation(error)) throw error;
         // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
         const [earlier] = await database.query<{ completed: boolean }>({

@@ -15,9 +15,9 @@ export interface KeptVersion {
   isAfterErased: boolean;
 }
 
-const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
+export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
 /** What two writings of one fact have in common: blanks, line ends and list marks differ from editor to editor. */
-const factOf = (line: string): string =>
+export const factOf = (line: string): string =>
   line
     .replace(/^\s*[-*•]\s+/u, "")
     .replace(/\s+/gu, " ")
@@ -49,7 +49,8 @@ export function unlearnVersions(versions: readonly TaughtVersion[]): KeptVersion
         const [had, wasThere] = [facts, seen];
         const back: string[] = linesOf(content).filter((line) => !now.has(factOf(line)) && !wasThere.has(factOf(line)));
         const left = lines.filter((line) => had.has(factOf(line)) || !wasThere.has(factOf(line)));
-        content = [...back, ...left].join("\n") || null;
+        // Empty, not null: nobody removed it.
+        content = [...back, ...left].join("\n");
       }
       facts = new Set(linesOf(content).map(factOf));
       kept.push({ version, content, before, isAfterErased });

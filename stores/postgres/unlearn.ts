@@ -1,6 +1,6 @@
 import type { Owner } from "../owner.ts";
 import type { Queryable } from "./database.ts";
-import { unlearnVersions } from "./unlearn-versions.ts";
+import { factOf, linesOf, unlearnVersions } from "./unlearn-versions.ts";
 import { setCurrent, type Actor } from "./write-sections.ts";
 
 /** What is erased: a whole conversation, or some messages of it. */
@@ -47,6 +47,13 @@ const REMOVE_VERSIONS = `
 delete from core_memory_versions using jsonb_to_recordset($3::jsonb) as gone (section text, version integer)
 where tenant_id = $1 and user_id = $2 and core_memory_versions.section = gone.section and core_memory_versions.version = gone.version`;
 
+/** Others may have said why they changed a section by quoting what is erased. */
+const CLEAR_REASONS = `
+update memory_operations set reason = null
+where tenant_id = $1 and user_id = $2 and section = any($3) and exists (select from unnest($4::text[]) as fact where strpos(reason, fact) > 0)`;
+/** A shorter line says too little to be a quotation. */
+const QUOTED_CHARACTERS = 4;
+
 /** The highest number and one more: a number that was seen is never given to something else. */
 const ADD_CURRENT = `
 insert into core_memory_versions (tenant_id, user_id, section, version, content, updated_by, said_at, conversation_id, trigger_message_id, created_at)
@@ -87,15 +94,17 @@ export async function unlearn(
     }
     const last = versions.at(-1);
     const lastKept = versions.findLast(({ taught }) => !taught);
-    const content = (lastKept && kept.get(lastKept.version)?.content) ?? null;
-    if (!last || content === last.content) continue;
-    const { updated_by, said_at, conversation_id, trigger_message_id } = lastKept ?? {
-      ...last,
-      conversation_id: null,
-      trigger_message_id: null,
-    };
+    const content = lastKept ? (kept.get(lastKept.version)?.content ?? null) : "";
+    if (!last || (!last.taught && content === last.content)) continue;
+    const { updated_by, conversation_id, trigger_message_id } = lastKept ?? { ...last, conversation_id: null, trigger_message_id: null };
+    const times = versions.filter(({ taught }) => !taught).map((one) => one.said_at.getTime());
+    const said_at = new Date(Math.max(0, ...times));
     current.push({ section, version: last.version + 1, content, updated_by, said_at, conversation_id, trigger_message_id });
   }
+  const left = new Set(changed.concat(current).flatMap((one) => linesOf((one as { content: string | null }).content).map(factOf)));
+  const facts = new Set(rows.filter(({ taught }) => taught).flatMap(({ content }) => linesOf(content).map(factOf)));
+  const quoted = [...facts].filter((fact) => fact.length >= QUOTED_CHARACTERS && !left.has(fact));
+  await transaction.query({ name: "unlearn-reasons", text: CLEAR_REASONS, values: [tenantId, userId, sections, quoted] });
   const run = (name: string, text: string, given: object[]) =>
     transaction.query({ name, text, values: [tenantId, userId, JSON.stringify(given)] });
   await run("unlearn-remove", REMOVE_VERSIONS, gone);

@@ -14,6 +14,8 @@ export interface UnreadMessage extends Cursor {
   content: string;
   /** It came by an import, not by a turn. */
   imported: boolean;
+  /** It was read before an import made the agent go back. */
+  isKnown: boolean;
 }
 
 /** What is unread of one conversation, oldest first. */
@@ -65,12 +67,13 @@ where tenant_id = $1 and user_id = $2
 
 const NEXT = `
 with chosen as materialized (
-  select conversations.id, read_through_created_at, read_through_message_id ${UNREAD} order by last_message_at, conversations.id limit 1
+  select conversations.id, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id, known_before_id ${UNREAD} order by last_message_at, conversations.id limit 1
 )
 select chosen.id as "conversationId", read_through_created_at, read_through_message_id,
   (select coalesce(json_agg(oldest), '[]') from (
-    select id, role, content, not metadata ? 'turn_id' as imported, created_at from messages
-    where conversation_id = chosen.id and completed
+    select id, role, content, not metadata ? 'turn_id' as imported, created_at,
+      coalesce(id < known_before_id and (created_at, id) <= (known_through_created_at, known_through_message_id), false) as "isKnown"
+    from messages where conversation_id = chosen.id and completed
       and (created_at, id) > (
         coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000'))
     order by created_at, id limit $3
@@ -80,7 +83,10 @@ from chosen`;
 const MOVE_CURSOR = `
 insert into memory_cursors as kept (conversation_id, read_through_created_at, read_through_message_id) values ($1, $2, $3)
 on conflict (conversation_id) do update
-set read_through_created_at = excluded.read_through_created_at, read_through_message_id = excluded.read_through_message_id
+set read_through_created_at = excluded.read_through_created_at, read_through_message_id = excluded.read_through_message_id,
+  known_through_created_at = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_created_at end,
+  known_through_message_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_message_id end,
+  known_before_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_before_id end
 where (kept.read_through_created_at, kept.read_through_message_id) = ($4::timestamptz, $5::uuid)
 returning conversation_id`;
 

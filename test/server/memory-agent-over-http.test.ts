@@ -87,7 +87,7 @@ describe("the memory agent with a model and an archive", () => {
     expect(others).toEqual([]);
     expect(request?.body.messages.map(({ role }) => role)).toEqual(["system", "user"]);
     expect(request?.body.messages[1]?.content).toMatch(
-      /^<core_memory>\n\[goals\]\nTo sail\n<\/core_memory>\nSaid on [\d :-]+ UTC:\n<user_message>\nWhich director do I like\?\n<\/user_message>\n<assistant_message>\nVarda\?\n<\/assistant_message>$/,
+      /^<core_memory>\n\[goals\] \(last changed by what was said on [\d :-]+ UTC\)\nTo sail\n<\/core_memory>\nSaid on [\d :-]+ UTC:\n<user_message>\nWhich director do I like\?\n<\/user_message>\n<assistant_message>\nVarda\?\n<\/assistant_message>$/,
     );
   });
 
@@ -163,7 +163,7 @@ describe("the memory agent with a model and an archive", () => {
   });
 
   // Fails: twenty turns, each message of up to 204 tokens, and core memory as it is come to 14,600.
-  test.failing("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
+  test("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
     for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
     const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);
     const imported = await running.bring(user, importedTurns(long));

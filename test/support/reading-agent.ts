@@ -30,6 +30,7 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
       coreMemory: makeCoreMemoryStore(where),
       decide,
       sections: DEFAULT_SECTIONS,
+      readingTokens: Infinity,
       recall: null,
     });
   const job = { kind: "remember" as const, ...owner };

@@ -55,8 +55,9 @@ function updateOf(section: string, before: string[], decided: CoreLine[], limit:
   const own = decided.filter((line) => line.section === section);
   const isOnlyAdded = before.every((text) => own.some((line) => line.text === text));
   if (isOnlyAdded && before.join("\n").length > limit) return [];
-  const after = fitLines(own, limit).map(({ text }) => text);
-  if (before.length === after.length && isOnlyAdded) return [];
+  const after = [...new Set(fitLines(own, limit).map(({ text }) => text))];
+  const known = new Set(before);
+  if (after.length === known.size && after.every((text) => known.has(text))) return [];
   return [{ section, content: after.join("\n"), reason: reasonFor(before, after) }];
 }
 

@@ -52,7 +52,12 @@ create index memory_operations_by_user on memory_operations (tenant_id, user_id,
 create table memory_cursors (
   conversation_id uuid primary key references conversations on delete cascade,
   read_through_created_at timestamptz(3) not null,
-  read_through_message_id uuid not null
+  read_through_message_id uuid not null,
+  -- After an import of older messages the cursor goes back. Up to here, messages with ids before `known_before_id` have been read already:
+  -- ids rise with the time at which messages were stored.
+  known_through_created_at timestamptz(3),
+  known_through_message_id uuid,
+  known_before_id uuid
 );
 
 -- What the memory agent put into the archive: an episode of its own, in the index whose names are listed.

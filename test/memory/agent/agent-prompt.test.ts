@@ -9,7 +9,7 @@ import { turnToRead } from "../../support/sample-agent.ts";
 const TURN = turnToRead("I moved to Porto.", 1, { assistantMessage: "恭喜！" });
 
 const prompt = (parts: Partial<AgentPromptParts> = {}) =>
-  agentPrompt({ contents: {}, sections: ["profile", "goals"], turns: [TURN], messageTokens: 1_000, ...parts });
+  agentPrompt({ contents: {}, newestIn: new Map(), sections: ["profile", "goals"], turns: [TURN], messageTokens: 1_000, ...parts });
 const toModel = (parts: Partial<AgentPromptParts> = {}): string => prompt(parts)[1]?.text ?? "";
 
 describe("agentPrompt", () => {

@@ -97,7 +97,7 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   });
 
   // Fails: an import of older messages has the agent read live turns again, and a section that is removed has no time that they are older than.
-  test.failing("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
+  test("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
     await agent.say("I live in Lisbon.");
     await agent.readAll();
     await people.remove(agent.owner, { section: "profile" });
@@ -107,7 +107,7 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   });
 
   // Fails: the same for a line that a person took out of a section.
-  test.failing("a line that a person took out does not come back either", async () => {
+  test("a line that a person took out does not come back either", async () => {
     await agent.say("I live in Lisbon.");
     await agent.say("I work as a nurse.");
     await agent.readAll();

@@ -114,7 +114,7 @@ describe("memory agents of two processes on one Postgres", () => {
   });
 
   // Fails: a step decides five times on what it read first, erased words too, then fails and is tried again.
-  test.failing("one that decides while a message it read is deleted is not given it again", async () => {
+  test("one that decides while a message it read is deleted is not given it again", async () => {
     expect(await readWhileDeleted()).toEqual(["I moved to Porto. I have a cat.", "I have a cat."]);
   });
 });

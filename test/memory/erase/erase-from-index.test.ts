@@ -33,7 +33,7 @@ describe("erasing one exchange out of the index", () => {
   });
 
   // Episodes go by what is next to each other, exchanges by their turn: the answer is in the episode of the message that was imported.
-  test.failing("takes its answer out of the episode of a message that was imported in between", async () => {
+  test("takes its answer out of the episode of a message that was imported in between", async () => {
     const text = "select created_at from messages where id = $1";
     const [asked] = await memory.database.query<{ created_at: Date }>({ text, values: [exchange.messageId] });
     const messages = [{ role: "user" as const, content: "imported", createdAt: asked?.created_at ?? null, metadata: {} }];

@@ -174,7 +174,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   });
 
   // The reasons of others are kept as they are, also when they quote what the section said.
-  test.failing("what a section said is gone from the reasons of others for changing it", async () => {
+  test("what a section said is gone from the reasons of others for changing it", async () => {
     const secret = `secret ${word}`;
     const from = { conversationId: conversation.conversationId, triggerMessageId: messageId };
     await teach(database, owner, { section: "goals", content: secret, ...from });

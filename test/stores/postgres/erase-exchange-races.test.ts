@@ -64,7 +64,7 @@ describe("an erase of one exchange beside another process on real Postgres", () 
   });
 
   // The statement looks for the question as it was before it waited.
-  test.failing(
+  test(
     "a turn whose lease has run out and that ends during an erase of its question waits, is gone, and stores no answer",
     async () => {
       const turn = await begin(one, kept.sessionId);

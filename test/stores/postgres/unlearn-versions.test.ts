@@ -91,7 +91,7 @@ describe("unlearnVersions", () => {
     ],
     ["what others wrote anew is theirs", ["!a", "b", "b\na"], ["b", "b\na"]],
     ["another line end, indentation or list mark is no other fact", ["!A secret.", "- A secret. \r\n  Likes tea."], ["  Likes tea."]],
-    ["a section of which nothing is left is none", ["!a", "a"], [null]],
+    ["a section of which nothing is left is empty", ["!a", "a"], [""]],
   ])("%s", (_, contents, expected) => {
     const history = contents.map((content, index) => {
       return { version: index + 1, content: content?.replace(/^!/, "") ?? null, taught: content?.startsWith("!") ?? false };

@@ -99,10 +99,10 @@ describeOnBothDatabases("erasing what a conversation taught", (open) => {
     await byOther(secret, "goals");
     expect(await erase()).toMatchObject({ coreMemorySections: 2 });
     expect(await contents()).toEqual({});
-    expect(await versionsOf(database, owner)).toMatchObject([{ version: 2, content: null, conversationId: null, triggerMessageId: null }]);
+    expect(await versionsOf(database, owner)).toMatchObject([{ version: 2, content: "", conversationId: null, triggerMessageId: null }]);
     expect((await versionsOf(database, owner, "goals")).map(({ version, content }) => [version, content])).toEqual([
-      [2, null],
-      [3, null],
+      [2, ""],
+      [3, ""],
     ]);
     expect(await tablesHolding(database, secret)).toEqual({});
   });

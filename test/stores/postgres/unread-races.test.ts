@@ -100,7 +100,7 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect(outcome).toBe("saved");
     // Of the section's number 2 there is something, so that whoever has read number 1 cannot write it back.
     const versions =
-      what === "user" ? [] : [expect.objectContaining({ version: 2, content: null, conversation_id: null, trigger_message_id: null })];
+      what === "user" ? [] : [expect.objectContaining({ version: 2, content: "", conversation_id: null, trigger_message_id: null })];
     expect(await writtenByReadings(one, owner)).toEqual({ ...NOTHING_WRITTEN, versions });
   });
 
