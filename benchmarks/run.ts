@@ -1,4 +1,6 @@
 import { benchGrowth } from "./growth.ts";
+import { benchKnowledge } from "./knowledge.ts";
+import { benchMemoryRules } from "./memory-rules.ts";
 import { benchRecall } from "./recall.ts";
 import { benchRetrieve } from "./retrieve.ts";
 import { benchRouting } from "./routing.ts";
@@ -13,6 +15,8 @@ const BENCHMARKS: Record<string, () => Promise<void>> = {
   recall: benchRecall,
   retrieve: benchRetrieve,
   routing: benchRouting,
+  "memory-rules": benchMemoryRules,
+  knowledge: benchKnowledge,
 };
 
 const wanted = process.argv.slice(2);

@@ -20,6 +20,8 @@ const MESSAGE_SHARE = 0.75;
 const SUMMARY_SHARE = 0.25;
 /** Share of the budget that core memory may take, which is bounded too: a section has 2,000 characters. */
 const CORE_MEMORY_SHARE = 0.25;
+/** Share of the budget that all this may take with the system prompt: only with a very small budget is that less than the two above. */
+const STABLE_SHARE = 0.6;
 /** Share of what the current message leaves that recalled episodes may take. */
 const EPISODES_SHARE = 0.25;
 /** The same for passages of documents. */
@@ -48,11 +50,21 @@ export interface AssembledPrompt {
   shortened: number;
 }
 
-function systemText({ text: coreMemory }: FittingCoreMemory, summary: ConversationSummary | null, maxTokens: number): string {
-  const parts = [SYSTEM_PROMPT];
-  if (coreMemory) parts.push(coreMemory);
-  if (summary?.text) parts.push(`${SUMMARY_HEADING}\n${fence("conversation_summary", shortenText(summary.text, maxTokens))}`);
-  return parts.join("\n\n");
+/** What stays the same from turn to turn, in at most its share of the budget. */
+function stablePart(
+  { coreMemory, summary }: { coreMemory: readonly CoreSection[]; summary: ConversationSummary | null },
+  tokenBudget: number,
+): { system: string; known: FittingCoreMemory } {
+  const room = Math.max(0, Math.floor(tokenBudget * STABLE_SHARE) - estimateTokens(SYSTEM_PROMPT));
+  const known = coreMemoryText(coreMemory, Math.min(Math.floor(tokenBudget * CORE_MEMORY_SHARE), Math.floor(room / 2)));
+  const parts = [SYSTEM_PROMPT, ...(known.text ? [known.text] : [])];
+  if (summary?.text) {
+    const around = estimateTokens(`${SUMMARY_HEADING}\n${fence("conversation_summary", "")}`);
+    const left = Math.max(0, room - estimateTokens(known.text) - around);
+    const text = shortenText(summary.text, Math.min(Math.floor(tokenBudget * SUMMARY_SHARE), left));
+    parts.push(`${SUMMARY_HEADING}\n${fence("conversation_summary", text)}`);
+  }
+  return { system: parts.join("\n\n"), known };
 }
 
 /**
@@ -69,8 +81,7 @@ export function assemblePrompt({
   message,
   tokenBudget,
 }: PromptParts): AssembledPrompt {
-  const known = coreMemoryText(coreMemory, Math.floor(tokenBudget * CORE_MEMORY_SHARE));
-  const system = systemText(known, summary, Math.floor(tokenBudget * SUMMARY_SHARE));
+  const { system, known } = stablePart({ coreMemory, summary }, tokenBudget);
   const systemTokens = estimateTokens(system) + 2 * TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));

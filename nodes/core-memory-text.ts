@@ -13,13 +13,17 @@ export interface FittingCoreMemory {
   text: string;
 }
 
-/** The sections as they stand in the prompt, each shortened to its share when together they have more than `maxTokens`. */
+/** A section that would have fewer tokens is left out: it would be little more than the mark of what is missing. */
+const LEAST_TOKENS = 30;
+
+/** The sections as they stand in the prompt, in at most `maxTokens`: each shortened to its share when they have more, the last left out when that is too little. */
 export function coreMemoryText(sections: readonly CoreSection[], maxTokens: number): FittingCoreMemory {
+  const room = maxTokens - estimateTokens(`${HEADING}\n${fence("core_memory", "")}`);
   const filled = sections.filter(({ content }) => content.trim() !== "");
-  if (filled.length === 0) return { sections: [], text: "" };
   const whole = filled.map(({ section, content }) => `[${section}]\n${content}`);
-  const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= maxTokens;
-  const share = Math.floor(maxTokens / filled.length);
-  const texts = fits ? whole : whole.map((text) => shortenText(text, share));
-  return { sections: filled, text: `${HEADING}\n${fence("core_memory", texts.join("\n"))}` };
+  const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= room;
+  const count = fits ? whole.length : Math.min(whole.length, Math.max(0, Math.floor(room / LEAST_TOKENS)));
+  if (count === 0) return { sections: [], text: "" };
+  const texts = fits ? whole : whole.slice(0, count).map((text) => shortenText(text, Math.floor(room / count)));
+  return { sections: filled.slice(0, count), text: `${HEADING}\n${fence("core_memory", texts.join("\n"))}` };
 }

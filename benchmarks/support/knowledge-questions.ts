@@ -39,7 +39,11 @@ const ENGLISH: readonly Row[] = [
   ["serve-static", "Multiple roots", "Can static files be looked up in more than one directory?"],
   ["send", "Custom directory index view", "Show a listing of the files when somebody asks for a folder"],
   ["raw-body", "entity.too.large", "Which error comes when an uploaded body exceeds the limit?"],
-  ["http-errors", "Error Properties", "Which fields does an HTTP error have, and which one says whether the message may be shown to the client?"],
+  [
+    "http-errors",
+    "Error Properties",
+    "Which fields does an HTTP error have, and which one says whether the message may be shown to the client?",
+  ],
   ["statuses", "status.retry[code]", "Which HTTP codes mean that the client should try again?"],
   ["statuses", "status.empty[code]", "Which HTTP responses come without a body?"],
   ["content-disposition", "fallback", "File name with letters outside of ISO-8859-1 in a download header, what do old clients get?"],
@@ -96,7 +100,11 @@ const ENGLISH: readonly Row[] = [
   ["flatted", "How does it work ?", "What does the serialised form of a circular object look like?"],
   ["safe-stable-stringify", "stringify.configure(options)", "Limit how deep and how many properties are written as JSON"],
   ["serialize-error", "deserializeError(value, options?)", "Make a real Error of a plain object again"],
-  ["eventsource-parser", "Limiting buffered memory (`maxBufferSize`)", "A server that never ends its line could use up all RAM while I read its events"],
+  [
+    "eventsource-parser",
+    "Limiting buffered memory (`maxBufferSize`)",
+    "A server that never ends its line could use up all RAM while I read its events",
+  ],
   ["eventemitter3", "Contextual emits", "Set `this` of listeners without bind"],
   ["get-stream", "Non-UTF-8 encoding", "Collect a stream of latin1 or base64 text"],
   ["iconv-lite", "BOM handling", "What is done with the byte order mark when decoding?"],
@@ -113,7 +121,11 @@ const ENGLISH: readonly Row[] = [
   ["espree", "Why don't you just use Acorn?", "Why does ESLint have a parser of its own on top of another one?"],
   ["create-langgraph", "Analytics", "Does the project generator send usage data, and how do I opt out?"],
   ["math-expression-evaluator", "Extending tokens", "Add a function of my own to the formula calculator"],
-  ["get-tsconfig", "How can I use TypeScript to parse `tsconfig.json`?", "Read the compiler's settings with the compiler's own API instead"],
+  [
+    "get-tsconfig",
+    "How can I use TypeScript to parse `tsconfig.json`?",
+    "Read the compiler's settings with the compiler's own API instead",
+  ],
 ];
 
 const CHINESE: readonly Row[] = [

@@ -5,7 +5,7 @@ import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../graph/turn-event.ts";
 import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
 import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import type { Database, Queryable } from "../../stores/postgres/database.ts";
 import { makeTurnStore } from "../../stores/postgres/turn-store.ts";
 import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/graph-with-model.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/sample-turns.ts";
@@ -58,18 +58,25 @@ describe("a turn", () => {
     });
 
     test("ends with turn_superseded when another turn took the conversation just before the answer was stored", async () => {
+      let isOvertaken = false;
       const overtaken: Database = {
         ...opened.database,
-        async query(statement) {
-          if (statement.name === "turn-finish") {
-            await opened.database.query({ text: "update conversations set turn_lease_until = now() - interval '1 second'" });
-            expect(await talk.isFree()).toBe(true);
-          }
-          return opened.database.query(statement);
-        },
+        transaction: (work) =>
+          opened.database.transaction((transaction) =>
+            work({
+              async query(statement) {
+                if (statement.name === "turn-finish") {
+                  await transaction.query({ text: "update conversations set turn_id = gen_random_uuid()" });
+                  isOvertaken = true;
+                }
+                return transaction.query(statement);
+              },
+            }),
+          ),
       };
       const talk = opened.makeTalk(opened.makeGraph({ database: overtaken, leaseMs: LONG_LEASE_MS }));
       expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "turn_superseded", retryable: true } });
+      expect(isOvertaken).toBe(true);
       expect((await talk.stored()).at(-1)).toMatchObject({ content: "Hi there.", completed: false });
     });
 
@@ -89,9 +96,13 @@ describe("a turn", () => {
     /** A talk over the database with one statement, by its name, that fails so many times. */
     function makeTalkOverFailing(name: string, times: number, error: Error): Talk {
       let left = times;
+      const over = (where: Queryable): Queryable => ({
+        query: (statement) => (statement.name === name && left-- > 0 ? Promise.reject(error) : where.query(statement)),
+      });
       const failing: Database = {
         ...opened.database,
-        query: (statement) => (statement.name === name && left-- > 0 ? Promise.reject(error) : opened.database.query(statement)),
+        ...over(opened.database),
+        transaction: (work) => opened.database.transaction((transaction) => work(over(transaction))),
       };
       return opened.makeTalk(opened.makeGraph({ database: failing, leaseMs: LONG_LEASE_MS }));
     }
@@ -124,9 +135,17 @@ describe("a turn", () => {
       let lost = false;
       const forgetful: Database = {
         ...opened.database,
-        async query<Row>(statement: { name?: string; text: string }) {
-          const rows = await opened.database.query<Row>(statement);
-          if (statement.name !== "turn-finish" || lost) return rows;
+        async transaction(work) {
+          let isFinish = false;
+          const result = await opened.database.transaction((transaction) =>
+            work({
+              query(statement) {
+                isFinish ||= statement.name === "turn-finish";
+                return transaction.query(statement);
+              },
+            }),
+          );
+          if (!isFinish || lost) return result;
           lost = true;
           throw gone();
         },

@@ -51,9 +51,11 @@ describe("a prompt with core memory", () => {
           const text = messages[0]?.text ?? "";
           const fenced = /<core_memory>\n([^]*?)\n<\/core_memory>/u.exec(text)?.[1] ?? "";
           const filled = coreMemory.filter(({ content }) => content.trim() !== "");
-          expect(receipt.core_memory).toEqual(filled.map(({ section, version }) => ({ section, version })));
-          if (tokenBudget >= 1_000) for (const { section } of filled) expect(fenced).toContain(`[${section}]`);
-          expect(fenced === "").toBe(filled.length === 0);
+          const all = filled.map(({ section, version }) => ({ section, version }));
+          expect(receipt.core_memory).toEqual(all.slice(0, receipt.core_memory.length));
+          if (tokenBudget >= 2_000) expect(receipt.core_memory).toEqual(all);
+          for (const { section } of receipt.core_memory) expect(fenced).toContain(`[${section}]`);
+          expect(fenced === "").toBe(receipt.core_memory.length === 0);
         },
       ),
     );
@@ -109,8 +111,7 @@ describe("a prompt with core memory", () => {
     expect(changed).toContain("Name: Grace");
   });
 
-  // Fails: CONTEXT_TOKEN_BUDGET may be 256, and there the fixed texts and five marks leave nothing to the current message.
-  test.failing.each([
+  test.each([
     [256, 5],
     [320, 10],
     [450, 25],

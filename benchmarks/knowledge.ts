@@ -1,0 +1,140 @@
+import type { Embedder } from "../models/embedder.ts";
+import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
+import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
+import { showProgress } from "../scripts/progress-bar.ts";
+import { cacheEmbeddings } from "./support/cached-embedder.ts";
+import { openKnowledgeBase } from "./support/knowledge-base.ts";
+import { readCorpus, type CorpusDocument } from "./support/knowledge-corpus.ts";
+import {
+  askKnowledge,
+  askUnrelatedKnowledge,
+  knowledgeFigures,
+  type AskedKnowledge,
+  type KnowledgeFigures,
+} from "./support/knowledge-figures.ts";
+import { goldChunks } from "./support/knowledge-gold.ts";
+import { measureNode, type MeasuredNode } from "./support/knowledge-node.ts";
+import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge-questions.ts";
+import type { Legs } from "./support/open-recall-set.ts";
+import { distribution, type Distribution } from "./support/statistics.ts";
+import { writeResults } from "./support/write-results.ts";
+
+const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
+/** Which questions a figure is about. */
+const PARTS = {
+  tuning: ({ question }: AskedKnowledge) => question.tuning,
+  reported: ({ question }: AskedKnowledge) => !question.tuning,
+  English: ({ question }: AskedKnowledge) => !question.tuning && question.language === "English",
+  Chinese: ({ question }: AskedKnowledge) => !question.tuning && question.language === "Chinese",
+};
+type Part = keyof typeof PARTS;
+const MIN_DOCUMENTS = 150;
+const DEADLINE_MS = 120_000;
+
+interface MeasuredEmbedder {
+  embedder: string;
+  figures: Record<Legs, Record<Part, KnowledgeFigures>>;
+  asked: Record<Legs, { text: string; sectionAt: number | null; documentAt: number | null }[]>;
+  /** Of one search with both legs, the question's embedding included. */
+  findMs: Distribution;
+  unrelated: { asked: number; answered: string[] };
+  /** Reading, splitting, embedding and indexing, through the service's jobs. */
+  ingest: { documents: number; chunks: number; documentsPerSecond: number; chunksPerSecond: number };
+  /** With the built-in embedder only: with a model its own time is most of it. */
+  retrieveNode: MeasuredNode | null;
+}
+
+function status(text: string): void {
+  process.stderr.write(`\r${text.padEnd(78)}`);
+}
+
+/** The built-in embedder and, when the environment names its server, a real one. */
+async function openEmbedders(): Promise<Embedder[]> {
+  const builtIn = makeHashedEmbedder({});
+  const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
+  if (!baseUrl || !model) {
+    process.stderr.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
+    return [builtIn];
+  }
+  const real = await openOpenAIEmbedder({ baseUrl, model, questionModel: questionModel || undefined, timeoutMs: DEADLINE_MS });
+  const folder = process.env["BENCH_EMBEDDING_CACHE"];
+  return [builtIn, folder ? await cacheEmbeddings(real, folder) : real];
+}
+
+async function measure(embedder: Embedder, documents: readonly CorpusDocument[], withNode: boolean): Promise<MeasuredEmbedder> {
+  await using base = await openKnowledgeBase(embedder);
+  const tookMs = await base.bringIn(documents, (done) => showProgress(done, documents.length, `documents, ${embedder.name}`));
+  const chunks = await base.listChunks();
+  const gold = goldChunks(KNOWLEDGE_QUESTIONS, documents, chunks);
+  const figures: Partial<MeasuredEmbedder["figures"]> = {};
+  const answers: Partial<MeasuredEmbedder["asked"]> = {};
+  let findTimes: number[] = [];
+  for (const legs of LEGS) {
+    status(`${embedder.name}: asking, ${legs}`);
+    const { asked, times } = await askKnowledge(base.find(legs), gold);
+    const ofPart = (part: Part): [Part, KnowledgeFigures] => [part, knowledgeFigures(asked.filter(PARTS[part]))];
+    figures[legs] = Object.fromEntries((Object.keys(PARTS) as Part[]).map(ofPart)) as Record<Part, KnowledgeFigures>;
+    answers[legs] = asked.map(({ question, sectionAt, documentAt }) => ({ text: question.text, sectionAt, documentAt }));
+    findTimes = times;
+  }
+  const unrelated = { asked: UNRELATED_TO_KNOWLEDGE.length, answered: await askUnrelatedKnowledge(base.find("fused")) };
+  const seconds = tookMs / 1_000;
+  const questions = KNOWLEDGE_QUESTIONS.map(({ text }) => text);
+  return {
+    embedder: embedder.name,
+    figures: figures as MeasuredEmbedder["figures"],
+    asked: answers as MeasuredEmbedder["asked"],
+    findMs: distribution(findTimes),
+    unrelated,
+    ingest: {
+      documents: documents.length,
+      chunks: chunks.length,
+      documentsPerSecond: documents.length / seconds,
+      chunksPerSecond: chunks.length / seconds,
+    },
+    retrieveNode: withNode ? await measureNode(base, documents, questions, status) : null,
+  };
+}
+
+const percent = (share: number): string => (share * 100).toFixed(1);
+const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
+
+function print(rows: readonly MeasuredEmbedder[]): void {
+  console.log("\n| embedder | questions | search | section@5 | document@5 | section@4 | MRR |");
+  console.log("| --- | --- | --- | --- | --- | --- | --- |");
+  for (const { embedder, figures } of rows) {
+    for (const part of Object.keys(PARTS) as Part[]) {
+      for (const legs of LEGS) {
+        const { questions, ...shares } = figures[legs][part];
+        console.log(`| ${embedder} | ${part}, ${questions} | ${legs} | ${Object.values(shares).map(percent).join(" | ")} |`);
+      }
+    }
+  }
+  console.log("\n| embedder | unrelated questions answered | find ms (p50 / p95) | documents a second | chunks a second |");
+  console.log("| --- | --- | --- | --- | --- |");
+  for (const { embedder, unrelated, findMs, ingest } of rows) {
+    const speed = `${ingest.documentsPerSecond.toFixed(1)} | ${ingest.chunksPerSecond.toFixed(0)}`;
+    console.log(`| ${embedder} | ${unrelated.answered.length} of ${unrelated.asked} | ${shown(findMs)} | ${speed} |`);
+  }
+  for (const { embedder, retrieveNode: node } of rows) {
+    if (!node) continue;
+    console.log(`\n| retrieve node, ${embedder} | chunks | episodes | ms (p50 / p95) |\n| --- | --- | --- | --- |`);
+    console.log(`| documents only | ${node.chunks} | – | ${shown(node.documentsOnlyMs)} |`);
+    console.log(`| documents and episodes | ${node.chunks} | ${node.episodes} | ${shown(node.withEpisodesMs)} |`);
+  }
+}
+
+/**
+ * `npm run bench knowledge`: whether the section of the documentation that answers a question comes back, by keywords, by vectors and by both,
+ * through the service's own search, and what bringing documents in and searching them costs.
+ */
+export async function benchKnowledge(): Promise<void> {
+  const documents = await readCorpus();
+  if (documents.length < MIN_DOCUMENTS)
+    throw new Error(`Only ${documents.length} packages have a README that can be used, fewer than ${MIN_DOCUMENTS}. Run npm ci.`);
+  const rows: MeasuredEmbedder[] = [];
+  for (const [position, embedder] of (await openEmbedders()).entries()) rows.push(await measure(embedder, documents, position === 0));
+  status("");
+  print(rows);
+  await writeResults("knowledge", { documents: documents.length, questions: KNOWLEDGE_QUESTIONS.length, results: rows });
+}
