@@ -1,5 +1,13 @@
 /** Tags between which remembered text stands in prompts: none of them may be opened or closed by any of it. */
-const KNOWN_TAGS = ["core_memory", "conversation_summary", "earlier_exchanges", "passages", "earlier_summary", "user_message", "assistant_message"];
+const KNOWN_TAGS = [
+  "core_memory",
+  "conversation_summary",
+  "earlier_exchanges",
+  "passages",
+  "earlier_summary",
+  "user_message",
+  "assistant_message",
+];
 
 /** What begins a tag, or a control token as chat templates write them: `<|im_start|>`. */
 function breakingOut(tag: string): RegExp {

@@ -29,7 +29,7 @@ const isQuestion = (sentence: string): boolean => /[?？]$/.test(sentence);
 /** What memory put into a prompt, between tags: a summary, earlier exchanges. */
 const REMEMBERED = /<([a-z_]+)>\n([\s\S]*?)\n<\/\1>/g;
 /** What the user said, as a summary or an earlier exchange writes it. */
-const SAID_BY_USER = /^(?:- |\[[^\]]*\] )?(?:User: |用户：)(.*)$/gmu;
+const SAID_BY_USER = /^(?:- |\[[^\]]*\] )?(?:User: |用户：|Noted: )(.*)$/gmu;
 
 /** A passage of a document as it stands in a prompt: its number, its title and its text. */
 const PASSAGE = /^\[(\d+)\] (.*)\n([\s\S]*?)(?=\n\n\[\d+\] |$(?![\s\S]))/gmu;

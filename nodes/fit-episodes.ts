@@ -18,6 +18,7 @@ export interface FittingEpisodes {
 
 function exchangeText({ userMessage, assistantMessage, createdAt }: RecalledExchange): string {
   const asked = shortenText(userMessage, (EXCHANGE_TOKENS * 2) / 3);
+  if (assistantMessage === "") return `[${createdAt.slice(0, 10)}] Noted: ${asked}`; // an archived memory
   const answer = shortenText(assistantMessage, EXCHANGE_TOKENS / 3);
   return `[${createdAt.slice(0, 10)}] User: ${asked}\nAssistant: ${answer}`;
 }

@@ -112,7 +112,7 @@ describe("the conversation graph in process", () => {
         workerName: "films:hybrid_agent",
         useRetrieval: true,
         recentMessages: [],
-        degraded: [],
+        degraded: ["knowledge"], // this graph has no index to search documents in
       });
       expect(state.messages.map((message) => [message.type, message.text])).toEqual([
         ["human", "Which film?"],

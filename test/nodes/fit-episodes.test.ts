@@ -123,7 +123,7 @@ describe("assemblePrompt with episodes", () => {
           const episodes = some.map((one, place) => ({ ...one, id: idOf(place), userMessage: `mark${place}. ${one.userMessage}` }));
           const { messages, receipt, tokens } = assemblePrompt({ summary, window, episodes, message: text, tokenBudget });
           const fenced = FENCE.exec(messages.at(-1)?.text ?? "")?.[1] ?? "";
-          const shown = episodes.filter((_, place) => fenced.includes(`User: mark${place}.`)).map(({ id }) => id);
+          const shown = episodes.filter((_, place) => fenced.includes(`: mark${place}.`)).map(({ id }) => id);
           expect(receipt.episodes.map(({ id }) => id)).toEqual(shown);
           expect(tokens).toBeLessThanOrEqual(tokenBudget);
         },

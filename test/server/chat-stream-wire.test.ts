@@ -46,7 +46,7 @@ describe("the bytes of a chat stream", () => {
       worker_name: "general:hybrid_agent",
       confidence: 1,
       method: "default",
-      reason: "no knowledge base fits the message",
+      reason: "there is no knowledge base",
     };
     const expected = [
       frame(1, { status: "route_decision", content: route }),

@@ -135,9 +135,12 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(groups.map(({ group_id }) => group_id)).toContain(episodeGroupId(kept));
     const jobs = await database.query<{ row: string; data: object }>({ text: "select job::text as row, data from pgboss.job" });
     const left = jobs.filter(({ data }) => "kind" in data && data.kind === "erase_episodes");
-    expect(left.map(({ data }) => data)).toEqual([
-      { kind: "erase_episodes", ownerKey: ownerKey(owner.tenantId, owner.userId), groupId: episodeGroupId(erased) },
-    ]);
+    // The first clearing may have run; the second comes a minute after the erase.
+    expect(left.length).toBeGreaterThanOrEqual(1);
+    for (const { data } of left) {
+      const expected = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [episodeGroupId(erased)], episodeIds: [] };
+      expect(data).toEqual({ kind: "erase_episodes", id: expect.any(String) as unknown, ...expected });
+    }
     expect(jobs.map(({ row }) => row).join()).not.toMatch(new RegExp(erased));
     expect(left.map(({ row }) => row).join()).not.toMatch(/user-to-erase|tenant/);
     await database.close();

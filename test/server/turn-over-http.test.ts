@@ -5,7 +5,7 @@ import { contentOf, postTurn, tokenText } from "../support/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../support/service-with-model.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const NODES = ["generate_rag", "history", "persist", "retrieve", "route"];
+const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
 
 describe("a turn over HTTP", () => {
   let running: ServiceWithModel;

@@ -13,7 +13,9 @@ import { makeRecordingEmbedder, type RecordingEmbedder } from "../../support/rec
 
 const ACME = { tenantId: "acme", prefix: "travel" };
 const GLOBEX = { tenantId: "globex", prefix: "travel" };
-const HOTELS = "# Hotels\n\nThe hotel limit in Lisbon is 140 euros a night.\n\n# Trains\n\nTrain journeys are first class above four hours.";
+/** Small sections would be joined into one chunk. */
+const FILLING = "Whatever is not said here is for the manager to decide. ".repeat(6);
+const HOTELS = `# Hotels\n\nThe hotel limit in Lisbon is 140 euros a night. ${FILLING}\n\n# Trains\n\nTrain journeys are first class above four hours. ${FILLING}`;
 const PARKING = "# Parking\n\nThe garage under the office opens at seven. Visitors park in the street.";
 
 /** An index of which the given calls fail. */
@@ -78,7 +80,7 @@ describe("finding passages", () => {
   test("finds the section that answers, with its document, best first", async () => {
     const { headings, passages, degraded } = await find("What is the hotel limit in Lisbon?");
     expect(headings[0]).toBe("Handbook: Hotels");
-    expect(passages[0]).toMatchObject({ text: "The hotel limit in Lisbon is 140 euros a night.", position: 0 });
+    expect(passages[0]).toMatchObject({ text: expect.stringContaining("is 140 euros a night") as unknown, position: 0 });
     expect(passages.map(({ score }) => score)).toEqual(passages.map(({ score }) => score).toSorted((one, other) => other - one));
     expect([degraded, errors]).toEqual([false, []]);
   });
@@ -173,7 +175,7 @@ describe("finding passages", () => {
 
   test("of two passages that fit alike, the one whose document fits elsewhere too comes first", async () => {
     const place = { tenantId: "acme", prefix: "office" };
-    const section = (heading: string, text: string): string => `# ${heading}\n\n${text} ${"Further remarks follow below. ".repeat(15)}\n\n`;
+    const section = (heading: string, text: string): string => `# ${heading}\n\n${text} ${FILLING}\n\n`;
     await add(place, "One", section("Refunds", "Refunds of tickets take a week.") + section("Cats", "Nothing here."));
     await add(place, "Two", section("Refunds", "Refunds of tickets take a week.") + section("Aviary", "The aviary tickets are blue."));
     await add(place, "Six", section("Refunds", "Refunds of tickets take a week.") + section("Dogs", "Nothing here."));

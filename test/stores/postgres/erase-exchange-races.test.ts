@@ -64,21 +64,18 @@ describe("an erase of one exchange beside another process on real Postgres", () 
   });
 
   // The statement looks for the question as it was before it waited.
-  test(
-    "a turn whose lease has run out and that ends during an erase of its question waits, is gone, and stores no answer",
-    async () => {
-      const turn = await begin(one, kept.sessionId);
-      await makeTurnStore(one).renew(turn, EXPIRED_LEASE_MS);
-      const answer = sampleAnswer({ questionId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
-      const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
-      const [, outcome] = await databases.meet(
-        (inside) => makeEraseStore(inside).episode(owner, turn.messageId),
-        () => makeTurnStore(other).finish(turn, answer, [job]),
-      );
-      expect(outcome).toBe("gone");
-      expect(await tablesHolding(one, `the answer to ${word}`)).toEqual({});
-    },
-  );
+  test("a turn whose lease has run out and that ends during an erase of its question waits, is gone, and stores no answer", async () => {
+    const turn = await begin(one, kept.sessionId);
+    await makeTurnStore(one).renew(turn, EXPIRED_LEASE_MS);
+    const answer = sampleAnswer({ questionId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
+    const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
+    const [, outcome] = await databases.meet(
+      (inside) => makeEraseStore(inside).episode(owner, turn.messageId),
+      () => makeTurnStore(other).finish(turn, answer, [job]),
+    );
+    expect(outcome).toBe("gone");
+    expect(await tablesHolding(one, `the answer to ${word}`)).toEqual({});
+  });
 
   test("an erase of an exchange takes the answer of a turn whose lease has run out and that is ending", async () => {
     const turn = await begin(one, kept.sessionId);
