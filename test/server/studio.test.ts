@@ -51,7 +51,7 @@ describe("npm run studio", () => {
     const events: { event: string | undefined; data: unknown }[] = [];
     createParser({ onEvent: ({ event, data }) => events.push({ event, data: JSON.parse(data) as unknown }) }).feed(await response.text());
     const updates = events.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));
-    expect(updates.toSorted()).toEqual(["generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(updates.toSorted()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
     const custom = events.filter(({ event }) => event === "custom").map(({ data }) => data as { status: string; content: unknown });
     expect(custom.map(({ status }) => status)).toEqual(expect.arrayContaining(["route_decision", "accepted", "token", "execution_log"]));
     expect(
