@@ -25,7 +25,7 @@ describe("the HTTP status", () => {
   test("says 503 of every model error, 5xx of nothing that the caller can mend", () => {
     for (const [code, status] of Object.entries(HTTP_STATUS)) {
       if (code.startsWith("model_")) expect(status).toBe(503);
-      expect([400, 401, 404, 409, 413, 415, 500, 503]).toContain(status);
+      expect([400, 401, 404, 409, 413, 415, 422, 500, 503]).toContain(status);
     }
   });
 });
