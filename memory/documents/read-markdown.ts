@@ -28,6 +28,14 @@ export function readMarkdown(text: string): DocumentPart[] {
   return buildSections(sections);
 }
 
+const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
+const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
+
+/** What a reader sees of a heading: without the badges behind it and the addresses of its links, which every chunk under it would repeat. */
+function headingText(source: string): string {
+  return source.replace(IMAGE, "").replace(LINK, "$1").replace(/\s+/g, " ").trim();
+}
+
 interface Heading {
   level: number;
   heading: string;
@@ -45,6 +53,6 @@ function* headingsOf(source: string): Generator<Heading> {
     // Headings within lists and quotations (level above 0) belong to their text.
     if (token.type !== "heading_open" || token.level !== 0 || !token.map) continue;
     const [start, end] = token.map;
-    yield { level: Number(token.tag.slice(1)), heading: tokens[index + 1]?.content ?? "", start, end };
+    yield { level: Number(token.tag.slice(1)), heading: headingText(tokens[index + 1]?.content ?? ""), start, end };
   }
 }

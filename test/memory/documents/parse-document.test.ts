@@ -51,6 +51,12 @@ Use
   ]);
 });
 
+test("a heading is what a reader sees of it: no badges, no addresses of links", async () => {
+  const text =
+    "# Chokidar [![Weekly downloads](https://x.example/a.svg)](https://x.example/b) ![logo][1]\n\nWatches.\n\n## See [the guide](https://x.example)\n\nMore.";
+  expect((await parseSample("text/markdown", text)).map(({ heading }) => heading)).toEqual(["Chokidar", "Chokidar > See the guide"]);
+});
+
 test("a heading of a page's length is cut in the path and kept in the text", async () => {
   const words = "word ".repeat(100).trim();
   const [part] = await parseSample("text/markdown", `# ${words}\n\nText`);
