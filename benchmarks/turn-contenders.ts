@@ -100,7 +100,15 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
 /** This service in a process of its own, called over HTTP. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
   const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
-    environment: { PORT: "0", OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "bench", CHAT_MODEL: "bench", LOG_LEVEL: "info", ...environment },
+    environment: {
+      PORT: "0",
+      OPENAI_BASE_URL: modelUrl,
+      OPENAI_API_KEY: "bench",
+      CHAT_MODEL: "bench",
+      EMBEDDING_MODEL: "built-in",
+      LOG_LEVEL: "info",
+      ...environment,
+    },
   });
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: "bench", session_id: session, message });

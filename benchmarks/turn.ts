@@ -102,6 +102,9 @@ function printTable(rows: Measured[]): void {
   }
 }
 
+/** The real Postgres of the tests lacks the extensions. */
+const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
+
 /** What one turn costs, side by side with the raw model call and with plain LangGraph, against the same model server. */
 export async function benchTurn(): Promise<void> {
   await using opened = new AsyncDisposableStack();
@@ -126,7 +129,7 @@ export async function benchTurn(): Promise<void> {
     oneNode(fast.line),
     keep(await oneNodeWithSaver(fast.line, postgres.url)),
     keep(await thisService("this service over HTTP, PGlite", fast.line, { DATA_DIR: "memory://" })),
-    keep(await thisService("this service over HTTP, Postgres", fast.line, { DATABASE_URL: postgres.url })),
+    keep(await thisService("this service over HTTP, Postgres", fast.line, { DATABASE_URL: postgres.url, ...NO_INDEX })),
   ];
   const rows = [...(await compare(contenders, 1, WARM_UP_ROUNDS)), ...(await compare(contenders, 10, 2))];
   const memory = [];
@@ -135,7 +138,7 @@ export async function benchTurn(): Promise<void> {
   const manyStreams = await measureManyStreams([
     rawFetch(paced.line),
     keep(await thisService("this service over HTTP, PGlite", paced.line, { DATA_DIR: "memory://" })),
-    keep(await thisService("this service over HTTP, Postgres", paced.line, { DATABASE_URL: postgres.url })),
+    keep(await thisService("this service over HTTP, Postgres", paced.line, { DATABASE_URL: postgres.url, ...NO_INDEX })),
   ]);
 
   printTable(rows);
