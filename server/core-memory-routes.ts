@@ -7,7 +7,7 @@ import type { StoredSection } from "../stores/postgres/write-sections.ts";
 import { tenantOf } from "./authenticate.ts";
 import { parseRequest } from "./parse-request.ts";
 import { storableText, wholeNumberField } from "./request-fields.ts";
-import { userOf } from "./user-routes.ts";
+import { userOf } from "./user-of.ts";
 
 const SectionBody = z.strictObject({
   content: storableText

@@ -4,7 +4,8 @@ import { AppError } from "../errors/app-error.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { tenantOf } from "./authenticate.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, parseUuid, storableText, wholeNumberField } from "./request-fields.ts";
+import { parseUuid, storableText, wholeNumberField } from "./request-fields.ts";
+import { userOf } from "./user-of.ts";
 
 /** The longest question, in characters. */
 const MAX_QUERY_CHARACTERS = 4_000;
@@ -28,7 +29,7 @@ export interface EpisodeRouteParts {
 /** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
 export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts): Router {
   return Router().get("/users/:id/episodes", async (request, response) => {
-    const { user_id: userId } = parseRequest(z.object({ user_id: callerId }), { user_id: request.params["id"] });
+    const userId = userOf(request);
     const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
     const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
     if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");

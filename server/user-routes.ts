@@ -1,4 +1,4 @@
-import { Router, type Request } from "express";
+import { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
@@ -6,16 +6,12 @@ import type { OperationStore } from "../stores/postgres/operation-store.ts";
 import { tenantOf } from "./authenticate.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { userOf } from "./user-of.ts";
 
 export interface UserRouteParts {
   erase: Erase;
   operations: OperationStore;
-}
-
-/** The user in a request's path. Throws AppError `invalid_request`. */
-export function userOf(request: Request): string {
-  return parseRequest(z.object({ user_id: callerId }), { user_id: request.params["id"] }).user_id;
 }
 
 /** What was done to a user's memory, and erasing it: all of it, or one exchange. */

@@ -74,14 +74,7 @@ export function makeWorkingMemory({ conversationId, sections, allowed, search }:
     });
   }
 
-  function update(
-    {
-      section,
-      content,
-      reason = null,
-    }: Pick<Arguments<"core_memory_update">, "section" | "content"> & { reason?: string | null | undefined },
-    trigger: Trigger,
-  ): string {
+  function update({ section, content, reason }: Arguments<"core_memory_update">, trigger: Trigger): string {
     const before = contents.get(section) ?? "";
     const after = content.trim();
     if (after === before) return "Nothing changed: the section says that already.";
@@ -91,7 +84,7 @@ export function makeWorkingMemory({ conversationId, sections, allowed, search }:
       content: after === "" ? null : after,
       expectedVersion: read.get(section)?.version ?? 0,
       actor: trigger.actor,
-      reason,
+      reason: reason ?? null,
       conversationId,
       triggerMessageId: trigger.messageId,
       saidAt: trigger.saidAt,

@@ -8,7 +8,8 @@ import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts
 import { completeQuestion } from "../recall/completes-question.ts";
 import { isConvincing } from "../recall/is-convincing.ts";
 import { makeCircuit } from "../recall/make-circuit.ts";
-import { rankEpisodes, type RankedEpisode } from "../recall/rank-episodes.ts";
+import { bestFirst, rankEpisodes, type RankedEpisode } from "../recall/rank-episodes.ts";
+import { searchBoth } from "../recall/search-both.ts";
 
 export interface FindPassagesParts {
   index: ServingIndex;
@@ -67,7 +68,7 @@ function liftByDocument(ranked: readonly RankedEpisode[]): RankedEpisode[] {
     const other = best === candidate ? second : best;
     return { ...candidate, score: candidate.score + DOCUMENT_SHARE * Math.max(0, other?.score ?? 0) };
   });
-  return lifted.sort((one, other) => other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1));
+  return lifted.sort(bestFirst);
 }
 
 /**
@@ -93,12 +94,11 @@ export function makeFindPassages({ index, chunks, embedder, onError = () => unde
       const embedding = await askEmbedder(() => embedder.embedQuestion(complete, signal), signal);
       return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
     };
-    const [words, vectors] = await Promise.allSettled([searchWords(), searchVectors()]);
-    for (const leg of [words, vectors]) if (leg.status === "rejected") onError(leg.reason);
+    const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), onError);
     // The embedder's weight is that for talk. Squared, for passages: a weak embedder's vectors say still less of long texts with many words.
     const ranked = rankEpisodes({
-      wordHits: words.status === "fulfilled" ? words.value : [],
-      vectorHits: vectors.status === "fulfilled" ? vectors.value : [],
+      wordHits,
+      vectorHits,
       weights: { ...NO_TIME, vector: by === "vectors" ? 1 : embedder.vectorWeight ** 2 },
       now: new Date(),
       time: null,
@@ -118,7 +118,7 @@ export function makeFindPassages({ index, chunks, embedder, onError = () => unde
           return text ? [{ ...text, score }] : [];
         })
         .slice(0, limit),
-      degraded: words.status === "rejected" || vectors.status === "rejected",
+      degraded,
     };
   };
 }

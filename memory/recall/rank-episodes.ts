@@ -40,6 +40,11 @@ export interface RankedEpisode {
 const RECENCY_HALF_LIFE_DAYS = 90;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
+/** The better first; of equals always the same. */
+export function bestFirst(one: RankedEpisode, other: RankedEpisode): number {
+  return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
+}
+
 /** Turns a leg's scores into standard deviations from their mean; what the leg did not find counts as its worst. */
 function standardise(scores: Map<string, number>): (id: string) => number {
   const values = [...scores.values()];
@@ -100,5 +105,5 @@ export function rankEpisodes({ wordHits, vectorHits, weights, now, time }: Episo
       weights.recency * 0.5 ** (ageDays / RECENCY_HALF_LIFE_DAYS);
     return { hit, score, words: words.get(hit.id) ?? null, cosine: cosines.get(hit.id) ?? null };
   });
-  return ranked.sort((one, other) => other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1));
+  return ranked.sort(bestFirst);
 }

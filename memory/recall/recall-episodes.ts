@@ -11,6 +11,7 @@ import { completeQuestion } from "./completes-question.ts";
 import { isConvincing } from "./is-convincing.ts";
 import { makeCircuit } from "./make-circuit.ts";
 import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
+import { searchBoth } from "./search-both.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
 
 export interface RecallParts {
@@ -115,11 +116,14 @@ export function makeRecall(parts: RecallParts): Recall {
     };
     const time = timeOfQuestion(question, moment, timeZone);
     const day = time?.kind === "day" ? time : null;
-    const [words, vectors] = await Promise.allSettled([searchWords(filter, query, signal), searchVectors(filter, complete, day, signal)]);
-    for (const leg of [words, vectors]) if (leg.status === "rejected") onError(leg.reason);
+    const { wordHits, vectorHits, degraded } = await searchBoth(
+      searchWords(filter, query, signal),
+      searchVectors(filter, complete, day, signal),
+      onError,
+    );
     const ranked = rankEpisodes({
-      wordHits: words.status === "fulfilled" ? words.value : [],
-      vectorHits: vectors.status === "fulfilled" ? vectors.value : [],
+      wordHits,
+      vectorHits,
       weights: { ...WEIGHTS, vector: embedder.vectorWeight },
       now: moment,
       time,
@@ -143,7 +147,7 @@ export function makeRecall(parts: RecallParts): Recall {
           ];
         })
         .slice(0, limit),
-      degraded: words.status === "rejected" || vectors.status === "rejected",
+      degraded,
     };
   };
 }

@@ -4,7 +4,7 @@ import { makeJobQueue, type JobQueue, type JobTransaction } from "../jobs/job-qu
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import { knowledgeKey } from "../search/knowledge-key.ts";
 import type { Database, Queryable } from "./database.ts";
-import { addSweeps, mark } from "./erase-marks.ts";
+import { leaveToIndex } from "./erase-marks.ts";
 import { isForeignKeyViolation } from "./storage-error.ts";
 
 /** Which documents: those of a knowledge base of a tenant. */
@@ -72,8 +72,7 @@ export async function addChunkSweeps(
 ): Promise<void> {
   if (documentIds.length === 0) return;
   const left = { ownerKey: knowledgeKey(tenantId, prefix), groupIds: documentIds, episodeIds: [], of: "chunks" as const };
-  await mark(transaction, left, false);
-  await addSweeps(jobs, left);
+  await leaveToIndex(transaction, jobs, left);
 }
 
 export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQueue(database)): DocumentStore {

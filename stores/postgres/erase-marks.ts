@@ -24,8 +24,7 @@ insert into erase_markers (id, owner_key, group_id, episode_id, erased_at)
 select id, $1, group_id, episode_id, clock_timestamp()
 from jsonb_to_recordset($2::jsonb) as given (id uuid, group_id uuid, episode_id uuid)`;
 
-/** Leaves markers in the transaction that erases; `isWhole`: everything of the owner. */
-export async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<void> {
+async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<void> {
   const markers = [
     ...(isWhole ? [{ id: uuidv7() }] : []),
     ...groupIds.map((group_id) => ({ id: uuidv7(), group_id })),
@@ -39,7 +38,7 @@ export async function mark(transaction: Queryable, { ownerKey: key, groupIds, ep
 }
 
 /** Adds the jobs that clear the index, one for every so many groups and each sweep. */
-export async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: LeftInIndex): Promise<void> {
+async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: LeftInIndex): Promise<void> {
   for (const seconds of SWEEPS) {
     const sweeps: Job[] = [];
     for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_A_JOB) {
@@ -50,4 +49,15 @@ export async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds,
     }
     await jobs.add(sweeps, seconds);
   }
+}
+
+/** Leaves markers, and jobs that clear the index, in the transaction that erases; `isWhole`: everything of the owner went. */
+export async function leaveToIndex(
+  transaction: Queryable,
+  jobs: JobTransaction,
+  left: LeftInIndex,
+  { isWhole = false }: { isWhole?: boolean } = {},
+): Promise<void> {
+  await mark(transaction, left, isWhole);
+  await addSweeps(jobs, left);
 }

@@ -51,18 +51,17 @@ with removed as (
 )
 select count(*)::int as messages from removed`;
 
+export interface ErasedPair {
+  erased: Erased;
+  /** The episode that holds the answer: of the message right before it, which an import may have put there. None without an answer. */
+  episodeIds: string[];
+}
+
 /**
- * Deletes a user's message with its answer and all that came of it; null when there is no such message, else the episode that holds the
- * answer: of the message right before it, which an import may have put there. Adds to `erased`. Whoever still answers that question without
- * its lease no longer holds the conversation.
+ * Deletes a user's message with its answer and all that came of it; null when there is no such message. Whoever still answers that question
+ * without its lease no longer holds the conversation.
  */
-export async function erasePair(
-  transaction: Queryable,
-  jobs: JobTransaction,
-  owner: Owner,
-  askedId: string,
-  erased: Erased,
-): Promise<string[] | null> {
+export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, askedId: string): Promise<ErasedPair | null> {
   const find = async () => {
     const [found] = await transaction.query<{
       conversation_id: string;
@@ -98,9 +97,14 @@ export async function erasePair(
   });
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
   const { sections, operations } = await unlearn(transaction, owner, { conversationId: conversation.conversationId, messageIds });
-  erased.messages += row?.messages ?? 0;
-  erased.summaries += rebuilt.length;
-  erased.coreMemorySections += sections;
-  erased.memoryOperations += operations;
-  return pair.episode_id ? [pair.episode_id] : [];
+  return {
+    erased: {
+      messages: row?.messages ?? 0,
+      summaries: rebuilt.length,
+      coreMemorySections: sections,
+      memoryOperations: operations,
+      jobs: 0,
+    },
+    episodeIds: pair.episode_id ? [pair.episode_id] : [],
+  };
 }

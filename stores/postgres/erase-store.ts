@@ -3,7 +3,7 @@ import type { Owner } from "../owner.ts";
 import { episodeGroupId } from "../search/episode-group-id.ts";
 import { ownerKey } from "../search/owner-key.ts";
 import type { Database, Queryable } from "./database.ts";
-import { addSweeps, mark, type LeftInIndex } from "./erase-marks.ts";
+import { leaveToIndex, type LeftInIndex } from "./erase-marks.ts";
 import { erasePair, type Erased } from "./erase-pair.ts";
 import { lockOwner } from "./lock-owner.ts";
 import type { OwnedConversation } from "./summary-store.ts";
@@ -59,7 +59,12 @@ returning archived_memories.id, conversation_id as "conversationId", content`;
 
 const ERASE_ARCHIVING = `
 delete from memory_operations
-where tenant_id = $1 and user_id = $2 and operation = 'archival_insert' and conversation_id = $3 and new_value = $4 returning id`;
+using unnest($3::uuid[], $4::text[]) as gone (conversation_id, content)
+where tenant_id = $1 and user_id = $2 and operation = 'archival_insert'
+  and memory_operations.conversation_id = gone.conversation_id and new_value = gone.content
+returning id`;
+
+const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database)): EraseStore {
   /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */
@@ -82,8 +87,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const { sections, operations } = await unlearn(transaction, conversation, { conversationId });
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
         const erasedJobs = await jobs.erase(conversationId);
-        await mark(transaction, left, false);
-        await addSweeps(jobs, left);
+        await leaveToIndex(transaction, jobs, left);
         const { messages, summaries } = row;
         return { erased: { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs }, left };
       }),
@@ -115,34 +119,30 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
           memoryOperations: memory?.operations ?? 0,
           jobs: await jobs.eraseOwner(owner),
         };
-        await mark(transaction, left, true);
-        await addSweeps(jobs, left);
+        await leaveToIndex(transaction, jobs, left, { isWhole: true });
         return { erased, left };
       }),
 
     episode: (owner, episodeId) =>
       inTransaction(owner, async (transaction, jobs) => {
         const { tenantId, userId } = owner;
-        const erased: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
-        const pair = await erasePair(transaction, jobs, owner, episodeId, erased);
+        const pair = await erasePair(transaction, jobs, owner, episodeId);
         const archived = await transaction.query<{ id: string; conversationId: string; content: string }>({
           name: "erase-archived",
           text: ERASE_ARCHIVED,
           values: [tenantId, userId, episodeId],
         });
-        for (const { conversationId, content } of archived) {
-          const gone = await transaction.query({
-            name: "erase-archiving",
-            text: ERASE_ARCHIVING,
-            values: [tenantId, userId, conversationId, content],
-          });
-          erased.memoryOperations += gone.length;
-        }
         if (!pair && archived.length === 0) return null;
-        const episodeIds = [...new Set([episodeId, ...(pair ?? []), ...archived.map(({ id }) => id)])];
+        const archiving = await transaction.query({
+          name: "erase-archiving",
+          text: ERASE_ARCHIVING,
+          values: [tenantId, userId, archived.map(({ conversationId }) => conversationId), archived.map(({ content }) => content)],
+        });
+        const ofPair = pair?.erased ?? NOTHING;
+        const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };
+        const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? []), ...archived.map(({ id }) => id)])];
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
-        await mark(transaction, left, false);
-        await addSweeps(jobs, left);
+        await leaveToIndex(transaction, jobs, left);
         return { erased, left };
       }),
   };
