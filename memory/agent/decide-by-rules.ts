@@ -9,7 +9,9 @@ export const decideByRules: DecideMemory = async ({ memory, turns, sections, new
     // What was said before a section was last changed may add to it, but takes nothing back.
     const isOlder = (section: string): boolean => turn.saidAt < (newestIn.get(section) ?? new Date(0));
     const updates = decideOffline(before, turn.userMessage).filter(({ section }) => !isOlder(section));
-    const additions = decideOffline(before, turn.userMessage, { onlyAdd: true }).filter(({ section }) => isOlder(section));
+    const additions = sections.some(isOlder)
+      ? decideOffline(before, turn.userMessage, { onlyAdd: true }).filter(({ section }) => isOlder(section))
+      : [];
     for (const { section, content, reason } of [...updates, ...additions]) {
       if (!sections.includes(section)) continue;
       await memory.call({ name: "core_memory_update", arguments: { section, content, reason } }, triggerOf(turn));
