@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { completeTurns } from "../../../memory/complete-turns.ts";
@@ -112,10 +113,16 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
     });
 
     test("takes the conversation first that has waited longest since its last message", async () => {
-      await complete("first", "a", "one");
-      await complete("second", "a", "two");
-      await complete("third", "a", "three");
-      await complete("fourth", "a", "one");
+      // Messages of two conversations may have the same millisecond: only within one does `created_at` always rise.
+      for (const [question, session] of [
+        ["first", "one"],
+        ["second", "two"],
+        ["third", "three"],
+        ["fourth", "one"],
+      ] as const) {
+        await complete(question, "a", session);
+        await pause(5);
+      }
       expect(await contents()).toEqual(["second", "a"]);
       expect(await readAll(40)).toEqual(["second", "third", "first", "fourth"]);
     });
