@@ -9,10 +9,17 @@ export const ERROR_CODES = {
   message_too_long: { retryable: false },
   body_too_large: { retryable: false },
   unauthorized: { retryable: false },
+  forbidden: { retryable: false },
   not_found: { retryable: false },
   conversation_busy: { retryable: true },
   stale_version: { retryable: false },
   document_unreadable: { retryable: false },
+  idempotency_mismatch: { retryable: false },
+  turn_gone: { retryable: false },
+  // how much the caller sent
+  rate_limited: { retryable: true },
+  too_many_turns: { retryable: true },
+  token_quota_exceeded: { retryable: true },
   // the chat model
   model_unavailable: { retryable: true },
   model_rate_limited: { retryable: true },

@@ -35,6 +35,23 @@ const apiKeys = z.string().transform((text, context) => {
   return keys;
 });
 
+const origins = z
+  .string()
+  .transform((text) => text.split(",").map((origin) => origin.trim()))
+  .refine(
+    (given) => given.every((origin) => origin === "*" || (URL.canParse(origin) && new URL(origin).origin === origin)),
+    "must be origins joined by commas, like https://chat.example.org, or * for every one",
+  );
+
+/** What Express understands: how many proxies stand in front, or which addresses they have. */
+const trustedProxies = z
+  .string()
+  .regex(
+    /^(\d{1,2}|[0-9a-fA-F.:/]+|loopback|linklocal|uniquelocal)(\s*,\s*([0-9a-fA-F.:/]+|loopback|linklocal|uniquelocal))*$/,
+    "must be the number of proxies in front, or their addresses or networks joined by commas, like loopback,10.0.0.0/8",
+  )
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text));
+
 const sectionNames = z
   .string()
   .transform((text) => text.split(",").map((name) => name.trim()))
@@ -69,6 +86,14 @@ const Environment = z.object({
   PORT: wholeNumber(0, 65_535).default(8000),
   HOST: z.string().default("127.0.0.1"),
   API_KEYS: apiKeys.optional(),
+  JWT_SECRET: z.string().min(32, "must have 32 or more characters").optional(),
+  JWT_JWKS_URL: httpUrl.optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  JWT_USER_CLAIM: z.string().default("sub"),
+  JWT_TENANT_CLAIM: z.string().optional(),
+  CORS_ORIGINS: origins.optional(),
+  TRUST_PROXY: trustedProxies.optional(),
   DATABASE_URL: z
     .string()
     .refine((text) => URL.canParse(text) && /^postgres(ql)?:/.test(text), "must be a URL like postgres://user:password@host:5432/database")
@@ -113,6 +138,12 @@ const Environment = z.object({
   TURN_LEASE_MS: wholeNumber(1_000, LONGEST_TIMER_MS).default(15_000),
   SHUTDOWN_GRACE_MS: wholeNumber(0, LONGEST_TIMER_MS).default(10_000),
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(120),
+  RATE_LIMIT_PER_MINUTE_PER_TENANT: wholeNumber(0, 10_000_000).default(0),
+  MAX_CONCURRENT_TURNS_PER_USER: wholeNumber(0, 100_000).default(4),
+  MAX_CONCURRENT_TURNS_PER_TENANT: wholeNumber(0, 1_000_000).default(0),
+  TOKENS_PER_DAY: wholeNumber(0).default(0),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
@@ -134,11 +165,14 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
         field: path.join("."),
         problem: `${message}; it is "${shown(path.join("."), set)}"`,
       }));
-  if (!LOOPBACK.test(set["HOST"] ?? "127.0.0.1") && !set["API_KEYS"]) {
+  if (!LOOPBACK.test(set["HOST"] ?? "127.0.0.1") && !set["API_KEYS"] && !set["JWT_SECRET"] && !set["JWT_JWKS_URL"]) {
     problems.push({
       field: "HOST",
-      problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or use 127.0.0.1`,
+      problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or JWT_SECRET or JWT_JWKS_URL, or use 127.0.0.1`,
     });
+  }
+  if (set["JWT_SECRET"] && set["JWT_JWKS_URL"]) {
+    problems.push({ field: "JWT_SECRET", problem: "is set together with JWT_JWKS_URL; set the one that signs your tokens" });
   }
   if (!parsed.success || problems.length > 0) {
     const lines = problems.map(({ field, problem }) => `  ${field}: ${problem}`);
@@ -153,5 +187,5 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
 
 /** The value as an error may show it: secrets are not shown. */
 function shown(name: string, set: Record<string, string | undefined>): string {
-  return /KEY|URL|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
+  return /KEY|URL|SECRET|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
 }

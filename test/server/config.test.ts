@@ -21,6 +21,12 @@ describe("parseConfig", () => {
     expect(parseConfig({})).toEqual({
       PORT: 8000,
       HOST: "127.0.0.1",
+      JWT_USER_CLAIM: "sub",
+      RATE_LIMIT_PER_MINUTE: 120,
+      RATE_LIMIT_PER_MINUTE_PER_TENANT: 0,
+      MAX_CONCURRENT_TURNS_PER_USER: 4,
+      MAX_CONCURRENT_TURNS_PER_TENANT: 0,
+      TOKENS_PER_DAY: 0,
       DATA_DIR: "./.data",
       CHAT_MODEL: "gpt-4o-mini",
       HISTORY_WINDOW: 6,

@@ -10,8 +10,12 @@ describe("the HTTP status", () => {
   test.each<[ErrorCode, number]>([
     ["invalid_request", 400],
     ["unauthorized", 401],
+    ["forbidden", 403],
     ["not_found", 404],
     ["conversation_busy", 409],
+    ["turn_gone", 410],
+    ["idempotency_mismatch", 422],
+    ["rate_limited", 429],
     ["message_too_long", 413],
     ["body_too_large", 413],
     ["unsupported_media_type", 415],
@@ -25,7 +29,7 @@ describe("the HTTP status", () => {
   test("says 503 of every model error, 5xx of nothing that the caller can mend", () => {
     for (const [code, status] of Object.entries(HTTP_STATUS)) {
       if (code.startsWith("model_")) expect(status).toBe(503);
-      expect([400, 401, 404, 409, 413, 415, 422, 500, 503]).toContain(status);
+      expect([400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 500, 503]).toContain(status);
     }
   });
 });
