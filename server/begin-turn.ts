@@ -1,0 +1,59 @@
+import type { ServerResponse } from "node:http";
+import type { Logger } from "pino";
+import { AppError } from "../errors/app-error.ts";
+import type { ConversationGraph } from "../graph/build-graph.ts";
+import { startTurn, type LastEvent, type RunningTurn, type TurnInput } from "../graph/start-turn.ts";
+import type { OnBusy } from "../graph/turn-context.ts";
+import { causeFacts, type CauseFacts } from "./cause-facts.ts";
+import type { Metrics } from "./metrics.ts";
+import type { RunningTurns } from "./running-turns.ts";
+
+export interface BeginTurnParts {
+  graph: ConversationGraph;
+  running: RunningTurns;
+  metrics: Metrics;
+  log: Logger;
+}
+
+export interface BeginTurnOptions {
+  onBusy: OnBusy;
+  /** What becomes of the turn when the client leaves before the end of the answer. */
+  onDisconnect: "cancel" | "continue";
+}
+
+/** Starts a turn for the client behind `response`. Throws AppError `shutting_down` once the service is stopping. */
+export type BeginTurn = (response: ServerResponse, input: TurnInput, options: BeginTurnOptions) => RunningTurn;
+
+/** One line for each turn, when it ends. */
+function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
+  if (status === "error") {
+    log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
+    return;
+  }
+  const { conversation_id, timings, usage, degraded } = content;
+  const { total_ms: ms, first_token_ms } = timings;
+  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
+}
+
+/** How every route starts a turn: registered while it runs, counted and logged when it ends, cancelled when its client leaves. */
+export function makeBeginTurn({ graph, running, metrics, log }: BeginTurnParts): BeginTurn {
+  return function beginTurn(response, input, { onBusy, onDisconnect }) {
+    running.assertOpen();
+    const causes: CauseFacts[] = [];
+    const turn = startTurn(graph, input, { onBusy, onError: (error) => causes.push(...causeFacts(error)) });
+    running.add(turn);
+    void turn.ended.then((last) => {
+      metrics.turnEnded(last);
+      logEnd(log, turn.turnId, last, causes);
+    });
+    if (onDisconnect === "cancel") {
+      // On a POST the request's own 'close' comes as soon as its body is read; the response's tells that the client left.
+      const cancelIfLeft = (): void => {
+        if (!response.writableFinished) turn.cancel(new AppError("turn_cancelled", "The client left before the end of the answer."));
+      };
+      if (response.closed) cancelIfLeft();
+      else response.on("close", cancelIfLeft);
+    }
+    return turn;
+  };
+}
