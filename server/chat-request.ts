@@ -7,11 +7,14 @@ import { callerId, storableText } from "./request-fields.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
+/** The user's message; how long it may be is configured. */
+export const chatMessage = storableText.refine((text) => text.trim() !== "", "is blank; send what the user said").meta({ minLength: 1 });
+
 export const ChatRequest = z.strictObject(
   {
     user_id: callerId,
     session_id: callerId,
-    message: storableText.refine((text) => text.trim() !== "", "is blank; send what the user said"),
+    message: chatMessage,
     kb_prefix: storableText.nullable().default(null),
     agent_type: z.enum(AgentType.options, oneOf(AgentType.options)).default("hybrid_agent"),
     debug: z.boolean("must be true or false").default(false),

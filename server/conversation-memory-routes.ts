@@ -10,7 +10,7 @@ import { parseRequest } from "./parse-request.ts";
 import { wholeNumberField } from "./request-fields.ts";
 
 const LONGEST_SETTLE_MS = 300_000;
-const SettleQuery = z.object({ timeout_ms: wholeNumberField(0, LONGEST_SETTLE_MS).default(30_000) });
+export const SettleQuery = z.object({ timeout_ms: wholeNumberField(0, LONGEST_SETTLE_MS).default(30_000) });
 
 export interface ConversationMemoryParts {
   conversations: ConversationStore;

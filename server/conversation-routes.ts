@@ -7,10 +7,9 @@ import { tenantOf } from "./authenticate.ts";
 import { conversationNotFound, findConversation } from "./find-conversation.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, pageQuery, toPageRequest } from "./request-fields.ts";
+import { callerId, PageQuery, pageQuery, toPageRequest } from "./request-fields.ts";
 
-const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
-const MessagesQuery = z.object(pageQuery);
+export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
 
 export interface ConversationRouteParts {
   conversations: ConversationStore;
@@ -32,7 +31,7 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       });
     })
     .get("/conversations/:id/messages", async (request, response) => {
-      const page = toPageRequest(parseRequest(MessagesQuery, request.query));
+      const page = toPageRequest(parseRequest(PageQuery, request.query));
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const { items, next } = await messages.list({ tenantId: tenantOf(response), userId, conversationId }, page);
       response.json({

@@ -9,15 +9,16 @@ import { parseRequest } from "./parse-request.ts";
 import { storableText, wholeNumberField } from "./request-fields.ts";
 import { userOf } from "./user-of.ts";
 
-const SectionBody = z.strictObject({
+export const SectionBody = z.strictObject({
   content: storableText
     .refine((text) => text.trim() !== "", "is blank; DELETE removes a section")
-    .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`),
+    .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`)
+    .meta({ minLength: 1, maxLength: SECTION_CHARACTERS }),
 });
-const RevertBody = z.strictObject({
+export const RevertBody = z.strictObject({
   version: z.int("must be a whole number").min(1, "must be 1 or more").max(999_999_999, "is higher than any version"),
 });
-const HistoryQuery = z.object({
+export const HistoryQuery = z.object({
   limit: wholeNumberField(1, 200).default(50),
   after: wholeNumberField(1, 999_999_999).optional(),
 });

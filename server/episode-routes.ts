@@ -12,10 +12,11 @@ const MAX_QUERY_CHARACTERS = 4_000;
 /** A person who searches waits longer than a turn may: this many times MEMORY_READ_TIMEOUT_MS. */
 const PATIENCE = 5;
 
-const EpisodesQuery = z.object({
+export const EpisodesQuery = z.object({
   query: storableText
     .refine((text) => text.trim() !== "", "is blank; say what to look for")
-    .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`),
+    .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
+    .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
   limit: wholeNumberField(1, 100).default(10),
   conversation_id: z.string("must be given once").optional(),
 });

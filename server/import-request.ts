@@ -11,7 +11,7 @@ const MAX_PROBLEMS = 50;
 const Message = z.strictObject(
   {
     role: z.enum(["user", "assistant"], "must be user or assistant"),
-    content: storableText.refine((text) => text.trim() !== "", "is blank; leave the message out"),
+    content: storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 }),
     created_at: z.iso
       .datetime({ offset: true, error: "must be a time like 2026-01-31T12:00:00Z" })
       .transform((text) => new Date(text))
@@ -22,7 +22,7 @@ const Message = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with role and content" : undefined) },
 );
 
-const ImportBody = z.strictObject(
+export const ImportRequest = z.strictObject(
   {
     user_id: callerId,
     session_id: callerId,
@@ -52,7 +52,7 @@ function assertShortEnough(messages: readonly { content: string }[], maxMessageC
 
 /** The body of an import. Throws AppError `invalid_request` that names each field that is wrong: then nothing is imported. */
 export function parseImportRequest(body: unknown, maxMessageChars: number): ImportBody {
-  const { user_id: userId, session_id: sessionId, messages } = parseRequest(ImportBody, body);
+  const { user_id: userId, session_id: sessionId, messages } = parseRequest(ImportRequest, body);
   assertShortEnough(messages, maxMessageChars);
   return {
     userId,

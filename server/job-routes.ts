@@ -6,8 +6,8 @@ import { tenantOf } from "./authenticate.ts";
 import { parseRequest } from "./parse-request.ts";
 import { pageQuery } from "./request-fields.ts";
 
-const JobsQuery = z.object({ limit: pageQuery.limit });
-const RetryBody = z.strictObject({ kind: z.enum(JOB_KINDS, `must be one of ${JOB_KINDS.join(", ")}`).optional() });
+export const JobsQuery = z.object({ limit: pageQuery.limit });
+export const RetryBody = z.strictObject({ kind: z.enum(JOB_KINDS, `must be one of ${JOB_KINDS.join(", ")}`).optional() });
 
 /** A tenant's background jobs: how many, by kind and state, with the newest of those that failed for good; and running these again. */
 export function jobRoutes({ jobOverview }: { jobOverview: JobOverview }): Router {

@@ -7,7 +7,7 @@ import { parseRequest } from "./parse-request.ts";
 import { externalId, metadata, storableText } from "./request-fields.ts";
 
 /** Names of knowledge bases stand in addresses and events. */
-const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_TITLE_CHARACTERS = 500;
 
@@ -15,22 +15,23 @@ const shortText = (limit: number) =>
   storableText
     .transform((text) => text.trim())
     .refine((text) => text !== "", "is blank")
-    .refine((text) => text.length <= limit, `has more than ${limit} characters`);
+    .refine((text) => text.length <= limit, `has more than ${limit} characters`)
+    .meta({ minLength: 1, maxLength: limit });
 
-const KnowledgeBody = z.strictObject({
+export const KnowledgeBody = z.strictObject({
   description: shortText(MAX_DESCRIPTION_CHARACTERS),
   keywords: z.array(shortText(100), "must be an array of words").max(200, "has more than 200 words").default([]),
   worker: z.string("must be a name").regex(PREFIX, "must be a name of small letters, digits, dash and underscore").optional(),
 });
 
-const DocumentBody = z.strictObject({
+export const DocumentBody = z.strictObject({
   title: shortText(MAX_TITLE_CHARACTERS),
   text: storableText,
   external_id: externalId.optional(),
   metadata,
 });
 
-const DocumentQuery = z.object({ title: shortText(MAX_TITLE_CHARACTERS), external_id: externalId.optional() });
+export const DocumentQuery = z.object({ title: shortText(MAX_TITLE_CHARACTERS), external_id: externalId.optional() });
 
 /** The knowledge base in a request's path. Throws AppError `invalid_request`. */
 export function prefixOf(request: Request): string {

@@ -1,5 +1,4 @@
 import express, { Router, type Request, type RequestHandler, type Response } from "express";
-import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { assertReadable } from "../memory/documents/sniff-document.ts";
 import type { DocumentStore, StoredDocument } from "../stores/postgres/document-store.ts";
@@ -9,7 +8,7 @@ import { assertUtf8 } from "./assert-utf8.ts";
 import { tenantOf } from "./authenticate.ts";
 import { parseDocumentRequest, parseKnowledgeBase, prefixOf } from "./knowledge-request.ts";
 import { parseRequest } from "./parse-request.ts";
-import { pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { PageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
 import { requireJson } from "./require-json.ts";
 
 /** The largest document, in bytes; text in JSON may take more. */
@@ -69,7 +68,7 @@ export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: Knowled
     })
     .get("/knowledge/:kb/documents", async (request, response) => {
       const place = placeOf(request, response);
-      const page = toPageRequest(parseRequest(z.object(pageQuery), request.query));
+      const page = toPageRequest(parseRequest(PageQuery, request.query));
       await assertBase(place);
       const { items, next } = await documents.list(place, page);
       response.json({ documents: items.map(toDocument), next });

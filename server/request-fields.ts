@@ -22,14 +22,15 @@ export const storableText = z
   });
 
 /** An id that callers choose: 1 to 200 characters of any script. */
-export const callerId = storableText.refine(
-  (text) => text !== "" && [...text].length <= ID_LENGTH,
-  `must have 1 to ${ID_LENGTH} characters`,
-);
+export const callerId = storableText
+  .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
+  .meta({ minLength: 1, maxLength: ID_LENGTH });
 
-const EXTERNAL_ID = "must be a string of 1 to 200 characters";
+const EXTERNAL_ID = `must be a string of 1 to ${ID_LENGTH} characters`;
 /** What something is called where it comes from. */
-export const externalId = storableText.refine((text) => text !== "" && text.length <= 200, EXTERNAL_ID);
+export const externalId = storableText
+  .refine((text) => text !== "" && text.length <= ID_LENGTH, EXTERNAL_ID)
+  .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
@@ -45,7 +46,8 @@ export const metadata = z
     if (problem) context.addIssue(problem);
     const given = value["external_id"];
     if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
-  });
+  })
+  .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON.` });
 
 /** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {
@@ -60,14 +62,16 @@ export function wholeNumberField(minimum: number, maximum: number) {
     .string("must be given once")
     .regex(/^\d{1,9}$/, expected)
     .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, expected);
+    .refine((value) => value >= minimum && value <= maximum, expected)
+    .meta({ type: "integer", minimum, maximum });
 }
 
 /** `limit` and `after` of a list. */
 export const pageQuery = {
   limit: wholeNumberField(1, 200).default(50),
-  after: z.string("must be given once").optional(),
+  after: z.string("must be given once").optional().describe("The `next` of the page before."),
 };
+export const PageQuery = z.object(pageQuery);
 
 export function toPageRequest({ limit, after }: { limit: number; after?: string | undefined }): PageRequest {
   return { limit, after: after === undefined ? null : decodeCursor(after) };

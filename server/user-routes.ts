@@ -1,12 +1,11 @@
 import { Router } from "express";
-import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { OperationStore } from "../stores/postgres/operation-store.ts";
 import { tenantOf } from "./authenticate.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
-import { pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { PageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
 import { userOf } from "./user-of.ts";
 
 export interface UserRouteParts {
@@ -18,7 +17,7 @@ export interface UserRouteParts {
 export function userRoutes({ erase, operations }: UserRouteParts): Router {
   return Router()
     .get("/users/:id/memory-operations", async (request, response) => {
-      const page = toPageRequest(parseRequest(z.object(pageQuery), request.query));
+      const page = toPageRequest(parseRequest(PageQuery, request.query));
       const { items, next } = await operations.list({ tenantId: tenantOf(response), userId: userOf(request) }, page);
       response.json({
         operations: items.map((operation) => ({
