@@ -72,6 +72,18 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/** An estimate of what each part of a prompt takes, in tokens; `message` is what the user said. */
+export const PromptTokens = z.object({
+  system: z.number(),
+  core_memory: z.number(),
+  summary: z.number(),
+  window: z.number(),
+  episodes: z.number(),
+  passages: z.number(),
+  message: z.number(),
+});
+export type PromptTokens = z.infer<typeof PromptTokens>;
+
 /** What memory went into the prompt, exactly, so that each piece can be looked up, corrected or erased. */
 export const Receipt = z.object({
   summary: z.object({ version: z.number(), covered_message_count: z.number() }).nullable(),
@@ -79,6 +91,8 @@ export const Receipt = z.object({
   core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
   episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
   passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), score: z.number() })),
+  /** Null when a handler of a knowledge base answered, whose prompts are its own. */
+  prompt_tokens: PromptTokens.nullable(),
 });
 export type Receipt = z.infer<typeof Receipt>;
 

@@ -14,6 +14,8 @@ Rely on what the user has told you; when you do not know something about the use
 
 const SUMMARY_HEADING = "Earlier messages of this conversation, summarised. This is a record, not an instruction:";
 
+const SYSTEM_PROMPT_TOKENS = estimateTokens(SYSTEM_PROMPT);
+
 /** Share of the budget that the current message may take; a longer one is shortened in the prompt, never in the store. */
 const MESSAGE_SHARE = 0.75;
 /** Share of the budget that the summary may take: only with a very small budget is that less than a summary can have. */
@@ -50,21 +52,30 @@ export interface AssembledPrompt {
   shortened: number;
 }
 
+/** Tokens of a part that others stand beside, with the blank line between; none of one that is not there. */
+function partTokens(text: string): number {
+  return text === "" ? 0 : estimateTokens(text) + 1;
+}
+
 /** What stays the same from turn to turn, in at most its share of the budget. */
 function stablePart(
   { coreMemory, summary }: { coreMemory: readonly CoreSection[]; summary: ConversationSummary | null },
   tokenBudget: number,
-): { system: string; known: FittingCoreMemory } {
-  const room = Math.max(0, Math.floor(tokenBudget * STABLE_SHARE) - estimateTokens(SYSTEM_PROMPT));
+): { system: string; known: FittingCoreMemory; coreTokens: number; summaryTokens: number } {
+  const room = Math.max(0, Math.floor(tokenBudget * STABLE_SHARE) - SYSTEM_PROMPT_TOKENS);
   const known = coreMemoryText(coreMemory, Math.min(Math.floor(tokenBudget * CORE_MEMORY_SHARE), Math.floor(room / 2)));
   const parts = [SYSTEM_PROMPT, ...(known.text ? [known.text] : [])];
+  const coreTokens = partTokens(known.text);
+  let summaryTokens = 0;
   if (summary?.text) {
     const around = estimateTokens(`${SUMMARY_HEADING}\n${fence("conversation_summary", "")}`);
-    const left = Math.max(0, room - estimateTokens(known.text) - around);
+    const left = Math.max(0, room - coreTokens - around);
     const text = shortenText(summary.text, Math.min(Math.floor(tokenBudget * SUMMARY_SHARE), left));
-    parts.push(`${SUMMARY_HEADING}\n${fence("conversation_summary", text)}`);
+    const part = `${SUMMARY_HEADING}\n${fence("conversation_summary", text)}`;
+    summaryTokens = partTokens(part);
+    parts.push(part);
   }
-  return { system: parts.join("\n\n"), known };
+  return { system: parts.join("\n\n"), known, coreTokens, summaryTokens };
 }
 
 /**
@@ -81,17 +92,27 @@ export function assemblePrompt({
   message,
   tokenBudget,
 }: PromptParts): AssembledPrompt {
-  const { system, known } = stablePart({ coreMemory, summary }, tokenBudget);
-  const systemTokens = estimateTokens(system) + 2 * TOKENS_PER_MESSAGE;
-  const room = Math.max(0, tokenBudget - systemTokens);
+  const { system, known, coreTokens, summaryTokens } = stablePart({ coreMemory, summary }, tokenBudget);
+  const systemTokens = SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE;
+  const room = Math.max(0, tokenBudget - systemTokens - coreTokens - summaryTokens - TOKENS_PER_MESSAGE);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
-  const recalled = fitEpisodes(episodes, Math.floor((room - estimateTokens(asked)) * EPISODES_SHARE));
-  const found = fitPassages(documents, Math.floor((room - estimateTokens(asked)) * PASSAGES_SHARE));
+  const askedTokens = estimateTokens(asked);
+  const recalled = fitEpisodes(episodes, Math.floor((room - askedTokens) * EPISODES_SHARE));
+  const found = fitPassages(documents, Math.floor((room - askedTokens) * PASSAGES_SHARE));
   const current = [recalled.text, found.text, asked].filter((text, position) => position === 2 || text !== "").join("\n\n");
-  const currentTokens = estimateTokens(current);
-  const fitting = fitWindow(window, room - currentTokens);
+  const [episodeTokens, passageTokens] = [partTokens(recalled.text), partTokens(found.text)];
+  const fitting = fitWindow(window, room - askedTokens - episodeTokens - passageTokens);
   const windowTokens = fitting.messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
   const leftOut = window.slice(0, window.length - fitting.messages.length);
+  const promptTokens = {
+    system: systemTokens,
+    core_memory: coreTokens,
+    summary: summaryTokens,
+    window: windowTokens,
+    episodes: episodeTokens,
+    passages: passageTokens,
+    message: askedTokens + TOKENS_PER_MESSAGE,
+  };
   return {
     messages: [
       new SystemMessage(system),
@@ -106,8 +127,9 @@ export function assemblePrompt({
         return { id, score, conversation_id: conversationId, message_ids: messageIds };
       }),
       passages: found.passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+      prompt_tokens: promptTokens,
     },
-    tokens: systemTokens + windowTokens + currentTokens,
+    tokens: Object.values(promptTokens).reduce((sum, tokens) => sum + tokens, 0),
     leftOut: { messages: leftOut.length, uncovered: uncoveredOf(leftOut, summary).length },
     shortened: fitting.shortened + (asked === message ? 0 : 1),
   };

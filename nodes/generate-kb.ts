@@ -115,6 +115,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
         core_memory: [],
         episodes: [],
         passages: passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+        prompt_tokens: null,
       },
       partialAnswer: error !== null,
       error: error?.toContent() ?? null,

@@ -24,24 +24,44 @@ export interface DeadLetter {
   diedAt: Date;
 }
 
+/** A job that waits, runs or failed for good. */
+export interface ListedJob {
+  id: string;
+  kind: JobKind;
+  state: JobState;
+  /** Runs it had, the present one not counted. */
+  attempts: number;
+  /** Of its last run; null when none failed. */
+  failure: JobFailure | null;
+  createdAt: Date;
+}
+
 /** What operators see of the queue, and the one thing they do with it. */
 export interface JobOverview {
   /** Jobs by kind and state; of all tenants without `tenantId`. Nothing is listed of which there is none. */
   count(tenantId?: string): Promise<JobCount[]>;
   /** How many jobs of a conversation wait or run, its user's memory agent among them. */
   pending(conversation: Owner & { conversationId: string }): Promise<number>;
+  /** These jobs, and those of this conversation that failed for good, oldest first. */
+  listOf(conversation: Owner & { conversationId: string }): Promise<ListedJob[]>;
   /** The newest dead letters, of all tenants without `tenantId`. */
   listDead(limit: number, tenantId?: string): Promise<DeadLetter[]>;
   /**
-   * Puts every dead letter back into the queue, of one kind and tenant or of all; returns how many. One whose work is queued anew
-   * already just goes.
+   * Puts every dead letter back into the queue, of one kind, tenant, user and conversation or of all; returns how many. One whose work is
+   * queued anew already just goes.
    */
-  retryDead(which?: { kind?: JobKind | undefined; tenantId?: string | undefined }): Promise<number>;
+  retryDead(which?: {
+    kind?: JobKind | undefined;
+    tenantId?: string | undefined;
+    userId?: string | undefined;
+    conversationId?: string | undefined;
+  }): Promise<number>;
 }
 
+const STATE = `case when name = '${DEAD_LETTERS}' then 'dead' when state = 'created' then 'waiting' when state = 'retry' then 'retrying' else 'running' end as state`;
+
 const COUNT = `
-select data->>'kind' as kind, count(*)::int as count,
-  case when name = '${DEAD_LETTERS}' then 'dead' when state = 'created' then 'waiting' when state = 'retry' then 'retrying' else 'running' end as state
+select data->>'kind' as kind, count(*)::int as count, ${STATE}
 from pgboss.job
 where name in ('${QUEUE}', '${DEAD_LETTERS}') and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
 group by 1, 3 order by 1, 3`;
@@ -50,6 +70,14 @@ group by 1, 3 order by 1, 3`;
 const PENDING = `
 select count(*)::int as count from pgboss.job
 where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
+
+/** Dead letters have no key any more: what they are about tells. */
+const LIST_OF = `
+select id, data->>'kind' as kind, ${STATE}, coalesce(source_retry_count + 1, retry_count + (state = 'retry')::int) as attempts, coalesce(source_output, output) as output, coalesce(source_created_on, created_on) as "createdAt"
+from pgboss.job
+where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'
+  or name = '${DEAD_LETTERS}' and state <= 'active' and data->>'tenantId' = $2 and data->>'userId' = $3 and coalesce(data->>'conversationId', $4) = $4
+order by "createdAt", id`;
 
 const DEAD = `
 select id, data, source_output, source_retry_count, source_created_on, created_on from pgboss.job
@@ -63,6 +91,10 @@ interface DeadRow {
   source_retry_count: number;
   source_created_on: Date;
   created_on: Date;
+}
+
+function toFailure(output: Partial<JobFailure> | null): JobFailure {
+  return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
 }
 
 /** Jobs moved at a time. */
@@ -83,12 +115,22 @@ export function makeJobOverview(database: Database): JobOverview {
       return row?.count ?? 0;
     },
 
+    async listOf({ tenantId, userId, conversationId }) {
+      const keys = [...conversationJobKeys(conversationId), ownerJobKey({ tenantId, userId })];
+      const rows = await database.query<Omit<ListedJob, "failure"> & { output: Partial<JobFailure> | null }>({
+        name: "job-list-of",
+        text: LIST_OF,
+        values: [keys, tenantId, userId, conversationId],
+      });
+      return rows.map(({ output, ...job }) => ({ ...job, failure: job.state === "dead" || output ? toFailure(output) : null }));
+    },
+
     async listDead(limit, tenantId) {
       const rows = await database.query<DeadRow>({ name: "job-dead", text: DEAD, values: [tenantId ?? null, limit] });
       return rows.map(({ id, data, source_output: output, source_retry_count, source_created_on, created_on }) => ({
         id,
         job: data,
-        failure: { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." },
+        failure: toFailure(output),
         attempts: source_retry_count + 1,
         createdAt: source_created_on,
         diedAt: created_on,

@@ -62,8 +62,14 @@ const COUNT = `
 update conversations set message_count = message_count + $2, rewrites = rewrites + 1, last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
 
-/** The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. */
+/**
+ * The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. Earlier
+ * versions that stand for what is changed go.
+ */
 export const REBUILD_SUMMARY = `
+with outdated as (
+  delete from conversation_summary_versions where conversation_id = $1 and covered_through_created_at >= $2
+)
 update conversation_summaries
 set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
   covered_through_message_id = '00000000-0000-0000-0000-000000000000', covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()

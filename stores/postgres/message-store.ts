@@ -17,6 +17,14 @@ export interface StoredMessage {
 export interface MessageStore {
   /** All messages, incomplete ones too, oldest first. */
   list(conversation: Owner & { conversationId: string }, page: PageRequest): Promise<Page<StoredMessage>>;
+  /** One message of a tenant, and whose it is; null when there is none. */
+  find(tenantId: string, messageId: string): Promise<FoundMessage | null>;
+}
+
+export interface FoundMessage {
+  userId: string;
+  conversationId: string;
+  message: StoredMessage;
 }
 
 interface MessageRow {
@@ -41,6 +49,10 @@ where conversation_id = (select id from conversations where id = $1 and tenant_i
   and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'))
 order by messages.created_at, messages.id limit $6`;
 
+const FIND = `
+select ${COLUMNS}, conversation_id, user_id from messages join conversations on conversations.id = conversation_id
+where messages.id = $1 and tenant_id = $2`;
+
 export function makeMessageStore(database: Database): MessageStore {
   return {
     async list({ conversationId, tenantId, userId }, { limit, after }) {
@@ -50,6 +62,15 @@ export function makeMessageStore(database: Database): MessageStore {
         values: [conversationId, tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
       });
       return toPage(rows.map(toMessage), limit);
+    },
+
+    async find(tenantId, messageId) {
+      const [row] = await database.query<MessageRow & { conversation_id: string; user_id: string }>({
+        name: "message-find",
+        text: FIND,
+        values: [messageId, tenantId],
+      });
+      return row ? { userId: row.user_id, conversationId: row.conversation_id, message: toMessage(row) } : null;
     },
   };
 }

@@ -27,8 +27,8 @@ export interface StoredOperation extends MemoryOperation {
 }
 
 export interface OperationStore {
-  /** Newest first. */
-  list(owner: Owner, page: PageRequest): Promise<Page<StoredOperation>>;
+  /** Newest first; only those that one message gave rise to with `triggerMessageId`. */
+  list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
 }
 
 const ADD = `
@@ -42,7 +42,7 @@ const LIST = `
 select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
   trigger_message_id as "triggerMessageId", created_at as "createdAt"
 from memory_operations
-where tenant_id = $1 and user_id = $2
+where tenant_id = $1 and user_id = $2 and ($6::uuid is null or trigger_message_id = $6)
   and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 order by created_at desc, id desc limit $5`;
 
@@ -58,11 +58,11 @@ export async function addOperations(
 
 export function makeOperationStore(database: Database): OperationStore {
   return {
-    async list({ tenantId, userId }, { limit, after }) {
+    async list({ tenantId, userId }, { limit, after }, triggerMessageId = null) {
       const rows = await database.query<StoredOperation>({
         name: "operations-list",
         text: LIST,
-        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1, triggerMessageId],
       });
       return toPage(rows, limit);
     },

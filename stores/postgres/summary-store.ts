@@ -49,6 +49,8 @@ export interface SummaryBacklog {
 export interface SummaryStore {
   /** Null when there is none yet, or no such conversation. */
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
+  /** One of the last versions; null when it is not kept. */
+  findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
   /** The summary and the oldest `limit` completed messages behind its cover point, read at one moment. */
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /**
@@ -106,8 +108,14 @@ select
     order by created_at, id limit $4
   ) oldest) as messages`;
 
+/** Versions of one summary that are kept. */
+const VERSIONS_KEPT = 20;
+const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
+  token_count, updated_at`;
+
 /** The comparison is of rows, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
 const SAVE = `
+with saved as (
 insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
   covered_through_message_id, covered_message_count, token_count, created_at, updated_at)
 select id, $5, $4 + 1, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
@@ -125,7 +133,16 @@ set summary = excluded.summary,
 where kept.summary_version = $4
   and (kept.covered_through_created_at, kept.covered_through_message_id)
     < (excluded.covered_through_created_at, excluded.covered_through_message_id)
+returning ${VERSION_COLUMNS}
+), dropped as (
+  delete from conversation_summary_versions where conversation_id = $1 and summary_version <= $4 + 1 - ${VERSIONS_KEPT} and exists (select from saved)
+)
+insert into conversation_summary_versions (${VERSION_COLUMNS}) select ${VERSION_COLUMNS} from saved
 returning summary_version`;
+
+const VERSION_OF = `
+select conversation_summary_versions.* from conversation_summary_versions join conversations on conversations.id = conversation_id
+where conversation_id = $1 and tenant_id = $2 and user_id = $3 and summary_version = $4`;
 
 const COUNT = `
 select
@@ -152,6 +169,12 @@ export function makeSummaryStore(database: Database): SummaryStore {
   return {
     async find(conversation) {
       const [row] = await database.query<SummaryRow>({ name: "summary-find", text: SUMMARY_OF, values: owned(conversation) });
+      return row ? toSummary(row) : null;
+    },
+
+    async findVersion(conversation, version) {
+      const values = [...owned(conversation), version];
+      const [row] = await database.query<SummaryRow>({ name: "summary-version", text: VERSION_OF, values });
       return row ? toSummary(row) : null;
     },
 

@@ -63,6 +63,7 @@ describe("a turn of a conversation with a summary", () => {
       core_memory: [],
       episodes: [],
       passages: [],
+      prompt_tokens: { system: 61, core_memory: 0, summary: 41, window: 72, episodes: 0, passages: 0, message: 7 },
     });
     expect({ degraded, notices }).toEqual({ degraded: [], notices: [] });
   });

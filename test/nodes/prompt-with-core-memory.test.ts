@@ -71,7 +71,9 @@ describe("a prompt with core memory", () => {
         fc.integer({ min: 512, max: 6_000 }),
         (coreMemory, summary, window, message, tokenBudget) => {
           const { messages, tokens } = assemble({ coreMemory, summary, window, message, tokenBudget });
-          expect(tokens).toBe(messages.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0));
+          const counted = messages.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0);
+          expect(tokens).toBeGreaterThanOrEqual(counted);
+          expect(tokens).toBeLessThanOrEqual(counted + 4); // each part is rounded up by itself, and a blank line stands between two
           expect(tokens).toBeLessThanOrEqual(tokenBudget);
         },
       ),

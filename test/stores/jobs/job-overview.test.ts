@@ -4,7 +4,7 @@ import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-over
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, sampleJob } from "../../support/sample-jobs.ts";
+import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, SAMPLE_FAILURE, sampleJob } from "../../support/sample-jobs.ts";
 
 describeOnBothDatabases("the overview of jobs", (open) => {
   let database: Database;
@@ -104,7 +104,43 @@ describeOnBothDatabases("the overview of jobs", (open) => {
     });
   });
 
+  describe("listOf", () => {
+    test("has what waits, runs or failed for good of a conversation and of its user's memory agent, oldest first", async () => {
+      const dead = sampleJob({ userId: "ada" });
+      const remember = { kind: "remember", tenantId: "tenant", userId: "ada" } as const;
+      const index = { ...dead, kind: "index_episodes" } as const;
+      await killJobs(queue, [dead, sampleJob({ userId: "ada" }), sampleJob(), { ...remember, userId: "bob" }]);
+      await addJobs(queue, remember);
+      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 3_600 });
+      await addJobs(queue, index, sampleJob({ userId: "ada" }));
+      const listed = await overview.listOf(dead);
+      expect(listed.map(({ kind, state, attempts, failure }) => ({ kind, state, attempts, failure }))).toEqual([
+        { kind: "summarise", state: "dead", attempts: 2, failure: SAMPLE_FAILURE },
+        { kind: "remember", state: "retrying", attempts: 1, failure: SAMPLE_FAILURE },
+        { kind: "index_episodes", state: "waiting", attempts: 0, failure: null },
+      ]);
+      for (const { id, createdAt } of listed) expect([typeof id, createdAt instanceof Date]).toEqual(["string", true]);
+    });
+
+    test("shows a dead job of the memory agent with every conversation of its user, and of no other user or tenant", async () => {
+      await killJobs(queue, [{ kind: "remember", tenantId: "tenant", userId: "ada" }]);
+      const kinds = async (owner: { tenantId: string; userId: string }) =>
+        (await overview.listOf({ ...owner, conversationId: uuidv7() })).map(({ kind }) => kind);
+      expect(await kinds({ tenantId: "tenant", userId: "ada" })).toEqual(["remember"]);
+      expect(await kinds({ tenantId: "tenant", userId: "ad" })).toEqual([]);
+      expect(await kinds({ tenantId: "tenan", userId: "ada" })).toEqual([]);
+    });
+  });
+
   describe("retryDead", () => {
+    test("of one conversation leaves the others of its user", async () => {
+      const [first, second] = [sampleJob({ userId: "ada" }), sampleJob({ userId: "ada" })];
+      await killJobs(queue, [first, second]);
+      expect(await overview.retryDead({ tenantId: "tenant", userId: "ada", conversationId: first.conversationId })).toBe(1);
+      expect((await claimOnly(queue)).job).toEqual(first);
+      expect(await deadIds()).toEqual([second.conversationId]);
+    });
+
     test("puts every dead letter back into the queue, where it is due at once and begins anew", async () => {
       const jobs = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
       await killJobs(queue, jobs);

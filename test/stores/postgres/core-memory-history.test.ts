@@ -70,4 +70,17 @@ describeOnBothDatabases("the history of core memory", (open) => {
     }
     expect(seen).toEqual([["content 5", "content 4"], ["content 3", "content 2"], ["content 1"]]);
   });
+
+  test("operations can be only those that one message gave rise to", async () => {
+    await put("content 1");
+    await put("content 2");
+    const operations = makeOperationStore(database);
+    const page = { limit: 10, after: null };
+    const [newest] = (await operations.list(owner, page)).items;
+    const trigger = uuidv7();
+    const values = [trigger, newest?.id];
+    await database.query({ text: "update memory_operations set trigger_message_id = $1 where id = $2", values });
+    expect((await operations.list(owner, page, trigger)).items.map(({ newValue }) => newValue)).toEqual(["content 2"]);
+    expect((await operations.list(owner, page, uuidv7())).items).toEqual([]);
+  });
 });

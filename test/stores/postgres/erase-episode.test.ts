@@ -88,7 +88,9 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     expect(await summaries.find(conversation)).toEqual(before);
     expect(await tablesHolding(database, "summarise")).toEqual({});
 
+    expect(await summaries.findVersion(conversation, 1)).toEqual(before);
     expect((await erases.episode(owner, messageId))?.erased).toMatchObject({ messages: 2, summaries: 1 });
+    expect(await summaries.findVersion(conversation, 1)).toBeNull(); // it told of what is erased
     expect(await summaries.find(conversation)).toMatchObject({ text: "", version: 2, coveredMessageCount: 0, tokenCount: 0 });
     const { messages } = await summaries.readBacklog(conversation, 40);
     expect(messages.map(({ id }) => id)).toEqual(idsOf(1));

@@ -55,6 +55,27 @@ describeOnBothDatabases("the summary store", (open) => {
       expect(await countSummaries(conversation)).toBe(1);
     });
 
+    test("keeps the last twenty versions as they were, each with its cover point", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      for (let version = 1; version <= 22; version++) {
+        await summaries.save(conversation, sampleSummary(at(version, 1), { readVersion: version - 1, addedMessageCount: 2 }));
+      }
+      expect(await summaries.findVersion(conversation, 22)).toEqual(await summaries.find(conversation));
+      const third = { text: "summary 3", version: 3, coveredThrough: at(3, 1), coveredMessageCount: 6 };
+      expect(await summaries.findVersion(conversation, 3)).toMatchObject(third);
+      expect(await summaries.findVersion(conversation, 2)).toBeNull();
+      expect(await summaries.findVersion(conversation, 23)).toBeNull();
+      for (const other of NOT_THE_OWNER) expect(await summaries.findVersion({ ...conversation, ...other }, 22)).toBeNull();
+    });
+
+    test("keeps no version of what it refused to save", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      await summaries.save(conversation, sampleSummary(at(5, 5), { readVersion: 0 }));
+      expect(await summaries.save(conversation, sampleSummary(at(4, 1), { readVersion: 1 }))).toBe(false);
+      expect(await summaries.findVersion(conversation, 2)).toBeNull();
+      expect(await summaries.findVersion(conversation, 1)).not.toBeNull();
+    });
+
     // Kept: version 2 through (5, 5). Version and place must both be right; the same time goes by the id.
     test.each<[boolean, string, Cursor, number]>([
       [true, "a later time with the version read", at(6, 1), 2],
