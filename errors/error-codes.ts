@@ -16,6 +16,8 @@ export const ERROR_CODES = {
   document_unreadable: { retryable: false },
   idempotency_mismatch: { retryable: false },
   turn_gone: { retryable: false },
+  // who the caller is
+  identity_unavailable: { retryable: true },
   // how much the caller sent
   rate_limited: { retryable: true },
   too_many_turns: { retryable: true },

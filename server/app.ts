@@ -1,6 +1,7 @@
 import express, { type Express } from "express";
 import type { Logger } from "pino";
-import { authenticate, type ApiKey } from "./authenticate.ts";
+import { authenticate, type IdentityParts } from "./authenticate.ts";
+import { allowOrigins } from "./cors.ts";
 import { coreMemoryRoutes, type CoreMemoryRouteParts } from "./core-memory-routes.ts";
 import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
 import { conversationMemoryRoutes, type ConversationMemoryParts } from "./conversation-memory-routes.ts";
@@ -10,10 +11,14 @@ import { errorResponse, unknownRoute } from "./error-response.ts";
 import { healthRoutes, type HealthParts } from "./health-routes.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
 import { importRoutes, type ImportRouteParts } from "./import-routes.ts";
+import { bodyWithin } from "./limits/body-within.ts";
+import { countRequests, userInBody } from "./limits/count-requests.ts";
 import { knowledgeRoutes, type KnowledgeRouteParts } from "./knowledge-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { metricsRoute } from "./metrics-route.ts";
 import { requireJson } from "./require-json.ts";
+import { requireScope, requireWholeTenant } from "./scopes.ts";
+import { securityHeaders } from "./security-headers.ts";
 import { userRoutes, type UserRouteParts } from "./user-routes.ts";
 
 export interface AppParts
@@ -26,8 +31,12 @@ export interface AppParts
     ImportRouteParts,
     KnowledgeRouteParts,
     EpisodeRouteParts,
+    IdentityParts,
     UserRouteParts {
-  apiKeys: ApiKey[] | undefined;
+  /** Whose web pages may call; undefined: nobody's. */
+  corsOrigins: readonly string[] | undefined;
+  /** Which proxies are believed, as Express takes it; undefined: none. */
+  trustProxy: string | number | undefined;
   log: Logger;
 }
 
@@ -42,11 +51,19 @@ export function makeApp(parts: AppParts): Express {
   return express()
     .disable("x-powered-by")
     .disable("etag")
-    .use(healthRoutes(parts))
-    .use(authenticate(parts.apiKeys))
+    .set("trust proxy", parts.trustProxy ?? false)
+    .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []))
+    .use(healthRoutes(parts)) // whatever needs no key stands here
+    .use(authenticate(parts), countRequests(parts.rates), requireScope)
+    .use("/metrics", requireWholeTenant)
     .use(metricsRoute(parts))
     .use("/api/v1", importRoutes(parts), knowledgeRoutes(parts)) // with body limits of their own
-    .use("/api/v1", requireJson, express.json({ limit: maxBodyBytes, verify: assertUtf8 }))
+    .use(
+      "/api/v1",
+      requireJson,
+      bodyWithin(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
+      parts.rates.ofUser(userInBody),
+    )
     .use(
       "/api/v1",
       chatRoutes(parts),

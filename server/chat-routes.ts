@@ -3,10 +3,11 @@ import { AppError } from "../errors/app-error.ts";
 import type { RunningTurn } from "../graph/start-turn.ts";
 import { assertKnowledgeBase } from "../nodes/routing/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { makeBeginTurn, type BeginTurnParts } from "./begin-turn.ts";
 import { parseChatRequest, type ChatRequest } from "./chat-request.ts";
 import { sendEventStream } from "./event-stream.ts";
+import { withUserOf } from "./user-of.ts";
 
 export interface ChatRouteParts extends BeginTurnParts {
   knowledge: KnowledgeCatalog;
@@ -21,9 +22,9 @@ export function chatRoutes({ knowledge, maxMessageChars, heartbeatMs, ...parts }
   /** Checks everything that can be refused before the stream begins, then starts the turn. */
   async function begin(request: Request, response: Response): Promise<{ turn: RunningTurn; body: ChatRequest }> {
     const tenantId = tenantOf(response);
-    const body = parseChatRequest(request.body, maxMessageChars);
+    const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
     if (body.kb_prefix !== null) assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
-    const turn = beginTurn(
+    const turn = await beginTurn(
       response,
       {
         tenantId,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { SECTION_NAME } from "../memory/agent/core-sections.ts";
+import { apiKeys } from "./parse-api-keys.ts";
 
 /** The longest time a timer of Node runs, in milliseconds (2^31 - 1, about 25 days); a longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -16,24 +17,6 @@ const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
 const httpUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
-
-const apiKeys = z.string().transform((text, context) => {
-  const keys = text.split(",").map((entry) => {
-    const [key = "", tenantId = "", ...rest] = entry.trim().split(":");
-    if (key.length < 8 || !/^[\w.-]{1,64}$/.test(tenantId) || rest.length > 0) {
-      context.addIssue({
-        code: "custom",
-        message:
-          "must be key:tenant pairs joined by commas, keys of 8 or more characters, tenants of letters, digits, dot, dash and underscore",
-      });
-    }
-    return { key, tenantId };
-  });
-  if (new Set(keys.map(({ key }) => key)).size < keys.length) {
-    context.addIssue({ code: "custom", message: "has the same key twice; give every tenant keys of its own" });
-  }
-  return keys;
-});
 
 const origins = z
   .string()

@@ -4,7 +4,7 @@ import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";
 import type { JobOverview } from "../stores/jobs/job-overview.ts";
 import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
 import type { SummaryStore } from "../stores/postgres/summary-store.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { findConversation } from "./find-conversation.ts";
 import { parseRequest } from "./parse-request.ts";
 import { wholeNumberField } from "./request-fields.ts";

@@ -3,11 +3,12 @@ import { z } from "zod";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
 import type { MessageStore } from "../stores/postgres/message-store.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { conversationNotFound, findConversation } from "./find-conversation.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
 import { callerId, PageQuery, pageQuery, toPageRequest } from "./request-fields.ts";
+import { withUserOf } from "./user-of.ts";
 
 export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
 
@@ -21,7 +22,7 @@ export interface ConversationRouteParts {
 export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
   return Router()
     .get("/conversations", async (request, response) => {
-      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, request.query);
+      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withUserOf(response, request.query));
       const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
       response.json({
         conversations: items.map(({ id, sessionId, messageCount, createdAt, updatedAt }) => {

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { parseRequest } from "./parse-request.ts";
 import { parseUuid, storableText, wholeNumberField } from "./request-fields.ts";
 import { userOf } from "./user-of.ts";
@@ -30,7 +30,7 @@ export interface EpisodeRouteParts {
 /** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
 export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts): Router {
   return Router().get("/users/:id/episodes", async (request, response) => {
-    const userId = userOf(request);
+    const userId = userOf(request, response);
     const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
     const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
     if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");

@@ -1,21 +1,22 @@
 import type { Request, Response } from "express";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationStore, StoredConversation } from "../stores/postgres/conversation-store.ts";
-import { tenantOf } from "./authenticate.ts";
+import { actsFor, callerOf } from "./caller.ts";
 import { parseUuid } from "./request-fields.ts";
 
 export function conversationNotFound(conversationId: string): AppError {
   return new AppError("not_found", `There is no conversation ${conversationId}.`);
 }
 
-/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one of another tenant too. */
+/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one that is not the caller's, too. */
 export async function findConversation(
   conversations: ConversationStore,
   request: Request,
   response: Response,
 ): Promise<StoredConversation> {
   const id = parseUuid("conversation id", request.params["id"]);
-  const conversation = await conversations.find(tenantOf(response), id);
-  if (!conversation) throw conversationNotFound(id);
+  const caller = callerOf(response);
+  const conversation = await conversations.find(caller.tenantId, id);
+  if (!conversation || !actsFor(caller, conversation.userId)) throw conversationNotFound(id);
   return conversation;
 }

@@ -32,5 +32,6 @@ export const HTTP_STATUS = {
   index_unavailable: 503,
   embedder_unavailable: 503,
   storage_unavailable: 503,
+  identity_unavailable: 503,
   shutting_down: 503,
 } as const satisfies Record<ErrorCode, number>;

@@ -3,9 +3,13 @@ import type { LayerJobKind } from "../stores/jobs/job.ts";
 import type { Imported, ImportStore } from "../stores/postgres/import-store.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { parseImportRequest } from "./import-request.ts";
+import { bodyWithin } from "./limits/body-within.ts";
+import { userInBody } from "./limits/count-requests.ts";
+import type { RateLimits } from "./limits/rate-limits.ts";
 import { requireJson } from "./require-json.ts";
+import { withUserOf } from "./user-of.ts";
 
 /** The largest body: 10,000 messages of an ordinary length many times over. */
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
@@ -15,6 +19,7 @@ export interface ImportRouteParts {
   /** Which jobs imported messages get. */
   jobKinds: readonly LayerJobKind[];
   maxMessageChars: number;
+  rates: RateLimits;
 }
 
 const toJson = ({ conversationId, imported, skipped }: Imported) => ({ conversation_id: conversationId, imported, skipped });
@@ -39,13 +44,14 @@ async function streamProgress(
 }
 
 /** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
-export function importRoutes({ imports, jobKinds, maxMessageChars }: ImportRouteParts): Router {
+export function importRoutes({ imports, jobKinds, maxMessageChars, rates }: ImportRouteParts): Router {
   return Router().post(
     "/conversations/import",
     requireJson,
-    express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 }),
+    bodyWithin(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
+    rates.ofUser(userInBody),
     async (request, response) => {
-      const { userId, sessionId, messages } = parseImportRequest(request.body, maxMessageChars);
+      const { userId, sessionId, messages } = parseImportRequest(withUserOf(response, request.body), maxMessageChars);
       const conversation = { tenantId: tenantOf(response), userId, sessionId };
       const run = (onProgress: (done: number) => void) => imports.import({ ...conversation, messages, jobKinds, onProgress });
       if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {

@@ -5,11 +5,13 @@ import type { DocumentStore, StoredDocument } from "../stores/postgres/document-
 import type { KnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { parseDocumentRequest, parseKnowledgeBase, prefixOf } from "./knowledge-request.ts";
+import { bodyWithin } from "./limits/body-within.ts";
 import { parseRequest } from "./parse-request.ts";
 import { PageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
 import { requireJson } from "./require-json.ts";
+import { requireWholeTenant } from "./scopes.ts";
 
 /** The largest document, in bytes; text in JSON may take more. */
 const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
@@ -29,11 +31,17 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
   return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
 };
 
+/** Bytes of the description of a knowledge base. */
+const MAX_BASE_BYTES = 100 * 1024;
+
+const readDocumentJson = bodyWithin(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
+const readDocumentBytes = bodyWithin(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
+
 /** JSON is parsed, anything else is kept as its bytes. */
-const readDocumentBody: RequestHandler[] = [
-  express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }),
-  express.raw({ type: (request) => !/^application\/json\b/i.test(request.headers["content-type"] ?? ""), limit: MAX_DOCUMENT_BYTES }),
-];
+const readDocumentBody: RequestHandler = (request, response, next) => {
+  const isJson = /^application\/json\b/i.test(request.headers["content-type"] ?? "");
+  return (isJson ? readDocumentJson : readDocumentBytes)(request, response, next);
+};
 
 /** Knowledge bases and their documents. */
 export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: KnowledgeRouteParts): Router {
@@ -53,14 +61,20 @@ export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: Knowled
     .get("/knowledge/:kb", async (request, response) => {
       response.json(toBase(await assertBase(placeOf(request, response))));
     })
-    .put("/knowledge/:kb", requireJson, express.json({ verify: assertUtf8 }), async (request, response) => {
-      const { tenantId, prefix } = placeOf(request, response);
-      const { description, keywords, worker } = parseKnowledgeBase(request.body);
-      const base = { prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
-      const isNew = await knowledgeBases.put(tenantId, base);
-      response.status(isNew ? 201 : 200).json(toBase(base));
-    })
-    .delete("/knowledge/:kb", async (request, response) => {
+    .put(
+      "/knowledge/:kb",
+      requireWholeTenant,
+      requireJson,
+      bodyWithin(MAX_BASE_BYTES, express.json({ limit: MAX_BASE_BYTES, verify: assertUtf8 })),
+      async (request, response) => {
+        const { tenantId, prefix } = placeOf(request, response);
+        const { description, keywords, worker } = parseKnowledgeBase(request.body);
+        const base = { prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
+        const isNew = await knowledgeBases.put(tenantId, base);
+        response.status(isNew ? 201 : 200).json(toBase(base));
+      },
+    )
+    .delete("/knowledge/:kb", requireWholeTenant, async (request, response) => {
       const { tenantId, prefix } = placeOf(request, response);
       const removed = await knowledgeBases.remove(tenantId, prefix);
       if (!removed) throw noSuchBase(prefix);
@@ -73,7 +87,7 @@ export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: Knowled
       const { items, next } = await documents.list(place, page);
       response.json({ documents: items.map(toDocument), next });
     })
-    .post("/knowledge/:kb/documents", ...readDocumentBody, async (request, response) => {
+    .post("/knowledge/:kb/documents", requireWholeTenant, readDocumentBody, async (request, response) => {
       const place = placeOf(request, response);
       if (!hasIndex) {
         throw new AppError("index_unavailable", "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
@@ -82,7 +96,7 @@ export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: Knowled
       assertReadable(document);
       response.status(202).json(toDocument(await documents.add(place, document)));
     })
-    .delete("/knowledge/:kb/documents/:document", async (request, response) => {
+    .delete("/knowledge/:kb/documents/:document", requireWholeTenant, async (request, response) => {
       const place = placeOf(request, response);
       const documentId = parseUuid("document id", request.params["document"]);
       if (!(await documents.remove(place, documentId))) {

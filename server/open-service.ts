@@ -16,10 +16,12 @@ import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
 import { makeApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { checkModelServer, checkPostgres, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
-import { closeServer, listen, portOf } from "./listen.ts";
+import { openLimits } from "./limits/open-limits.ts";
+import { closeServer, CONNECTION_LIMITS, listen, portOf, type ConnectionLimits } from "./listen.ts";
 import { coreSections, openGraph, usesModelServer } from "./open-graph.ts";
 import { causeFacts } from "./cause-facts.ts";
 import { makeMetrics } from "./metrics.ts";
+import { makeVerifyToken } from "./verify-token.ts";
 import { makeRunningTurns } from "./running-turns.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -43,7 +45,11 @@ function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
 export async function openService(
   config: Config,
   log: Logger,
-  { heartbeatMs = 15_000, handlers }: { heartbeatMs?: number; handlers?: KnowledgeHandlers } = {},
+  {
+    heartbeatMs = 15_000,
+    handlers,
+    connectionLimits = {},
+  }: { heartbeatMs?: number; handlers?: KnowledgeHandlers; connectionLimits?: Partial<ConnectionLimits> } = {},
 ): Promise<Service> {
   await using opening = new AsyncDisposableStack();
   const metrics = makeMetrics();
@@ -58,6 +64,10 @@ export async function openService(
   opening.defer(() => parts.close());
   const { graph, database, episodes, modelDescription, layers } = parts;
 
+  const limits = openLimits(config, database, (error) =>
+    log.warn({ causes: causeFacts(toAppError(error)) }, "used tokens are not written yet, it will be tried again"),
+  );
+  opening.defer(() => limits.close());
   const running = makeRunningTurns();
   let stopping = false;
   const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database) };
@@ -72,6 +82,8 @@ export async function openService(
     documents: makeDocumentStore(database),
     hasIndex: episodes !== null,
     running,
+    limits: limits.turns,
+    rates: limits.rates,
     log,
     heartbeatMs,
     dependencies,
@@ -94,10 +106,15 @@ export async function openService(
     memoryReadTimeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     metrics,
     apiKeys: config.API_KEYS,
+    verifyToken: makeVerifyToken(config, (error) =>
+      log.warn({ causes: causeFacts(toAppError(error)) }, "the keys of JWT_JWKS_URL are not refreshed"),
+    ),
+    corsOrigins: config.CORS_ORIGINS,
+    trustProxy: config.TRUST_PROXY,
     maxMessageChars: config.MAX_MESSAGE_CHARS,
     isStopping: () => stopping,
   });
-  const server = await listen(app, config.PORT, config.HOST);
+  const server = await listen(app, config.PORT, config.HOST, { ...CONNECTION_LIMITS, ...connectionLimits });
   opening.defer(() => closeServer(server));
   opening.defer(async () => {
     stopping = true;

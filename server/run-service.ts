@@ -14,7 +14,8 @@ async function start(): Promise<void> {
     { url: service.url, database, model, layers },
     `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`,
   );
-  process.stderr.write(`Try it:\n  ${curlHint(service.url, config.API_KEYS !== undefined)}\n`);
+  const needsKey = [config.API_KEYS, config.JWT_SECRET, config.JWT_JWKS_URL].some((set) => set !== undefined);
+  process.stderr.write(`Try it:\n  ${curlHint(service.url, needsKey)}\n`);
 
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {

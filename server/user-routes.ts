@@ -2,7 +2,7 @@ import { Router } from "express";
 import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { OperationStore } from "../stores/postgres/operation-store.ts";
-import { tenantOf } from "./authenticate.ts";
+import { tenantOf } from "./caller.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
 import { PageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
@@ -18,7 +18,7 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
   return Router()
     .get("/users/:id/memory-operations", async (request, response) => {
       const page = toPageRequest(parseRequest(PageQuery, request.query));
-      const { items, next } = await operations.list({ tenantId: tenantOf(response), userId: userOf(request) }, page);
+      const { items, next } = await operations.list({ tenantId: tenantOf(response), userId: userOf(request, response) }, page);
       response.json({
         operations: items.map((operation) => ({
           id: operation.id,
@@ -38,11 +38,11 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
       });
     })
     .delete("/users/:id", async (request, response) => {
-      sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userOf(request) }));
+      sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userOf(request, response) }));
     })
     .delete("/users/:id/episodes/:episode", async (request, response) => {
       const episodeId = parseUuid("episode id", request.params["episode"]);
-      const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userOf(request) }, episodeId);
+      const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userOf(request, response) }, episodeId);
       if (!receipt) throw new AppError("not_found", `This user has no episode ${episodeId}.`);
       sendEraseReceipt(response, receipt);
     });

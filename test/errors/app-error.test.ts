@@ -48,6 +48,7 @@ test("every code is in snake case, and says whether a retry may help", () => {
   for (const code of CODES) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
     "conversation_busy",
+    "identity_unavailable",
     "rate_limited",
     "too_many_turns",
     "token_quota_exceeded",

@@ -205,22 +205,26 @@ describe("a HOST that other machines can reach", () => {
 });
 
 describe("API_KEYS", () => {
-  test("is a list of keys, each with its tenant", () => {
-    expect(parseConfig({ API_KEYS: "first-key:acme, second-key:acme,third+key/=:b.c-d_e" }).API_KEYS).toEqual([
-      { key: "first-key", tenantId: "acme" },
-      { key: "second-key", tenantId: "acme" },
-      { key: "third+key/=", tenantId: "b.c-d_e" },
+  test("is a list of keys, each with its tenant and, unless it may write, its scope", () => {
+    expect(
+      parseConfig({ API_KEYS: "first-key:acme, second-key:acme:read,third+key/=:b.c-d_e:admin,fourth-key:acme:write" }).API_KEYS,
+    ).toEqual([
+      { key: "first-key", tenantId: "acme", scope: "write" },
+      { key: "second-key", tenantId: "acme", scope: "read" },
+      { key: "third+key/=", tenantId: "b.c-d_e", scope: "admin" },
+      { key: "fourth-key", tenantId: "acme", scope: "write" },
     ]);
   });
 
-  test.each(["short:acme", "no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","])(
-    "is refused when an entry is wrong: %p",
-    (API_KEYS) => {
-      const refusal = refusalOf({ API_KEYS });
-      expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
-      expect(refusal.message).toContain("key:tenant");
-    },
-  );
+  test.each([
+    ...["short:acme", "no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","],
+    ...["long-enough:acme:", "long-enough:acme:READ", "long-enough:acme:owner", "long-enough:acme:read:write", "long-enough::read"],
+    ...["with a space:acme", "schlüsselwort:acme"],
+  ])("is refused when an entry is wrong: %p", (API_KEYS) => {
+    const refusal = refusalOf({ API_KEYS });
+    expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
+    expect(refusal.message).toContain("key:tenant");
+  });
 
   test("is refused when two tenants have the same key: one would read what the other wrote", () => {
     const refusal = refusalOf({ API_KEYS: "same-key-here:acme,other-key:acme,same-key-here:bolt" });

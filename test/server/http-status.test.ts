@@ -20,6 +20,7 @@ describe("the HTTP status", () => {
     ["body_too_large", 413],
     ["unsupported_media_type", 415],
     ["storage_unavailable", 503],
+    ["identity_unavailable", 503],
     ["model_unavailable", 503],
     ["shutting_down", 503],
   ])("of %s is %p, as clients were told", (code, status) => {

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { SCOPES, TENANT_ID, type Scope } from "./caller.ts";
+
+export interface ApiKey {
+  key: string;
+  tenantId: string;
+  scope: Scope;
+}
+
+/** What a header carries as it is: visible ASCII. */
+const KEY = /^[\x21-\x7e]{8,}$/;
+const EXPECTED =
+  "must be key:tenant pairs joined by commas, keys of 8 or more characters of ASCII, tenants of at most 64 letters, digits, dots, dashes and " +
+  "underscores; key:tenant:read only reads, key:tenant:admin also sees the jobs of other tenants";
+
+const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
+
+/** API_KEYS: `key:tenant` or `key:tenant:scope`, joined by commas. Its issues show no key. */
+export const apiKeys = z.string().transform((text, context): ApiKey[] => {
+  const keys = text.split(",").flatMap((entry): ApiKey[] => {
+    const [key = "", tenantId = "", scope = "write", ...rest] = entry.trim().split(":");
+    if (KEY.test(key) && TENANT_ID.test(tenantId) && isScope(scope) && rest.length === 0) return [{ key, tenantId, scope }];
+    context.addIssue({ code: "custom", message: EXPECTED });
+    return [];
+  });
+  if (new Set(keys.map(({ key }) => key)).size < keys.length) {
+    context.addIssue({ code: "custom", message: "has the same key twice; give every tenant and scope keys of its own" });
+  }
+  return keys;
+});
