@@ -16,6 +16,8 @@ import { countRequests, userInBody } from "./limits/count-requests.ts";
 import { knowledgeRoutes, type KnowledgeRouteParts } from "./knowledge-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { metricsRoute } from "./metrics-route.ts";
+import { openaiRoutes, type OpenAIRouteParts } from "./openai/openai-routes.ts";
+import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { requireJson } from "./require-json.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -32,6 +34,7 @@ export interface AppParts
     KnowledgeRouteParts,
     EpisodeRouteParts,
     IdentityParts,
+    OpenAIRouteParts,
     UserRouteParts {
   /** Whose web pages may call; undefined: nobody's. */
   corsOrigins: readonly string[] | undefined;
@@ -57,6 +60,8 @@ export function makeApp(parts: AppParts): Express {
     .use(authenticate(parts), countRequests(parts.rates), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute(parts))
+    .use(openApiRoutes(parts))
+    .use("/v1", openaiRoutes(parts))
     .use("/api/v1", importRoutes(parts), knowledgeRoutes(parts)) // with body limits of their own
     .use(
       "/api/v1",

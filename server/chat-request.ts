@@ -15,11 +15,17 @@ export const ChatRequest = z.strictObject(
     user_id: callerId,
     session_id: callerId,
     message: chatMessage,
-    kb_prefix: storableText.nullable().default(null),
+    kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
     agent_type: z.enum(AgentType.options, oneOf(AgentType.options)).default("hybrid_agent"),
-    debug: z.boolean("must be true or false").default(false),
-    on_busy: z.enum(OnBusy.options, oneOf(OnBusy.options)).default("refuse"),
-    on_disconnect: z.enum(["cancel", "continue"], oneOf(["cancel", "continue"])).default("cancel"),
+    debug: z.boolean("must be true or false").default(false).describe("Brings the events `execution_log`."),
+    on_busy: z
+      .enum(OnBusy.options, oneOf(OnBusy.options))
+      .default("refuse")
+      .describe("While another turn holds the conversation: 409 `conversation_busy`, or wait in line."),
+    on_disconnect: z
+      .enum(["cancel", "continue"], oneOf(["cancel", "continue"]))
+      .default("cancel")
+      .describe("What becomes of the turn when the client leaves."),
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and message" : undefined) },
 );

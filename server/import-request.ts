@@ -8,10 +8,13 @@ export const MAX_IMPORTED_MESSAGES = 10_000;
 /** Problems that one answer lists. */
 const MAX_PROBLEMS = 50;
 
+/** A message; how long it may be is configured. */
+export const importedText = storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 });
+
 const Message = z.strictObject(
   {
     role: z.enum(["user", "assistant"], "must be user or assistant"),
-    content: storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 }),
+    content: importedText,
     created_at: z.iso
       .datetime({ offset: true, error: "must be a time like 2026-01-31T12:00:00Z" })
       .transform((text) => new Date(text))

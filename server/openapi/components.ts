@@ -1,0 +1,30 @@
+import type { z } from "zod";
+import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../graph/state.ts";
+import { ChatRequest } from "../chat-request.ts";
+import { RevertBody, SectionBody } from "../core-memory-routes.ts";
+import { ImportRequest } from "../import-request.ts";
+import { RetryBody } from "../job-routes.ts";
+import { DocumentBody, KnowledgeBody } from "../knowledge-request.ts";
+import * as answers from "./answers.ts";
+import { ImportEvent, ImportResult, TurnEvent, TurnResult } from "./turn-answers.ts";
+
+/** The schemas that have names in the description, which generated clients take over: those of bodies as they validate, and of answers. */
+export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
+  ChatRequest,
+  ImportRequest,
+  SectionBody,
+  RevertBody,
+  RetryBody,
+  KnowledgeBody,
+  DocumentBody,
+  Layer,
+  Receipt,
+  RouteDecision,
+  TurnError,
+  Usage,
+  TurnEvent,
+  TurnResult,
+  ImportEvent,
+  ImportResult,
+  ...answers,
+};

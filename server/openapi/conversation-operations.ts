@@ -1,0 +1,81 @@
+import { ConversationsQuery } from "../conversation-routes.ts";
+import { SettleQuery } from "../conversation-memory-routes.ts";
+import { ImportRequest } from "../import-request.ts";
+import { PageQuery } from "../request-fields.ts";
+import { ConversationList, EraseAnswer, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
+import { BODY_ERRORS, jsonAnswer, jsonBody, type Answer, type Operation } from "./operation.ts";
+import { ImportEvent, ImportResult } from "./turn-answers.ts";
+
+/** Erasing answers the same everywhere. */
+export const ERASED: Readonly<Record<number, Answer>> = {
+  200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
+  202: jsonAnswer(EraseAnswer, "Erased, except in the index, which could not be reached: a job finishes it."),
+};
+
+const tag = "conversations";
+
+export const CONVERSATION_OPERATIONS: readonly Operation[] = [
+  {
+    id: "listConversations",
+    method: "get",
+    path: "/api/v1/conversations",
+    tag,
+    summary: "A user's conversations, newest first",
+    query: ConversationsQuery,
+    answers: { 200: jsonAnswer(ConversationList) },
+  },
+  {
+    id: "listMessages",
+    method: "get",
+    path: "/api/v1/conversations/:id/messages",
+    tag,
+    summary: "The messages of a conversation, oldest first",
+    query: PageQuery,
+    answers: { 200: jsonAnswer(MessageList) },
+    errors: ["not_found"],
+  },
+  {
+    id: "getSummary",
+    method: "get",
+    path: "/api/v1/conversations/:id/summary",
+    tag,
+    summary: "The summary of a conversation; null before there is one",
+    answers: { 200: jsonAnswer(SummaryAnswer) },
+    errors: ["not_found"],
+  },
+  {
+    id: "settleConversation",
+    method: "post",
+    path: "/api/v1/conversations/:id/settle",
+    tag,
+    summary: "Waits until the background jobs of a conversation are done",
+    query: SettleQuery,
+    answers: { 200: jsonAnswer(SettleAnswer) },
+    errors: ["not_found", "unsupported_media_type"],
+  },
+  {
+    id: "importMessages",
+    method: "post",
+    path: "/api/v1/conversations/import",
+    tag,
+    summary: "History from elsewhere: all of it, or nothing when one message is wrong",
+    details: "With `Accept: text/event-stream` it tells its progress.",
+    body: jsonBody(ImportRequest),
+    answers: {
+      200: {
+        what: "What was imported. As server-sent events each `data:` line is one JSON object of the schema; the last one is `done` or `error`.",
+        content: { "application/json": ImportResult, "text/event-stream": ImportEvent },
+      },
+    },
+    errors: [...BODY_ERRORS, "conversation_busy"],
+  },
+  {
+    id: "eraseConversation",
+    method: "delete",
+    path: "/api/v1/conversations/:id",
+    tag,
+    summary: "Erases a conversation with all that came of it",
+    answers: ERASED,
+    errors: ["not_found"],
+  },
+];

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { SECTION_NAME } from "../../memory/agent/core-sections.ts";
+import { HistoryQuery, RevertBody, SectionBody } from "../core-memory-routes.ts";
+import { EpisodesQuery } from "../episode-routes.ts";
+import { callerId, PageQuery } from "../request-fields.ts";
+import { CoreMemory, EpisodeList, OperationList, RemovedSection, SectionAnswer, SectionHistory } from "./answers.ts";
+import { ERASED } from "./conversation-operations.ts";
+import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
+
+const tag = "memory";
+const user = { id: callerId };
+const section = z.string().regex(SECTION_NAME);
+/** One that can be written; which these are is configured. */
+export const configuredSection = section.describe("CORE_MEMORY_SECTIONS adds more.");
+
+export const MEMORY_OPERATIONS: readonly Operation[] = [
+  {
+    id: "findEpisodes",
+    method: "get",
+    path: "/api/v1/users/:id/episodes",
+    tag,
+    summary: "A user's earlier exchanges, ranked exactly as a turn would recall them",
+    params: user,
+    query: EpisodesQuery,
+    answers: { 200: jsonAnswer(EpisodeList) },
+    errors: ["not_found", "index_unavailable", "embedder_unavailable"],
+  },
+  {
+    id: "forgetEpisode",
+    method: "delete",
+    path: "/api/v1/users/:id/episodes/:episode",
+    tag,
+    summary: "Forgets one exchange with all that came of it",
+    params: user,
+    answers: ERASED,
+    errors: ["not_found", "conversation_busy"],
+  },
+  {
+    id: "getCoreMemory",
+    method: "get",
+    path: "/api/v1/users/:id/core-memory",
+    tag,
+    summary: "What is known about a user, by section",
+    params: user,
+    answers: { 200: jsonAnswer(CoreMemory) },
+    errors: ["not_found"],
+  },
+  {
+    id: "writeSection",
+    method: "put",
+    path: "/api/v1/users/:id/core-memory/:section",
+    tag,
+    summary: "Writes a section anew, as its next version",
+    params: { ...user, section: configuredSection },
+    headers: ["If-Match", "If-None-Match"],
+    body: jsonBody(SectionBody),
+    answers: { 200: jsonAnswer(SectionAnswer, "The section as it is now.", ["ETag"]) },
+    errors: [...BODY_ERRORS, "not_found", "stale_version"],
+  },
+  {
+    id: "removeSection",
+    method: "delete",
+    path: "/api/v1/users/:id/core-memory/:section",
+    tag,
+    summary: "Removes a section; its history stays",
+    params: { ...user, section },
+    headers: ["If-Match"],
+    answers: { 200: jsonAnswer(RemovedSection) },
+    errors: ["not_found", "stale_version"],
+  },
+  {
+    id: "getSectionHistory",
+    method: "get",
+    path: "/api/v1/users/:id/core-memory/:section/history",
+    tag,
+    summary: "The versions of a section, newest first",
+    params: { ...user, section },
+    query: HistoryQuery,
+    answers: { 200: jsonAnswer(SectionHistory) },
+    errors: ["not_found"],
+  },
+  {
+    id: "revertSection",
+    method: "post",
+    path: "/api/v1/users/:id/core-memory/:section/revert",
+    tag,
+    summary: "Writes the content of an earlier version as a new one",
+    params: { ...user, section: configuredSection },
+    headers: ["If-Match"],
+    body: jsonBody(RevertBody),
+    answers: { 200: jsonAnswer(SectionAnswer, "The section as it is now.", ["ETag"]) },
+    errors: [...BODY_ERRORS, "not_found", "stale_version"],
+  },
+  {
+    id: "listMemoryOperations",
+    method: "get",
+    path: "/api/v1/users/:id/memory-operations",
+    tag,
+    summary: "What was done to a user's memory and why, newest first",
+    params: user,
+    query: PageQuery,
+    answers: { 200: jsonAnswer(OperationList) },
+    errors: ["not_found"],
+  },
+  {
+    id: "eraseUser",
+    method: "delete",
+    path: "/api/v1/users/:id",
+    tag,
+    summary: "Erases a user: everything of it, in every store",
+    params: user,
+    answers: ERASED,
+    errors: ["not_found"],
+  },
+];

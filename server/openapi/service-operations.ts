@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { JobsQuery, RetryBody } from "../job-routes.ts";
+import { ApiDescription, Health, JobsAnswer, Readiness, RetriedJobs } from "./answers.ts";
+import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
+
+const tag = "service";
+
+export const SERVICE_OPERATIONS: readonly Operation[] = [
+  {
+    id: "getHealth",
+    method: "get",
+    path: "/healthz",
+    tag,
+    summary: "Whether the process is alive",
+    answers: { 200: jsonAnswer(Health) },
+    isOpen: true,
+  },
+  {
+    id: "getReadiness",
+    method: "get",
+    path: "/readyz",
+    tag,
+    summary: "Whether it can answer, and the state of each thing it uses",
+    answers: {
+      200: jsonAnswer(Readiness, "Ready."),
+      503: jsonAnswer(Readiness, "Something that an answer needs is down, or the service is stopping."),
+    },
+    isOpen: true,
+  },
+  {
+    id: "getMetrics",
+    method: "get",
+    path: "/metrics",
+    tag,
+    summary: "Metrics for Prometheus",
+    answers: { 200: { what: "Prometheus' text format.", content: { "text/plain": z.string() } } },
+  },
+  {
+    id: "listJobs",
+    method: "get",
+    path: "/api/v1/jobs",
+    tag,
+    summary: "Background jobs: how many, by kind and state, and those that failed for good",
+    query: JobsQuery,
+    answers: { 200: jsonAnswer(JobsAnswer) },
+  },
+  {
+    id: "retryJobs",
+    method: "post",
+    path: "/api/v1/jobs/retry",
+    tag,
+    summary: "Runs those again that failed for good",
+    body: jsonBody(RetryBody),
+    bodyIsOptional: true,
+    answers: { 200: jsonAnswer(RetriedJobs) },
+    errors: BODY_ERRORS,
+  },
+  {
+    id: "getApiDescription",
+    method: "get",
+    path: "/openapi.json",
+    tag,
+    summary: "This description",
+    answers: { 200: jsonAnswer(ApiDescription) },
+  },
+  {
+    id: "readApiDescription",
+    method: "get",
+    path: "/docs",
+    tag,
+    summary: "A page to read it",
+    answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
+  },
+  {
+    id: "getDocsAsset",
+    method: "get",
+    path: "/docs/:file",
+    tag,
+    summary: "What the page is made of",
+    params: { file: z.string() },
+    answers: { 200: { what: "A script or a style sheet.", content: { "text/javascript": z.string(), "text/css": z.string() } } },
+    errors: ["not_found"],
+  },
+];

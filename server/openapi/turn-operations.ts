@@ -1,0 +1,55 @@
+import type { ErrorCode } from "../../errors/error-codes.ts";
+import { ChatRequest } from "../chat-request.ts";
+import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
+import { TurnEvent, TurnResult } from "./turn-answers.ts";
+
+const MODEL_ERRORS = [
+  "model_unavailable",
+  "model_rate_limited",
+  "model_refused",
+  "model_first_token_timeout",
+  "model_stalled",
+  "model_interrupted",
+  "model_incomplete",
+  "model_bad_response",
+] as const satisfies readonly ErrorCode[];
+
+const START_ERRORS = [
+  ...BODY_ERRORS,
+  "message_too_long",
+  "conversation_busy",
+  "idempotency_mismatch",
+  "too_many_turns",
+  "token_quota_exceeded",
+  "shutting_down",
+] as const satisfies readonly ErrorCode[];
+
+const EVENTS =
+  "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done` or `error`.";
+
+const stream = { what: EVENTS, content: { "text/event-stream": TurnEvent }, headers: ["X-Turn-Id"] } as const;
+
+export const TURN_OPERATIONS: readonly Operation[] = [
+  {
+    id: "streamTurn",
+    method: "post",
+    path: "/api/v1/chat/stream",
+    tag: "turns",
+    summary: "One turn, streamed",
+    headers: ["Idempotency-Key"],
+    body: jsonBody(ChatRequest),
+    answers: { 200: stream },
+    errors: [...START_ERRORS, "turn_cancelled", "turn_superseded", "turn_gone"],
+  },
+  {
+    id: "runTurn",
+    method: "post",
+    path: "/api/v1/chat",
+    tag: "turns",
+    summary: "One turn, answered when it is done",
+    headers: ["Idempotency-Key"],
+    body: jsonBody(ChatRequest),
+    answers: { 200: jsonAnswer(TurnResult, "The content of `done`.", ["X-Turn-Id"]) },
+    errors: [...START_ERRORS, ...MODEL_ERRORS, "turn_cancelled", "turn_superseded", "turn_gone"],
+  },
+];
