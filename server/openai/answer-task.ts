@@ -1,0 +1,82 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { makeEventLog } from "../../graph/event-log.ts";
+import type { Usage } from "../../graph/state.ts";
+import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
+import { estimateTokens } from "../../models/estimate-tokens.ts";
+import { streamAnswer, type ModelAnswer } from "../../models/stream-answer.ts";
+import type { CompletionEvent } from "./completion-event.ts";
+import type { CompletionMessage } from "./completion-request.ts";
+import type { FrontEndTask } from "./front-end-task.ts";
+import { offlineTaskAnswer } from "./offline-task-answer.ts";
+import { jsonObjectIn, type StructuredAnswer } from "./structured-answer.ts";
+
+export interface TaskModel {
+  /** Null without a model's server: then answers are made of the words of the request. */
+  model: BaseChatModel | null;
+  timeouts: AnswerTimeouts;
+}
+
+export interface TaskRequest {
+  task: FrontEndTask;
+  messages: CompletionMessage[];
+  structured: StructuredAnswer | null;
+  signal: AbortSignal;
+}
+
+function toMessage({ role, text }: CompletionMessage): BaseMessage {
+  if (role === "assistant") return new AIMessage(text);
+  return role === "system" || role === "developer" ? new SystemMessage(text) : new HumanMessage(text);
+}
+
+/** Models and servers differ in what they know of schemas; all of them can read one. */
+function promptOf({ messages, structured }: TaskRequest): BaseMessage[] {
+  const prompt = messages.map(toMessage);
+  if (!structured) return prompt;
+  const demand = `Answer with one JSON object and nothing else. Its JSON schema:\n${JSON.stringify(structured.schema)}`;
+  return [new SystemMessage(demand), ...prompt];
+}
+
+function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: string): Usage {
+  const counted = usage ?? { input_tokens: estimateTokens(prompt), output_tokens: estimateTokens(text) };
+  const [prompt_tokens, completion_tokens] = [counted.input_tokens, counted.output_tokens];
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, estimated: usage === undefined };
+}
+
+/**
+ * Answers a front end's own task from the request alone: no memory is read, and none comes of it. `onUsage` hears what it cost, before the
+ * last event.
+ */
+export function answerTask(
+  { model, timeouts }: TaskModel,
+  request: TaskRequest,
+  onUsage: (usage: Usage) => void,
+): AsyncGenerator<CompletionEvent[], void> {
+  const log = makeEventLog<CompletionEvent>();
+  const { task, messages, structured, signal } = request;
+  const say = (text: string): void => log.append({ kind: "text", text });
+
+  async function ask(): Promise<ModelAnswer> {
+    if (model) return streamAnswer({ model, prompt: promptOf(request), timeouts, signal, onToken: structured ? () => undefined : say });
+    const text = offlineTaskAnswer(task, messages, structured);
+    if (!structured) say(text);
+    return { text, usage: undefined, error: null };
+  }
+
+  function finish(answer: ModelAnswer): void {
+    const usage = toUsage(answer, messages.map(({ text }) => text).join("\n"));
+    if (!answer.error || answer.text) onUsage(usage);
+    if (answer.error) return log.append({ kind: "error", error: answer.error });
+    if (structured) {
+      const json = jsonObjectIn(answer.text) ?? offlineTaskAnswer(task, messages, structured);
+      if (structured.tool === null) say(json);
+      else log.append({ kind: "tool_call", call: { name: structured.tool, arguments: json } });
+    }
+    log.append({ kind: "end", finishReason: structured?.tool ? "tool_calls" : "stop", usage });
+  }
+
+  void ask()
+    .then(finish)
+    .finally(() => log.end());
+  return log.readBatches();
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { parseRequest } from "../parse-request.ts";
+
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
+
+const ContentPart = z
+  .looseObject({ type: z.string("must be a string"), text: z.string("must be a string").optional() }, "must be a part like a text")
+  .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
+
+/** A message as clients send it: of its parts the texts, and the types of those that are none. */
+const CompletionMessage = z
+  .looseObject(
+    {
+      role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
+      content: z.union([z.string(), z.array(ContentPart)], "must be a text or an array of parts").nullish(),
+    },
+    "must be an object with role and content",
+  )
+  .transform(({ role, content }) => {
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+    return {
+      role,
+      text: parts.flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : [])).join("\n"),
+      otherParts: parts.map(({ type }) => type).filter((type) => type !== "text"),
+    };
+  });
+export type CompletionMessage = z.infer<typeof CompletionMessage>;
+
+const onOff = z.boolean("must be true or false").nullish();
+const named = z.looseObject({ name: z.string(), parameters: z.unknown().optional() });
+
+/** OpenAI's fields that mean something here. Every other one is taken and changes nothing: clients add fields all the time. */
+const CompletionBody = z.looseObject(
+  {
+    model: z.string({ error: ({ input }) => (input === undefined ? "is missing; GET /v1/models lists them" : "must be a string") }),
+    messages: z.array(CompletionMessage, "must be an array of messages").min(1, "is empty; send what the user said as its last message"),
+    stream: onOff,
+    stream_options: z.looseObject({ include_usage: onOff }, "must be an object").nullish(),
+    user: z.string("must be a string").nullish(),
+    metadata: z.record(z.string(), z.unknown(), "must be an object").nullish(),
+    n: z.literal(1, "must be 1: a conversation goes on with one answer").nullish(),
+    modalities: z.array(z.literal("text", "must be text: answers are texts only"), "must be an array").nullish(),
+    audio: z.null("is not known here: answers are texts only").optional(),
+    tools: z.array(z.looseObject({ function: named.optional() }), "must be an array of tools").nullish(),
+    tool_choice: z.union([z.string(), z.looseObject({ function: named.optional() })], "must be a text or an object").nullish(),
+    function_call: z.union([z.string(), named], "must be a text or an object").nullish(),
+    response_format: z
+      .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).optional() }, "must be an object with a type")
+      .nullish(),
+  },
+  "must be a JSON object with model and messages",
+);
+export type CompletionRequest = z.infer<typeof CompletionBody>;
+
+/** The body of a request for a completion. Throws AppError `invalid_request` that names every field that is wrong. */
+export function parseCompletionRequest(body: unknown): CompletionRequest {
+  return parseRequest(CompletionBody, body);
+}
+
+/**
+ * What the user says in this request: its last message. Throws AppError `invalid_request` when there is none, when it holds more than
+ * text, and when the client could not do with the answer that a turn gives.
+ */
+export function messageOfTurn({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
+  const refuse = (field: string, problem: string): never => {
+    throw AppError.invalid([{ field, problem }]);
+  };
+  if (tool_choice && tool_choice !== "auto" && tool_choice !== "none")
+    refuse("tool_choice", "must be auto or none: answers here are texts, never calls of tools");
+  if (function_call && function_call !== "auto" && function_call !== "none")
+    refuse("function_call", "must be auto or none: answers here are texts, never calls of functions");
+  if (response_format && response_format.type !== "text")
+    refuse("response_format", `"${response_format.type}" is not known here: answers are free text; use text or leave it out`);
+  const place = `messages.${messages.length - 1}`;
+  const last = messages.at(-1);
+  if (last?.role !== "user") return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's`);
+  if (last.otherParts.length > 0)
+    refuse(`${place}.content`, `has parts of type ${[...new Set(last.otherParts)].join(", ")}; only text is read here, remove them`);
+  if (last.text.trim() === "") refuse(`${place}.content`, "is blank; send what the user said");
+  return last.text;
+}

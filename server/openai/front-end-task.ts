@@ -1,0 +1,67 @@
+import type { Request } from "express";
+import { given } from "./forwarded-header.ts";
+import type { CompletionMessage, CompletionRequest } from "./completion-request.ts";
+import { structuredAnswerOf } from "./structured-answer.ts";
+import { taskWordedAs } from "./task-wordings.ts";
+
+/** What chat front ends ask of a model for themselves, beside what their users say. */
+export const FRONT_END_TASKS = [
+  "title",
+  "tags",
+  "follow_ups",
+  "queries",
+  "image_prompt",
+  "autocomplete",
+  "emoji",
+  "merge",
+  "tool_choice",
+  "summary",
+  "other",
+] as const;
+export type FrontEndTask = (typeof FRONT_END_TASKS)[number];
+
+/** Open WebUI's names of its tasks: backend/open_webui/constants.py. */
+const TASK_NAMES: Readonly<Record<string, FrontEndTask>> = {
+  title_generation: "title",
+  tags_generation: "tags",
+  follow_up_generation: "follow_ups",
+  query_generation: "queries",
+  image_prompt_generation: "image_prompt",
+  autocomplete_generation: "autocomplete",
+  emoji_generation: "emoji",
+  moa_response_generation: "merge",
+  function_calling: "tool_choice",
+  context_compaction: "summary",
+};
+
+/** Open WebUI asks which tool to use in a system message, with the user's message quoted in the next one. */
+const TOOL_CHOICE = ["Available Tools: ", "Your task is to choose and return the correct tool(s)"] as const;
+
+const isSystem = ({ role }: CompletionMessage): boolean => role === "system" || role === "developer";
+
+function choosesTools(messages: CompletionMessage[], question: string): boolean {
+  const [start, demand] = TOOL_CHOICE;
+  return question.startsWith("Query: ") && messages.some(({ text }) => text.startsWith(start) && text.includes(demand));
+}
+
+/** LibreChat titles by a schema, whatever the words of its prompt. */
+function titlesBySchema(body: CompletionRequest): boolean {
+  const properties = structuredAnswerOf(body)?.properties ?? [];
+  return properties.includes("title") && properties.every((name) => name === "title" || name === "language");
+}
+
+/**
+ * The front end's own task that a request is, null when it is something that a user says. A front end may say so, in the header X-Task or
+ * in metadata.task; else its words tell, if they are all there is: whoever pastes them into a chat that goes on, says them.
+ */
+export function frontEndTaskOf(request: Request, body: CompletionRequest): FrontEndTask | null {
+  const hint = given("X-Task", request.get("X-Task")) ?? given("metadata.task", body.metadata?.["task"]);
+  if (hint && hint.value !== "default") return TASK_NAMES[hint.value] ?? FRONT_END_TASKS.find((task) => task === hint.value) ?? "other";
+
+  const { messages } = body;
+  const said = messages.filter((message) => !isSystem(message));
+  const [first, ...more] = said.length > 0 ? said : messages;
+  if (!first || more.length > 0 || first.role === "assistant") return null;
+  if (choosesTools(messages.filter(isSystem), first.text)) return "tool_choice";
+  return taskWordedAs(first.text) ?? (titlesBySchema(body) ? "title" : null);
+}

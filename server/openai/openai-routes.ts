@@ -1,0 +1,103 @@
+import express, { Router, type Request, type Response } from "express";
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../errors/app-error.ts";
+import type { KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
+import { assertUtf8 } from "../assert-utf8.ts";
+import { makeBeginTurn, type BeginTurnParts } from "../begin-turn.ts";
+import { callerOf } from "../caller.ts";
+import { parseChatRequest } from "../chat-request.ts";
+import { bodyWithin } from "../limits/body-within.ts";
+import type { RateLimits } from "../limits/rate-limits.ts";
+import type { TokenQuota } from "../limits/token-quota.ts";
+import { requireJson } from "../require-json.ts";
+import { answerTask, type TaskModel } from "./answer-task.ts";
+import { eventsOfTurn, type CompletionEvent } from "./completion-event.ts";
+import { makeCompletionFrames, wholeCompletion, type CompletionFacts } from "./completion-frames.ts";
+import { messageOfTurn, parseCompletionRequest, type CompletionRequest } from "./completion-request.ts";
+import { frontEndTaskOf, type FrontEndTask } from "./front-end-task.ts";
+import { findModel, listModels, type ModelEntry } from "./models.ts";
+import { sendCompletionStream } from "./send-completion-stream.ts";
+import { sessionOfCompletion } from "./session-of-completion.ts";
+import { structuredAnswerOf } from "./structured-answer.ts";
+import { namedUser, userOfCompletion } from "./user-of-completion.ts";
+
+export interface OpenAIRouteParts extends BeginTurnParts {
+  knowledge: KnowledgeCatalog;
+  rates: RateLimits;
+  quota: Pick<TokenQuota, "assertLeft" | "add">;
+  taskModel: TaskModel;
+  maxMessageChars: number;
+  heartbeatMs: number;
+}
+
+/** Clients send the whole chat with every message, though only the last one is read. */
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+/** What a request is answered with, from the first event on. */
+interface Answering {
+  id: string;
+  batches: AsyncIterable<CompletionEvent[]>;
+  headers: Record<string, string>;
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1_000);
+const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
+
+/** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
+export function openaiRoutes(parts: OpenAIRouteParts): Router {
+  const { knowledge, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
+  const beginTurn = makeBeginTurn(parts);
+  const readBody = bodyWithin(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
+  const basesOf = (response: Response) => knowledge.list(callerOf(response).tenantId);
+
+  async function startTask(response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
+    const { tenantId } = callerOf(response);
+    running.assertOpen();
+    await quota.assertLeft(tenantId);
+    const leaving = new AbortController();
+    response.on("close", () => leaving.abort(new AppError("turn_cancelled", "The client left before the end of the answer.")));
+    const request = { task, messages: body.messages, structured: structuredAnswerOf(body), signal: leaving.signal };
+    const batches = answerTask(taskModel, request, ({ total_tokens }) => quota.add(tenantId, total_tokens));
+    return { id: uuidv7(), batches, headers: {} };
+  }
+
+  async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
+    const caller = callerOf(response);
+    const { user_id, session_id, message } = parseChatRequest(
+      {
+        user_id: userOfCompletion(request, caller, body.user),
+        session_id: sessionOfCompletion(request, body),
+        message: messageOfTurn(body),
+      },
+      maxMessageChars,
+    );
+    const turn = await beginTurn(
+      response,
+      { tenantId: caller.tenantId, userId: user_id, sessionId: session_id, message, requestedKbPrefix: kbPrefix },
+      { onBusy: "enqueue", onDisconnect: "cancel" },
+    );
+    return { id: turn.turnId, batches: eventsOfTurn(turn.eventBatches()), headers: { "x-turn-id": turn.turnId } };
+  }
+
+  return Router()
+    .get("/models", async (_request, response) => {
+      response.json({ object: "list", data: listModels(await basesOf(response)).map(toModel) });
+    })
+    .get("/models/*id", async (request, response) => {
+      const id = [request.params.id].flat().join("/");
+      response.json(toModel(findModel(id, await basesOf(response))));
+    })
+    .post("/chat/completions", requireJson, readBody, rates.ofUser(namedUser), async (request, response) => {
+      const body = parseCompletionRequest(request.body);
+      const { kbPrefix } = findModel(body.model, await basesOf(response));
+      const task = frontEndTaskOf(request, body);
+      const { id, batches, headers } = task ? await startTask(response, task, body) : await startTurn(request, response, body, kbPrefix);
+      const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
+      if (body.stream) {
+        const frames = makeCompletionFrames(facts, body.stream_options?.include_usage === true);
+        return sendCompletionStream(response, batches, { frames, headers, heartbeatMs });
+      }
+      const completion = await wholeCompletion(facts, batches);
+      response.set(headers).json(completion);
+    });
+}

@@ -1,0 +1,63 @@
+import type { ServerResponse } from "node:http";
+import type { CompletionEvent } from "./completion-event.ts";
+import type { CompletionFrames } from "./completion-frames.ts";
+
+export interface CompletionStreamOptions {
+  frames: CompletionFrames;
+  headers: Record<string, string>;
+  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  heartbeatMs: number;
+}
+
+/** Waits until the socket takes more, or is closed: a client that left never drains. */
+function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      response.off("drain", settle).off("close", settle);
+      resolve();
+    };
+    response.on("drain", settle).on("close", settle);
+  });
+}
+
+/**
+ * Streams an answer, reading on only as fast as the client does; returns when it has ended or the client has left. The stream begins with
+ * the first token, so that an error before it is thrown, to become a plain HTTP error; but no later than the first heartbeat, which keeps
+ * the connection of a client that waits. An error after that ends the stream as a frame of its own, without [DONE].
+ */
+export async function sendCompletionStream(
+  response: ServerResponse,
+  batches: AsyncIterable<CompletionEvent[]>,
+  { frames, headers, heartbeatMs }: CompletionStreamOptions,
+): Promise<void> {
+  /** The first frame, once. */
+  function opening(): string {
+    if (response.headersSent) return "";
+    response.writeHead(200, {
+      ...headers,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no", // nginx would hold events back
+    });
+    return frames.role();
+  }
+  const heartbeat = setInterval(() => {
+    if (response.destroyed || response.writableNeedDrain) return;
+    response.write(`${opening()}: heartbeat\n\n`);
+  }, heartbeatMs);
+  try {
+    for await (const batch of batches) {
+      if (response.destroyed) return;
+      if (batch.length === 0) continue;
+      const [first] = batch;
+      if (first?.kind === "error" && !response.headersSent) throw first.error;
+      const hasRoom = response.write(opening() + batch.map((event) => frames.of(event)).join(""));
+      response.socket?.uncork(); // Node holds writes until the promises of this moment are done
+      if (!hasRoom) await drained(response);
+    }
+    response.end();
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
