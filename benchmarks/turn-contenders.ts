@@ -107,6 +107,8 @@ export async function thisService(name: string, modelUrl: string, environment: R
       CHAT_MODEL: "bench",
       EMBEDDING_MODEL: "built-in",
       LOG_LEVEL: "info",
+      RATE_LIMIT_PER_MINUTE: "0",
+      MAX_CONCURRENT_TURNS_PER_USER: "0",
       ...environment,
     },
   });

@@ -22,11 +22,18 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   /** Every field that is wrong, when fields are. */
   readonly details: readonly Problem[] | undefined;
+  /** When the same request may succeed, in seconds from now, where that is known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; details?: readonly Problem[] } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: readonly Problem[]; retryAfterSeconds?: number } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   /** An `invalid_request` that names its fields. */

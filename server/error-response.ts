@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { HTTP_STATUS } from "./http-status.ts";
+import { toOpenAIError } from "./openai/openai-error.ts";
 
 /** What body-parser and Express throw, by its `type`: https://github.com/expressjs/body-parser#errors */
 function fromExpress(error: unknown, maxBodyBytes: number): AppError {
@@ -32,7 +33,10 @@ export const unknownRoute: RequestHandler = (request) => {
   throw new AppError("not_found", `There is no ${request.method} ${request.path}. The README lists the routes.`);
 };
 
-/** Answers every error as `{"error": {code, message, details?}}`; causes go to the log only. */
+/** Everything under /v1 speaks OpenAI's protocol, its errors too. */
+const OPENAI_PATH = /^\/v1(\/|$)/i;
+
+/** Answers every error as `{"error": {code, message, details?}}`, or as OpenAI does; causes go to the log only. */
 export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHandler {
   return function answerError(thrown, request, response, next) {
     const error = fromExpress(thrown, maxBodyBytes);
@@ -43,8 +47,10 @@ export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHa
         "request failed",
       );
     if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is not whole
-    if (status === 503) response.set("retry-after", "1");
+    const retryAfter = error.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
+    if (retryAfter !== undefined) response.set("retry-after", String(retryAfter));
     const { code, message, details } = error;
-    response.status(status).json({ error: { code, message, ...(details ? { details } : {}) } });
+    const body = { error: { code, message, ...(details ? { details } : {}) } };
+    response.status(status).json(OPENAI_PATH.test(request.path) ? toOpenAIError(error) : body);
   };
 }

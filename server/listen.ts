@@ -1,14 +1,45 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
+import { dropSlowReaders, SLOWEST_READER, type SlowestReader } from "./limits/drop-slow-readers.ts";
 
 /** How long open connections get to end by themselves at the close, in milliseconds. */
 const CLOSE_GRACE_MS = 2_000;
 
+/** How long the service waits for clients. What it sends, event streams too, is measured by `slowestReader` alone. */
+export interface ConnectionLimits {
+  /** Milliseconds for the head of a request, and for all of it. */
+  headersTimeout: number;
+  requestTimeout: number;
+  /** Milliseconds a connection may be idle between two requests. */
+  keepAliveTimeout: number;
+  /** Milliseconds between two looks at who is late. */
+  connectionsCheckingInterval: number;
+  /** Bytes of the head of a request. */
+  maxHeaderSize: number;
+  slowestReader: SlowestReader;
+}
+
+/** Idle longer than the 60 seconds after which common proxies close their side: else they would send into a connection that is closing. */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  headersTimeout: 15_000,
+  requestTimeout: 120_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 16 * 1024,
+  slowestReader: SLOWEST_READER,
+};
+
 /** Listens on host and port (0: any free one). Throws AppError `invalid_configuration` when the port is taken or not allowed. */
-export async function listen(listener: RequestListener, port: number, host: string): Promise<Server> {
-  const server = createServer(listener);
+export async function listen(
+  listener: RequestListener,
+  port: number,
+  host: string,
+  { slowestReader, ...timeouts }: ConnectionLimits = CONNECTION_LIMITS,
+): Promise<Server> {
+  const server = createServer(timeouts satisfies ServerOptions, listener);
+  dropSlowReaders(server, slowestReader);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(port, host, resolve);
   try {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { NO_LIMITS } from "./no-limits.ts";
 import { freePort } from "./postgres-server.ts";
 
 const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
@@ -20,12 +21,13 @@ const started = new Set<ServiceProcess>();
 
 /**
  * Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. On the real Postgres, which lacks the
- * extensions, without episodic memory unless told otherwise.
+ * extensions, without episodic memory unless told otherwise; without limits, too.
  */
 export function spawnService(environment: Record<string, string>): ServiceProcess {
   const child = spawn(process.execPath, [MAIN], {
     env: {
       PATH: process.env["PATH"],
+      ...NO_LIMITS,
       ...(environment["DATABASE_URL"] ? { ENABLE_EPISODIC_MEMORY: "false", ENABLE_CORE_MEMORY: "false" } : {}),
       ...environment,
     },

@@ -11,7 +11,7 @@ export interface ServiceWithModel {
 
 export async function openServiceWithModel(
   environment: Record<string, string> = {},
-  options: { heartbeatMs?: number } = {},
+  options: Parameters<typeof openTestService>[1] = {},
 ): Promise<ServiceWithModel> {
   const model = await startModelServer();
   const service = await openTestService({ OPENAI_BASE_URL: model.url, CHAT_MODEL: "test-chat", ...environment }, options);

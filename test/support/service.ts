@@ -1,7 +1,9 @@
 import { pino } from "pino";
 import { parseConfig } from "../../server/config.ts";
 import { openService, type Service } from "../../server/open-service.ts";
+import type { ConnectionLimits } from "../../server/listen.ts";
 import { createRealDatabase } from "./databases.ts";
+import { NO_LIMITS } from "./no-limits.ts";
 
 export interface TestService extends Service {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;
@@ -20,11 +22,11 @@ export function withGet(service: Service): TestService {
 
 /**
  * The whole service in this process on a free port, over a new database of the real Postgres unless `environment` names one. Quiet,
- * and with a grace of one second, so that a test that leaves a turn running does not wait for it.
+ * without limits, and with a grace of one second, so that a test that leaves a turn running does not wait for it.
  */
 export async function openTestService(
   environment: Record<string, string> = {},
-  options: { heartbeatMs?: number } = {},
+  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits> } = {},
 ): Promise<TestService> {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
   const config = parseConfig({
@@ -32,6 +34,7 @@ export async function openTestService(
     SHUTDOWN_GRACE_MS: "1000",
     ENABLE_EPISODIC_MEMORY: "false",
     ENABLE_CORE_MEMORY: "false",
+    ...NO_LIMITS,
     ...(real ? { DATABASE_URL: real.url } : {}),
     ...environment,
   });

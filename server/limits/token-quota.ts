@@ -1,0 +1,123 @@
+import { AppError } from "../../errors/app-error.ts";
+import type { TokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
+
+const DAY_MS = 86_400_000;
+/** What was read or written this long ago at most is taken as it is, in milliseconds. */
+const FRESH_MS = 1_000;
+
+export interface TokenQuotaParts {
+  usage: TokenUsageStore;
+  /** Tokens of turns a tenant may use a day of UTC; 0: any number, and nothing is stored. */
+  perDay: number;
+  /** Hears of sums that could not be written; they are kept and written with the next ones. */
+  onError: (error: unknown) => void;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** How many tokens each tenant has used today, together with the other processes on the same Postgres. */
+export interface TokenQuota {
+  /** Throws AppError `token_quota_exceeded` when the day's sum has reached the limit. */
+  assertLeft(tenantId: string): Promise<void>;
+  /** Adds what a turn has used; written within a second, with what else comes until then. */
+  add(tenantId: string, tokens: number): void;
+  /** Writes what has not been written. */
+  close(): Promise<void>;
+}
+
+/** The sum of one tenant and day. */
+interface Sum {
+  tenantId: string;
+  day: string;
+  /** What the database had when it was asked last, at `askedAt`. */
+  stored: number;
+  unwritten: number;
+  askedAt: number;
+  asking: Promise<void> | null;
+  timer: NodeJS.Timeout | null;
+}
+
+const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+
+export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: TokenQuotaParts): TokenQuota {
+  const sums = new Map<string, Sum>();
+
+  /** Sums of days that are over and written are forgotten. */
+  function sumOf(tenantId: string, day: string): Sum {
+    const key = `${day} ${tenantId}`;
+    const known = sums.get(key);
+    if (known) return known;
+    for (const [old, { day: its, unwritten, asking }] of sums) if (its !== day && unwritten === 0 && !asking) sums.delete(old);
+    const sum = { tenantId, day, stored: 0, unwritten: 0, askedAt: -Infinity, asking: null, timer: null };
+    sums.set(key, sum);
+    return sum;
+  }
+
+  /** Writes what has come together and reads the sum of all processes. */
+  async function exchange(sum: Sum): Promise<void> {
+    const { tenantId, day, unwritten } = sum;
+    const askedAt = now();
+    sum.unwritten = 0;
+    sum.stored += unwritten; // counted while it is on its way
+    try {
+      sum.stored = await usage.add(tenantId, day, unwritten);
+      sum.askedAt = askedAt;
+    } catch (error) {
+      sum.unwritten += unwritten;
+      sum.stored -= unwritten;
+      throw error;
+    }
+  }
+
+  /** One exchange at a time for each sum. */
+  function ask(sum: Sum): Promise<void> {
+    sum.asking ??= exchange(sum).finally(() => (sum.asking = null));
+    return sum.asking;
+  }
+
+  function writeSoon(sum: Sum): void {
+    sum.timer ??= setTimeout(() => {
+      sum.timer = null;
+      ask(sum).then(
+        () => sum.unwritten > 0 && writeSoon(sum),
+        (error: unknown) => {
+          onError(error);
+          writeSoon(sum);
+        },
+      );
+    }, FRESH_MS).unref();
+  }
+
+  return {
+    async assertLeft(tenantId) {
+      if (perDay === 0) return;
+      const sum = sumOf(tenantId, dayOf(now()));
+      if (now() - sum.askedAt >= FRESH_MS) await ask(sum);
+      const used = sum.stored + sum.unwritten;
+      if (used < perDay) return;
+      const seconds = Math.max(1, Math.ceil((DAY_MS - (now() % DAY_MS)) / 1_000));
+      throw new AppError(
+        "token_quota_exceeded",
+        `This tenant has used ${used} of its ${perDay} tokens of today. The day ends in ${seconds} s, at midnight UTC; TOKENS_PER_DAY sets the limit.`,
+        { retryAfterSeconds: seconds },
+      );
+    },
+
+    add(tenantId, tokens) {
+      const whole = Math.round(tokens); // as counted by a model's server
+      if (perDay === 0 || !(whole > 0)) return;
+      const sum = sumOf(tenantId, dayOf(now()));
+      sum.unwritten += whole;
+      writeSoon(sum);
+    },
+
+    async close() {
+      for (const sum of sums.values()) {
+        if (sum.timer) clearTimeout(sum.timer);
+        await sum.asking?.catch(() => undefined);
+        if (sum.unwritten > 0) await ask(sum).catch(onError);
+        if (sum.timer) clearTimeout(sum.timer);
+      }
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
+import type { Usage } from "../../graph/state.ts";
+import type { Owner } from "../../stores/owner.ts";
+import type { TokenQuota } from "./token-quota.ts";
+import type { TurnSlots } from "./turn-slots.ts";
+
+/** What every new turn passes, whichever protocol asks for it. */
+export interface TurnLimits {
+  /**
+   * Starts a turn when its user and tenant may have one more, and keeps its slot until it has ended, however it ends. `start` must hand
+   * `onUsage` to the turn. Throws AppError `too_many_turns` or `token_quota_exceeded`: then nothing was started.
+   */
+  begin(owner: Owner, start: (onUsage: (usage: Usage) => void) => RunningTurn): Promise<RunningTurn>;
+}
+
+/** A model that failed before its first token has used nothing, as far as anybody knows. */
+function tokensOf(usage: Usage, last: LastEvent): number {
+  const isUnanswered =
+    usage.estimated && usage.completion_tokens === 0 && last.status === "error" && last.content.code.startsWith("model_");
+  return isUnanswered ? 0 : usage.total_tokens;
+}
+
+export function makeTurnLimits({ slots, quota }: { slots: TurnSlots; quota: TokenQuota }): TurnLimits {
+  return {
+    async begin(owner, start) {
+      const free = slots.take(owner);
+      try {
+        await quota.assertLeft(owner.tenantId);
+        let used: Usage | null = null;
+        const turn = start((usage) => (used = usage));
+        void turn.ended.then((last) => {
+          free();
+          if (used) quota.add(owner.tenantId, tokensOf(used, last));
+        });
+        return turn;
+      } catch (error) {
+        free();
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Database } from "./database.ts";
+
+export interface TokenUsageStore {
+  /** Adds tokens to the sum of a tenant and day (YYYY-MM-DD, UTC) and gives the sum of all processes; 0 only reads it. */
+  add(tenantId: string, day: string, tokens: number): Promise<number>;
+}
+
+const ADD = `
+insert into token_usage as kept (tenant_id, day, tokens) values ($1, $2, $3)
+on conflict (tenant_id, day) do update set tokens = kept.tokens + excluded.tokens
+returning tokens::text`;
+
+const READ = "select tokens::text from token_usage where tenant_id = $1 and day = $2";
+
+export function makeTokenUsageStore(database: Database): TokenUsageStore {
+  return {
+    async add(tenantId, day, tokens) {
+      const [row] = await database.query<{ tokens: string }>(
+        tokens > 0
+          ? { name: "token-usage-add", text: ADD, values: [tenantId, day, tokens] }
+          : { name: "token-usage-read", text: READ, values: [tenantId, day] },
+      );
+      return Number(row?.tokens ?? 0);
+    },
+  };
+}

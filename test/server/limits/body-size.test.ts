@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connectTo, type RawConnection } from "../../support/raw-connection.ts";
+import { openTestService, type TestService } from "../../support/service.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+const ROUTES = [
+  ["POST", "/api/v1/chat/stream", "application/json"],
+  ["POST", "/api/v1/chat", "application/json"],
+  ["PUT", "/api/v1/users/ada/core-memory/profile", "application/json"],
+  ["POST", "/api/v1/jobs/retry", "application/json"],
+  ["POST", "/api/v1/conversations/import", "application/json"],
+  ["PUT", "/api/v1/knowledge/travel", "application/json"],
+  ["POST", "/api/v1/knowledge/travel/documents", "application/json"],
+  ["POST", "/api/v1/knowledge/travel/documents?title=x", "application/pdf"],
+] as const;
+
+describe("a body that is too large", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService();
+  });
+  afterAll(() => service.close());
+
+  async function begin(method: string, path: string, type: string, length: string): Promise<RawConnection> {
+    const connection = await connectTo(service.url);
+    connection.socket.write(`${method} ${path} HTTP/1.1\r\nhost: service\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`);
+    return connection;
+  }
+
+  function expectRefused(connection: RawConnection): void {
+    const [head = "", body = ""] = connection.received().split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 413 /);
+    expect(head).toMatch(/^connection: close$/im);
+    const { error } = JSON.parse(body) as { error: { code: string; message: string } };
+    expect(error).toMatchObject({ code: "body_too_large", message: expect.stringMatching(/larger than \d+ bytes/) });
+  }
+
+  test.each(ROUTES)("%s %s of %s is refused by its Content-Length, before it is sent", async (method, path, type) => {
+    const connection = await begin(method, path, type, `content-length: ${100 * MEGABYTE}`);
+    await connection.until("}}");
+    expectRefused(connection);
+    connection.socket.destroy();
+  });
+
+  test.each(ROUTES)(
+    "%s %s of %s is refused as soon as it passes the limit, when it does not say its length",
+    async (method, path, type) => {
+      const connection = await begin(method, path, type, "transfer-encoding: chunked");
+      const piece = "x".repeat(MEGABYTE);
+      let sent = 0;
+      while (!connection.received().includes("}}") && sent < 100) {
+        if (connection.socket.write(`100000\r\n${piece}\r\n`)) await sleep(1);
+        else await Promise.race([new Promise((resolve) => connection.socket.once("drain", resolve)), connection.closed]);
+        sent++;
+      }
+      await connection.until("}}");
+      expectRefused(connection);
+      expect(sent).toBeLessThan(100); // it has not been read to its end
+      connection.socket.destroy();
+    },
+  );
+
+  test("that is sent on after its refusal is not kept, and its client gets the answer", async () => {
+    const connection = await begin("POST", "/api/v1/chat", "application/json", `content-length: ${300 * MEGABYTE}`);
+    const piece = Buffer.alloc(MEGABYTE, "x");
+    const before = process.memoryUsage.rss();
+    let most = 0;
+    for (let sent = 0; sent < 300; sent++) {
+      if (!connection.socket.write(piece)) await new Promise((resolve) => connection.socket.once("drain", resolve));
+      most = Math.max(most, process.memoryUsage.rss());
+    }
+    await connection.closed;
+    expectRefused(connection);
+    expect(most - before).toBeLessThan(150 * MEGABYTE);
+  });
+
+  test("leaves the service as it was: a body within the limit is taken, chunked or not", async () => {
+    const json = JSON.stringify({ user_id: "ada", session_id: "s", message: "hello", on_busy: "enqueue" });
+    const whole = await begin("POST", "/api/v1/chat", "application/json", `content-length: ${json.length}`);
+    whole.socket.write(json);
+    const chunked = await begin("POST", "/api/v1/chat", "application/json", "transfer-encoding: chunked");
+    for (const character of json) chunked.socket.write(`1\r\n${character}\r\n`);
+    chunked.socket.write("0\r\n\r\n");
+    for (const connection of [whole, chunked]) {
+      await connection.until('"completed":');
+      connection.socket.destroy();
+    }
+  });
+});
