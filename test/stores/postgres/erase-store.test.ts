@@ -18,7 +18,14 @@ import { tablesHolding } from "../../support/scan-tables.ts";
 import { rememberConversation, type RememberedConversation } from "../../support/user-with-memory.ts";
 
 /** Everything that is kept of one conversation, by its word; jobs are counted by the conversation's id. */
-const WHOLE = { conversations: 1, messages: 4, conversation_summaries: 1, archived_memories: 1, core_memory_sections: 1 };
+const WHOLE = {
+  conversations: 1,
+  messages: 4,
+  conversation_summaries: 1,
+  conversation_summary_versions: 1,
+  archived_memories: 1,
+  core_memory_sections: 1,
+};
 
 describeOnBothDatabases("the erase store", (open) => {
   let database: Database;
