@@ -1,11 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
+import type { TurnKey } from "../stores/postgres/turn-key.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince } from "./milliseconds-since.ts";
-import type { AgentType, ConversationState } from "./state.ts";
-import type { OnBusy } from "./turn-context.ts";
-import type { NodeEvent, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
+import type { AgentType, ConversationState, Usage } from "./state.ts";
+import type { OnBusy, TurnTold } from "./turn-context.ts";
+import type { NodeEvent, Notice, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
 
 /** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
 export interface TurnInput {
@@ -22,8 +23,12 @@ export interface TurnOptions {
   turnId?: string;
   /** Default `refuse`. */
   onBusy?: OnBusy;
+  /** The Idempotency-Key of the message: `accepted` rejects with KeyTaken when a turn has it already. */
+  key?: TurnKey;
   /** Hears of every failure of the turn with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
+  /** Hears what the turn has used before it ends, also when the answer failed; not when the turn was refused. */
+  onUsage?: (usage: Usage) => void;
 }
 
 export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
@@ -66,7 +71,7 @@ function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent 
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
-  { turnId = uuidv7(), onBusy = "refuse", onError }: TurnOptions = {},
+  { turnId = uuidv7(), onBusy = "refuse", key, onError, onUsage }: TurnOptions = {},
 ): RunningTurn {
   const log = makeEventLog<TurnEvent>();
   const cancellation = new AbortController();
@@ -74,6 +79,9 @@ export function startTurn(
   accepted.promise.catch(() => undefined); // a caller may read the events only: they end with the same error
   const began = performance.now();
   let firstTokenAt: number | null = null;
+  const notices: Notice[] = [];
+  const firstTokenMs = (): number | null => (firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt));
+  const told = (): TurnTold => ({ totalMs: millisecondsSince(began), firstTokenMs: firstTokenMs(), notices });
 
   function record(event: NodeEvent): void {
     if (event.status === "accepted") {
@@ -81,14 +89,18 @@ export function startTurn(
       return;
     }
     if (event.status === "token") firstTokenAt ??= performance.now();
+    if (event.status === "notice") notices.push(event.content);
     log.append(event);
   }
 
   async function run(): Promise<LastEvent> {
-    const state = await graph.invoke(input, { context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError } });
+    const state = await graph.invoke(input, {
+      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError, key, told },
+    });
+    onUsage?.(state.usage);
     const timings = {
       total_ms: millisecondsSince(began),
-      first_token_ms: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
+      first_token_ms: firstTokenMs(),
       nodes: state.timings,
     };
     return toLastEvent(state, timings);

@@ -1,7 +1,8 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { z } from "zod";
 import type { AppError } from "../errors/app-error.ts";
-import type { NodeEvent } from "./turn-event.ts";
+import type { TurnKey } from "../stores/postgres/turn-key.ts";
+import type { NodeEvent, Notice } from "./turn-event.ts";
 
 /** What to do when another turn holds the conversation: `refuse` with conversation_busy, or wait in line. */
 export const OnBusy = z.enum(["refuse", "enqueue"]);
@@ -17,7 +18,16 @@ export const TurnContext = z.object({
   signal: z.any().optional(),
   onEvent: z.any().optional(),
   onError: z.any().optional(),
+  key: z.any().optional(),
+  told: z.any().optional(),
 });
+
+/** What a turn has told so far, for its outcome. Milliseconds since it began; `firstTokenMs` is null when no token came. */
+export interface TurnTold {
+  totalMs: number;
+  firstTokenMs: number | null;
+  notices: Notice[];
+}
 
 export interface TurnContext {
   turnId?: string | undefined;
@@ -27,6 +37,9 @@ export interface TurnContext {
   onEvent?: ((event: NodeEvent) => void) | undefined;
   /** Hears of every failure with its cause, which `error` of the state does not have. */
   onError?: ((error: AppError) => void) | undefined;
+  /** The Idempotency-Key that the turn begins with. */
+  key?: TurnKey | undefined;
+  told?: (() => TurnTold) | undefined;
 }
 
 /** What a node uses of the runtime that LangGraph hands it. Without a stream there is no `writer`, in Studio no `context`. */
@@ -35,4 +48,6 @@ export interface TurnRuntime {
   writer?: ((event: unknown) => void) | undefined;
   /** Tracers and Studio's token stream, for the model call. */
   callbacks?: Callbacks | undefined;
+  /** Takes what the execution log tells of this node; only in debug. Counts, names and times, never message text. */
+  note?: ((facts: Record<string, unknown>) => void) | undefined;
 }

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
+import { toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
+import { outcomeOfFailure } from "../graph/turn-outcome.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/summary-store.ts";
@@ -35,8 +37,8 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
 }
 
 /**
- * Gets or creates the conversation, takes it for this turn, stores the user's message and loads the summary with the window behind it.
- * The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
+ * Gets or creates the conversation, takes it for this turn, stores the user's message, unless an earlier attempt of the same key has stored it,
+ * and loads the summary with the window behind it. The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
  */
 export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSummary, episodes, leaseMs }: HistoryParts): Node {
   const line = makeWaitingLine();
@@ -49,7 +51,7 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
     const owner = { tenantId, userId };
     const { conversationId, messageId } = await beginTurn(
       { turns, line },
-      { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message) },
+      { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
       { onBusy: context?.onBusy ?? "refuse", signal: context?.signal },
     );
     try {
@@ -58,6 +60,12 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
         windows.load({ ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary }),
         episodes?.hasOthers(conversation) ?? false,
       ]);
+      runtime.note?.({
+        window_messages: messages.length,
+        window_is_whole: isWhole,
+        summary_version: summary?.version ?? null,
+        has_other_episodes: hasOtherEpisodes,
+      });
       emit(runtime, { status: "accepted", content: { turn_id: turnId, conversation_id: conversationId, message_id: messageId } });
       return {
         turnId,
@@ -72,7 +80,8 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
       };
     } catch (error) {
       // The message is stored and the run ends here: give the conversation back rather than let the lease run out.
-      await turns.finish({ ...owner, conversationId, turnId }, null).catch(() => undefined);
+      const outcome = outcomeOfFailure(toAppError(error).toContent(), context?.told?.());
+      await turns.finish({ ...owner, conversationId, turnId }, null, [], outcome).catch(() => undefined);
       throw error;
     }
   };

@@ -6,7 +6,7 @@ const RENEWALS_PER_LEASE = 3;
 
 /**
  * Renews the turn's lease while `work` runs. When the lease is lost to another turn, or the conversation is deleted, the signal given to
- * `work` aborts with AppError `turn_superseded`; a database that cannot be reached for a moment does not end the work.
+ * `work` aborts with AppError `turn_superseded`, and with `turn_cancelled` when somebody asked another process to stop it; a database that cannot be reached for a moment does not end the work.
  */
 export async function keepLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },
@@ -23,7 +23,9 @@ export async function keepLease<Result>(
             new AppError("turn_superseded", "The conversation was deleted or taken over by another turn while this one was answering."),
           );
       },
-      () => undefined,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === "turn_cancelled") lost.abort(error);
+      },
     );
   }, leaseMs / RENEWALS_PER_LEASE);
   try {

@@ -2,6 +2,8 @@ import pRetry from "p-retry";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
+import type { TurnRuntime } from "../graph/turn-context.ts";
+import { outcomeOf } from "../graph/turn-outcome.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { Job } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
@@ -34,19 +36,21 @@ export interface PersistParts {
 }
 
 /**
- * Writes the answer and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
+ * Writes the answer, the outcome and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
  * AppError `storage_unavailable` when Postgres stays away; the lease then runs out by itself.
  */
 export function makePersist({ turns, jobsAfter }: PersistParts): Node {
-  return async function persist(state: ConversationState): Promise<ConversationUpdate> {
+  return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const answer = toAnswer(state);
     const jobs = jobsAfter(state);
-    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer, jobs), {
+    const told = outcomeOf(state, runtime.context?.told?.());
+    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer, jobs, told), {
       ...RETRIES,
       shouldRetry: ({ error }) => error instanceof AppError && error.code === "storage_unavailable",
     });
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
+    runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
     if (outcome === "stored" || state.error) return { answerMessageId };
     return { answerMessageId, partialAnswer: true, error: new AppError("turn_superseded", LOST[outcome]).toContent() };
   };

@@ -18,9 +18,13 @@ export interface Erased {
 /** An answer comes this many messages behind its question at most: late, behind others of a turn that took over, or of an import. */
 const ANSWER_WITHIN = 50;
 
-/** The answer of the same turn; of imported messages, which have no turn, the one right behind. */
+/**
+ * The answer of the same turn; of imported messages, which have no turn, the one right behind. `attempts`: what other attempts at the same
+ * question have said.
+ */
 const PAIR = `
-select asked.conversation_id, asked.created_at, answer.id as answer_id, (
+select asked.conversation_id, asked.created_at, answer.id as answer_id,
+  array(select turns.answer_id from turns where question_id = asked.id and turns.answer_id is not null) as attempts, (
     select id from messages before_it
     where before_it.conversation_id = asked.conversation_id and completed
       and (before_it.created_at, before_it.id) < (answer.created_at, answer.id) order by before_it.created_at desc, before_it.id desc limit 1
@@ -58,7 +62,7 @@ export interface ErasedPair {
 }
 
 /**
- * Deletes a user's message with its answer and all that came of it; null when there is no such message. Whoever still answers that question
+ * Deletes a user's message with its answers and all that came of it, its turns among them; null when there is no such message. Whoever still answers that question
  * without its lease no longer holds the conversation.
  */
 export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, askedId: string): Promise<ErasedPair | null> {
@@ -67,6 +71,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
       conversation_id: string;
       created_at: Date;
       answer_id: string | null;
+      attempts: string[];
       episode_id: string | null;
       busy: boolean;
     }>({
@@ -84,7 +89,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
   if (!pair) return null;
   if (pair.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
-  const messageIds = [askedId, ...(pair.answer_id ? [pair.answer_id] : [])];
+  const messageIds = [...new Set([askedId, ...(pair.answer_id ? [pair.answer_id] : []), ...pair.attempts])];
   const [row] = await transaction.query<{ messages: number }>({
     name: "erase-pair",
     text: ERASE_PAIR,

@@ -12,8 +12,10 @@ function sqlState(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === "23505";
+/** Of the given index, or of any. */
+export function isUniqueViolation(error: unknown, index?: string): boolean {
+  if (sqlState(error) !== "23505") return false;
+  return index === undefined || (error as { constraint?: string }).constraint === index;
 }
 
 export function isForeignKeyViolation(error: unknown): boolean {

@@ -1,10 +1,14 @@
 import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../errors/app-error.ts";
 import type { Job } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
 import { ownerLock, shareOwner } from "./lock-owner.ts";
+import { makeEmptying } from "./empty-turns.ts";
+import { retryTurn } from "./retry-turn.ts";
 import { isUniqueViolation } from "./storage-error.ts";
+import { KeyTaken, type TurnKey } from "./turn-key.ts";
 
 export interface BeginTurn extends Owner {
   sessionId: string;
@@ -13,6 +17,7 @@ export interface BeginTurn extends Owner {
   leaseMs: number;
   message: string;
   tokenCount: number;
+  key?: TurnKey | undefined;
 }
 
 export interface BegunTurn {
@@ -36,6 +41,13 @@ export interface AnswerToStore {
   metadata: Record<string, unknown>;
 }
 
+/** What a turn came to, for those who ask later. The text of the answer is in its message. */
+export interface OutcomeToStore {
+  outcome: object;
+  /** Fields that are others when another turn has taken the conversation since. */
+  ifSuperseded: object;
+}
+
 /**
  * `stored`: written as given, the lease is released. `superseded`: another turn has taken the conversation since, so what there is of
  * the answer was kept with `completed` false. `gone`: the conversation or the question was deleted, nothing was written.
@@ -44,15 +56,21 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 
 /** One turn at a time per conversation: a lease on the conversation's row, taken by compare-and-set. */
 export interface TurnStore {
-  /** Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. */
+  /**
+   * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. With
+   * the key of an earlier attempt no message is stored, see `retryTurn`. Throws KeyTaken when a turn has this key.
+   */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
-  /** Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. */
+  /**
+   * Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. Throws AppError `turn_cancelled`, and holds on,
+   * when somebody asked to stop the turn.
+   */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores the answer, if there is one, releases the lease and adds the jobs of this turn, in one transaction. Storing the same message id
-   * again changes nothing.
+   * Stores the answer, if there is one, and the outcome, releases the lease and adds the jobs of this turn, in one transaction. Storing the
+   * same message id again changes nothing.
    */
-  finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[]): Promise<FinishOutcome>;
+  finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
 
 const BEGIN = `
@@ -68,15 +86,19 @@ with ${shareOwner(10)}, conversation as (
         updated_at = clock_timestamp()
     where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
   returning id, last_message_at
+), asked as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+  returning id, conversation_id, created_at
 )
-insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
 returning conversation_id`;
 
 const RENEW = `
 update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1 millisecond'
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
-returning id`;
+returning (select cancel_requested from turns where turns.id = $4)`;
 
 /** Locks the owner and the row before anything else: what `held` says stays true until the commit. */
 const FINISH = `
@@ -96,6 +118,11 @@ with ${shareOwner(11)}, held as (
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
   select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb, last_message_at from released where $5 = 1 and is_asked
+), ended as (
+  update turns
+    set ended_at = clock_timestamp(), answer_id = $6::uuid,
+        outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
+  from released where turns.id = $4 and turns.ended_at is null and is_asked
 )
 select coalesce(still_held, false) as still_held, is_asked from released`;
 
@@ -106,66 +133,91 @@ async function isStored(transaction: Queryable, messageId: string): Promise<bool
   return (await transaction.query({ name: "turn-question", text: "select from messages where id = $1", values: [messageId] })).length === 1;
 }
 
+const KEY_INDEX = "turns_by_key";
+const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
+
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
+  const emptyWhenDue = makeEmptying(database);
+
   async function runFinish(where: Queryable, statement: Statement): Promise<FinishOutcome> {
     const [row] = await where.query<{ still_held: boolean; is_asked: boolean }>(statement);
     if (!row?.is_asked) return "gone";
     return row.still_held ? "stored" : "superseded";
   }
 
-  return {
-    async begin({ tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount }) {
-      const messageId = uuidv7();
-      const [row] = await database.query<{ conversation_id: string }>({
-        name: "turn-begin",
-        text: BEGIN,
-        values: [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount, ownerLock({ tenantId, userId })],
+  async function finishTurn(
+    { conversationId, tenantId, userId, turnId }: HeldTurn,
+    answer: AnswerToStore | null,
+    jobs: readonly Job[] = [],
+    { outcome, ifSuperseded }: OutcomeToStore = NO_OUTCOME,
+  ): Promise<FinishOutcome> {
+    const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
+    const owned = [conversationId, tenantId, userId, turnId];
+    const statement: Statement = {
+      name: "turn-finish",
+      text: FINISH,
+      values: [
+        ...owned,
+        answer ? 1 : 0,
+        messageId,
+        content,
+        completed,
+        tokenCount,
+        JSON.stringify(metadata),
+        ownerLock({ tenantId, userId }),
+        questionId,
+        JSON.stringify(outcome),
+        JSON.stringify(ifSuperseded),
+      ],
+    };
+    try {
+      if (!answer && jobs.length === 0) return await runFinish(database, statement);
+      return await queue.transaction(async (transaction, jobTransaction) => {
+        const outcome = await runFinish(transaction, statement);
+        // It may have waited for an erase of its question, which it has not seen: the next statement does.
+        if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
+        if (outcome !== "gone") await jobTransaction.add(jobs);
+        return outcome;
       });
-      return row ? { conversationId: row.conversation_id, messageId } : null;
+    } catch (error) {
+      if (error instanceof QuestionErased) return "gone";
+      if (!isUniqueViolation(error)) throw error;
+      // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
+      const [earlier] = await database.query<{ completed: boolean }>({
+        text: "select completed from messages where id = $1",
+        values: [messageId],
+      });
+      return earlier?.completed === completed ? "stored" : "superseded";
+    }
+  }
+
+  return {
+    async begin(turn) {
+      const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
+      if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+      const messageId = uuidv7();
+      const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
+      const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
+      try {
+        const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
+        return row ? { conversationId: row.conversation_id, messageId } : null;
+      } catch (error) {
+        throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
+      }
     },
 
     async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {
-      const rows = await database.query({ name: "turn-renew", text: RENEW, values: [conversationId, tenantId, userId, turnId, leaseMs] });
-      return rows.length === 1;
+      const values = [conversationId, tenantId, userId, turnId, leaseMs];
+      const [row] = await database.query<{ cancel_requested: boolean | null }>({ name: "turn-renew", text: RENEW, values });
+      if (row?.cancel_requested)
+        throw new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.");
+      return row !== undefined;
     },
 
-    async finish({ conversationId, tenantId, userId, turnId }, answer, jobs = []) {
-      const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
-      const owned = [conversationId, tenantId, userId, turnId];
-      const statement: Statement = {
-        name: "turn-finish",
-        text: FINISH,
-        values: [
-          ...owned,
-          answer ? 1 : 0,
-          messageId,
-          content,
-          completed,
-          tokenCount,
-          JSON.stringify(metadata),
-          ownerLock({ tenantId, userId }),
-          questionId,
-        ],
-      };
-      try {
-        if (!answer && jobs.length === 0) return await runFinish(database, statement);
-        return await queue.transaction(async (transaction, jobTransaction) => {
-          const outcome = await runFinish(transaction, statement);
-          // It may have waited for an erase of its question, which it has not seen: the next statement does.
-          if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
-          if (outcome !== "gone") await jobTransaction.add(jobs);
-          return outcome;
-        });
-      } catch (error) {
-        if (error instanceof QuestionErased) return "gone";
-        if (!isUniqueViolation(error)) throw error;
-        // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
-        const [earlier] = await database.query<{ completed: boolean }>({
-          text: "select completed from messages where id = $1",
-          values: [messageId],
-        });
-        return earlier?.completed === completed ? "stored" : "superseded";
-      }
+    async finish(...ending) {
+      const outcome = await finishTurn(...ending);
+      await emptyWhenDue();
+      return outcome;
     },
   };
 }

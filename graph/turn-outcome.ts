@@ -1,0 +1,73 @@
+import { AppError, type ErrorContent } from "../errors/app-error.ts";
+import type { OutcomeToStore } from "../stores/postgres/turn-store.ts";
+import type { ConversationState, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
+import type { TurnTold } from "./turn-context.ts";
+import type { Notice, TurnResult, TurnTimings } from "./turn-event.ts";
+
+/** What a turn came to, as it is kept beside its messages: everything its last event says but the text of the answer, and what it told before. */
+export interface TurnOutcome {
+  completed: boolean;
+  /** Null when the turn was done. */
+  error: ErrorContent | null;
+  route_decision: RouteDecision | null;
+  /** Null when the model was not asked. */
+  usage: Usage | null;
+  receipt: Receipt | null;
+  /** Up to the moment at which it was stored. */
+  timings: TurnTimings;
+  degraded: Layer[];
+  notices: Notice[];
+}
+
+const SUPERSEDED = new AppError(
+  "turn_superseded",
+  "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
+).toContent();
+
+/** Of a turn that has run as far as `state`; what it has told is not known where nobody listens. */
+export function outcomeOf(state: ConversationState, told: TurnTold | undefined): OutcomeToStore {
+  const nodes = state.timings;
+  const outcome: TurnOutcome = {
+    completed: !state.partialAnswer && state.error === null,
+    error: state.error,
+    // A turn that failed early has not come to all of its nodes.
+    route_decision: state.routeDecision ?? null,
+    usage: state.usage ?? null,
+    receipt: state.receipt ?? null,
+    timings: {
+      total_ms: told?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
+      first_token_ms: told?.firstTokenMs ?? null,
+      nodes,
+    },
+    degraded: state.degraded,
+    notices: told?.notices ?? [],
+  };
+  return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
+}
+
+/** Of a turn that failed before it came to more than its message. */
+export function outcomeOfFailure(error: ErrorContent, told: TurnTold | undefined): OutcomeToStore {
+  const timings = { total_ms: told?.totalMs ?? 0, first_token_ms: null, nodes: {} };
+  const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: told?.notices ?? [] };
+  const outcome: TurnOutcome = { completed: false, error, timings, ...nothing };
+  return { outcome, ifSuperseded: {} };
+}
+
+/** The content of `done` again; null for a turn that failed. */
+export function toTurnResult(
+  outcome: TurnOutcome,
+  { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },
+): TurnResult | null {
+  const { completed, usage, timings, receipt, degraded } = outcome;
+  if (outcome.error || !usage || !receipt) return null;
+  return {
+    answer: answer ?? "",
+    conversation_id: conversationId,
+    message_id: answerId ?? "",
+    completed,
+    usage,
+    timings,
+    receipt,
+    degraded,
+  };
+}
