@@ -4,13 +4,16 @@ import { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput } from "../graph/start-turn.ts";
 import type { OnBusy } from "../graph/turn-context.ts";
+import type { Owner } from "../stores/owner.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";
+import type { TurnLimits } from "./limits/turn-limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
 export interface BeginTurnParts {
   graph: ConversationGraph;
   running: RunningTurns;
+  limits: TurnLimits;
   metrics: Metrics;
   log: Logger;
 }
@@ -21,8 +24,8 @@ export interface BeginTurnOptions {
   onDisconnect: "cancel" | "continue";
 }
 
-/** Starts a turn for the client behind `response`. Throws AppError `shutting_down` once the service is stopping. */
-export type BeginTurn = (response: ServerResponse, input: TurnInput, options: BeginTurnOptions) => RunningTurn;
+/** Starts a turn for the client behind `response`. Throws AppError `shutting_down` once the service is stopping, and what TurnLimits throws. */
+export type BeginTurn = (response: ServerResponse, input: TurnInput & Owner, options: BeginTurnOptions) => Promise<RunningTurn>;
 
 /** One line for each turn, when it ends. */
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
@@ -36,11 +39,13 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every route starts a turn: registered while it runs, counted and logged when it ends, cancelled when its client leaves. */
-export function makeBeginTurn({ graph, running, metrics, log }: BeginTurnParts): BeginTurn {
-  return function beginTurn(response, input, { onBusy, onDisconnect }) {
-    running.assertOpen();
+export function makeBeginTurn({ graph, running, limits, metrics, log }: BeginTurnParts): BeginTurn {
+  return async function beginTurn(response, input, { onBusy, onDisconnect }) {
     const causes: CauseFacts[] = [];
-    const turn = startTurn(graph, input, { onBusy, onError: (error) => causes.push(...causeFacts(error)) });
+    const turn = await limits.begin(input, (onUsage) => {
+      running.assertOpen();
+      return startTurn(graph, input, { onBusy, onUsage, onError: (error) => causes.push(...causeFacts(error)) });
+    });
     running.add(turn);
     void turn.ended.then((last) => {
       metrics.turnEnded(last);
