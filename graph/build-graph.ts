@@ -1,5 +1,6 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { measured, type Node } from "../nodes/measured.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import { chooseGenerator } from "./choose-generator.ts";
 import { ConversationState } from "./state.ts";
 import { TurnContext } from "./turn-context.ts";
@@ -17,15 +18,18 @@ export interface Nodes {
 }
 
 /** The picture of a turn: route, history and core memory side by side, then what they call for from memory, then the answer, then the store. */
-export function buildGraph({ route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes) {
+export function buildGraph(
+  { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes,
+  observer: Observer = NOBODY,
+) {
   return new StateGraph(ConversationState, TurnContext)
-    .addNode("route", measured("route", route))
-    .addNode("history", measured("history", history))
-    .addNode("core_memory", measured("core_memory", coreMemory))
-    .addNode("retrieve", measured("retrieve", retrieve))
-    .addNode("generate_rag", measured("generate_rag", generateRag))
-    .addNode("generate_kb", measured("generate_kb", generateKb))
-    .addNode("persist", measured("persist", persist))
+    .addNode("route", measured("route", route, observer))
+    .addNode("history", measured("history", history, observer))
+    .addNode("core_memory", measured("core_memory", coreMemory, observer))
+    .addNode("retrieve", measured("retrieve", retrieve, observer))
+    .addNode("generate_rag", measured("generate_rag", generateRag, observer))
+    .addNode("generate_kb", measured("generate_kb", generateKb, observer))
+    .addNode("persist", measured("persist", persist, observer))
     .addEdge(START, "route")
     .addEdge(START, "history")
     .addEdge(START, "core_memory")

@@ -3,6 +3,7 @@ import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../models/answer-deadline
 import { contextTokenBudget } from "../models/context-token-budget.ts";
 import { makeGenerateKb } from "../nodes/generate-kb.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
@@ -19,7 +20,7 @@ import type { Database } from "../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
 import { makeTurnStore } from "../stores/postgres/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/window-store.ts";
-import { buildGraph, type ConversationGraph } from "./build-graph.ts";
+import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 
 /** What a graph is made of. The caller opens and closes the database; the graph opens nothing. */
 export interface ConversationGraphParts {
@@ -60,20 +61,29 @@ export interface ConversationGraphParts {
   timeouts?: AnswerTimeouts;
   /** Milliseconds after which the conversation of a dead process is free again. Default 15,000. */
   leaseMs?: number;
+  /** Watches nodes and calls of models. Give it to `watchedDatabase` too, to have statements watched. Default: nobody. */
+  observer?: Observer;
 }
 
 /** The compiled graph of one turn. It keeps no state between turns but the database: run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
-  const { database, chatModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY, leaseMs = 15_000 } = parts;
+  const {
+    database,
+    chatModel,
+    historyWindow = DEFAULT_SUMMARY.historyWindow,
+    summary = DEFAULT_SUMMARY,
+    leaseMs = 15_000,
+    observer = NOBODY,
+  } = parts;
   const episodes = parts.episodes ?? null;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   const answering = { chatModel, turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
-  const generateRag = makeGenerateRag({ ...answering, tokenBudget });
+  const generateRag = makeGenerateRag({ ...answering, tokenBudget, observer });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
-  return buildGraph({
-    route: makeRoute({ ...parts.routing, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
+  const nodes: Nodes = {
+    route: makeRoute({ ...parts.routing, observer, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
     history: makeHistory({
       turns,
       windows: makeWindowStore(database),
@@ -103,5 +113,6 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
           state,
         ),
     }),
-  });
+  };
+  return buildGraph(nodes, observer);
 }

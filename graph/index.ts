@@ -6,6 +6,7 @@ export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } fro
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
 export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
+export type { Happening, Observer, Work, WorkFacts } from "../observe/observer.ts";
 export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/create-openai-chat-model.ts";
 export type { Embedder } from "../models/embedder.ts";
 export { makeHashedEmbedder } from "../models/hashed-embedder.ts";
@@ -35,6 +36,7 @@ export type { Database, Queryable, Statement } from "../stores/postgres/database
 export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/import-store.ts";
 export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/message-store.ts";
 export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/summary-store.ts";
+export { watchedDatabase } from "../stores/postgres/watched-database.ts";
 export { migrate } from "../stores/postgres/migrate.ts";
 export { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 export { openPostgres } from "../stores/postgres/open-postgres.ts";

@@ -7,6 +7,7 @@ import { startAnswerDeadlines, type AnswerTimeouts } from "./answer-deadlines.ts
 import { toModelError } from "./model-error.ts";
 import { streamChunks } from "./stream-chunks.ts";
 import { untilAborted } from "./until-aborted.ts";
+import { UNWATCHED, watchModelCall, type WatchedModel } from "./watch-model-call.ts";
 
 /** Pause before the one retry, in milliseconds. */
 const RETRY_DELAY_MS = 250;
@@ -20,6 +21,8 @@ export interface AnswerRequest {
   /** Cancels the model call at once; its reason, an AppError, becomes the answer's error. */
   signal?: AbortSignal | undefined;
   callbacks?: Callbacks | undefined;
+  /** Who watches each call. Default: nobody. */
+  watched?: WatchedModel | undefined;
   onToken: (token: string) => void;
 }
 
@@ -66,6 +69,22 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, onTok
   return answer;
 }
 
+/** One call, watched. */
+function watchedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
+  const { model, prompt, watched = UNWATCHED } = request;
+  return watchModelCall(watched, model, async (learn) => {
+    const began = performance.now();
+    let firstTokenMs: number | undefined;
+    const onToken = (token: string): void => {
+      firstTokenMs ??= performance.now() - began;
+      request.onToken(token);
+    };
+    const answer = await attemptAnswer({ ...request, onToken });
+    learn({ prompt, answer: answer.text, usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
+    return answer;
+  });
+}
+
 /** Worth a second try at once: nothing was said yet, and the server, not a deadline or the caller, ended it. */
 function isWorthRetrying({ text, error }: ModelAnswer): boolean {
   return text === "" && (error?.code === "model_unavailable" || error?.code === "model_incomplete");
@@ -73,8 +92,8 @@ function isWorthRetrying({ text, error }: ModelAnswer): boolean {
 
 /** Asks the model and hands on each token as it comes. Never throws: a failure is in `error`. Tries again once, only before the first token. */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
-  const first = await attemptAnswer(request);
+  const first = await watchedAttempt(request);
   if (!isWorthRetrying(first)) return first;
   await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
-  return attemptAnswer(request);
+  return watchedAttempt(request);
 }

@@ -21,6 +21,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
     if (!coreMemory) return {};
     try {
       const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), AbortSignal.timeout(timeoutMs));
+      runtime.note?.({ sections: sections.map(({ section, version }) => ({ section, version })) });
       return {
         coreMemory: sections.map(({ section, content, version }) => ({ section, content, version })),
         coreMemoryErasure: lastErasure,

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate, Passage } from "../graph/state.ts";
+import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import { startAnswerDeadlines, type AnswerTimeouts } from "../models/answer-deadlines.ts";
@@ -82,6 +83,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     const handler = handlers.find(state.kbPrefix);
     if (!handler || state.error) return generateRag(state, runtime);
     const { tenantId, userId, conversationId, turnId, message } = state;
+    const began = performance.now();
     let isCancelled = false;
     const { text, passages, error } = await keepLease(
       { turns, leaseMs },
@@ -93,6 +95,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
         return handled;
       },
     );
+    runtime.note?.({ handler: state.kbPrefix, handler_ms: millisecondsSince(began), error: error?.code ?? null });
     if (error) runtime.context?.onError?.(error);
     if (error && !isCancelled) {
       const said = text === "" ? "" : `${text}\n\n`;

@@ -2,9 +2,11 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import type { ConversationState, ConversationUpdate, Usage } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
+import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import { streamAnswer, type ModelAnswer } from "../models/stream-answer.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
 import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
@@ -20,6 +22,8 @@ export interface GenerateRagParts {
   timeouts: AnswerTimeouts;
   /** How many tokens a prompt may have. */
   tokenBudget: number;
+  /** Hears of the model's calls. Default: nobody. */
+  observer?: Observer;
 }
 
 function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
@@ -40,7 +44,7 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
  * call ends the node normally with `partialAnswer` and `error`, so that persist always runs. After an error of an earlier node the model
  * is not asked.
  */
-export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget }: GenerateRagParts): Node {
+export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer = NOBODY }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
@@ -49,6 +53,8 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
     const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
     const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
+    const began = performance.now();
+    let firstTokenMs: number | null = null;
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
         model: chatModel,
@@ -56,13 +62,27 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
         timeouts,
         signal,
         callbacks: runtime.callbacks,
-        onToken: (content) => emit(runtime, { status: "token", content }),
+        watched: { observer, purpose: "chat" },
+        onToken(content) {
+          firstTokenMs ??= millisecondsSince(began);
+          emit(runtime, { status: "token", content });
+        },
       }),
     );
     if (answer.error) runtime.context?.onError?.(answer.error);
+    const usage = toUsage(answer, prompt);
+    runtime.note?.({
+      first_token_ms: firstTokenMs,
+      model_ms: millisecondsSince(began),
+      prompt_tokens: prompt.receipt.prompt_tokens,
+      completion_tokens: usage.completion_tokens,
+      window_messages: prompt.receipt.window_messages,
+      left_out: prompt.leftOut.messages,
+      error: answer.error?.code ?? null,
+    });
     return {
       answer: answer.text,
-      usage: toUsage(answer, prompt),
+      usage,
       receipt: prompt.receipt,
       // Messages that the model should know of are in no summary and have no room: the summariser is behind, or switched off.
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],

@@ -1,19 +1,32 @@
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import { emit } from "./emit.ts";
 
 export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
 
-/** The node with its milliseconds in `timings` and, in debug, an entry in the execution log. */
-export function measured(name: string, node: Node): Node {
+/** In debug the node may note what it did; else there is nobody to tell, and it computes nothing for it. */
+function withNotes(runtime: TurnRuntime, notes: Record<string, unknown>): TurnRuntime {
+  const { context, writer, callbacks } = runtime;
+  return { context, writer, callbacks, note: (facts) => void Object.assign(notes, facts) };
+}
+
+/** The node with its milliseconds in `timings` and, in debug, an entry in the execution log with what it noted. */
+export function measured(name: string, node: Node, observer: Observer = NOBODY): Node {
   return async function measuredNode(state, runtime) {
     const began = performance.now();
-    const update = await node(state, runtime);
+    const notes: Record<string, unknown> = {};
+    const update = await observer.watch({ work: "node", name }, async (learn) => {
+      const updated = await node(state, state.debug ? withNotes(runtime, notes) : runtime);
+      const { error } = updated as Pick<ConversationState, "error">;
+      if (error) learn({ outcome: error.code });
+      return updated;
+    });
     const ms = millisecondsSince(began);
     const timed: ConversationUpdate = { ...update, timings: { [name]: ms } };
     if (!state.debug) return timed;
-    const log = { node: name, ms, wrote: Object.keys(update) };
+    const log = { ...notes, node: name, ms, wrote: Object.keys(update) };
     emit(runtime, { status: "execution_log", content: log });
     return { ...timed, executionLogs: [log] };
   };

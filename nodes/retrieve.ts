@@ -47,7 +47,10 @@ export function needsRetrieval({
  */
 export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    if (!needsRetrieval(state)) return { retrievalMs: 0 };
+    if (!needsRetrieval(state)) {
+      runtime.note?.({ searched: false });
+      return { retrievalMs: 0 };
+    }
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
     const cancelled = runtime.context?.signal;
@@ -64,6 +67,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
         limit: topK,
         except: new Set(recentMessages.map(({ id }) => id)),
       });
+      runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });
       return { episodicMemory: episodes.map(toExchange), degraded: degraded ? ["episodic"] : [] };
     };
     const searchDocuments = async (): Promise<ConversationUpdate> => {
@@ -71,6 +75,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
       if (!findPassages) return { degraded: ["knowledge"] };
       const by = state.agentType === "naive_rag_agent" ? "vectors" : "hybrid";
       const found = await findPassages({ ...question, prefix: state.kbPrefix, by, limit: passages });
+      runtime.note?.({ passages: found.passages.length, passages_ms: millisecondsSince(began), passages_degraded: found.degraded });
       return {
         retrievalResults: found.passages.map(({ id, documentId, title, heading, text, score }) => {
           return { id, documentId, title, heading, text, score };

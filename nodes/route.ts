@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { toAppError } from "../errors/app-error.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
@@ -19,6 +20,8 @@ export interface RouteParts {
   routerModel?: BaseChatModel | null;
   /** Milliseconds for the embedder, and as many again for the router model. Default 800. */
   timeoutMs?: number;
+  /** Hears of the router model's calls and of the circuits. Default: nobody. */
+  observer?: Observer;
 }
 
 function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
@@ -36,10 +39,10 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * Picks the knowledge base and the worker. An unknown requested one, or a catalog that fails, ends in `error`, not in a throw: history
  * runs beside this node and may already hold the conversation, which persist then gives back.
  */
-export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800 }: RouteParts): Node {
+export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800, observer = NOBODY }: RouteParts): Node {
   const chooseRoute = makeChooseRoute({
-    byEmbedding: embedder && makeRouteByEmbedding({ embedder, timeoutMs }),
-    byModel: routerModel && makeRouteByModel({ model: routerModel, timeoutMs }),
+    byEmbedding: embedder && makeRouteByEmbedding({ embedder, timeoutMs, observer }),
+    byModel: routerModel && makeRouteByModel({ model: routerModel, timeoutMs, observer }),
   });
   return async function route(
     { tenantId, message, requestedKbPrefix, agentType }: ConversationState,
@@ -53,6 +56,8 @@ export function makeRoute({ knowledge, embedder = null, routerModel = null, time
       const question = { tenantId, message, requested: requestedKbPrefix, agentType, bases, signal };
       const decision = await chooseRoute({ ...question, onFailure: onError });
       emit(runtime, { status: "route_decision", content: decision });
+      const { kb_prefix, worker_name, method, confidence } = decision;
+      runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
       return toUpdate(decision, began);
     } catch (thrown) {
       onError(thrown);

@@ -15,12 +15,14 @@ import { bodyWithin } from "./limits/body-within.ts";
 import { countRequests, userInBody } from "./limits/count-requests.ts";
 import { knowledgeRoutes, type KnowledgeRouteParts } from "./knowledge-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
-import { metricsRoute } from "./metrics-route.ts";
+import { metricsRoute, type MetricsRouteParts } from "./metrics-route.ts";
+import { watchRequests, type WatchRequestsParts } from "./observe/watch-requests.ts";
 import { openaiRoutes, type OpenAIRouteParts } from "./openai/openai-routes.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { requireJson } from "./require-json.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { statusRoutes, type StatusParts } from "./status-routes.ts";
 import { userRoutes, type UserRouteParts } from "./user-routes.ts";
 
 export interface AppParts
@@ -35,6 +37,9 @@ export interface AppParts
     EpisodeRouteParts,
     IdentityParts,
     OpenAIRouteParts,
+    MetricsRouteParts,
+    WatchRequestsParts,
+    StatusParts,
     UserRouteParts {
   /** Whose web pages may call; undefined: nobody's. */
   corsOrigins: readonly string[] | undefined;
@@ -55,6 +60,7 @@ export function makeApp(parts: AppParts): Express {
     .disable("x-powered-by")
     .disable("etag")
     .set("trust proxy", parts.trustProxy ?? false)
+    .use(watchRequests(parts))
     .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []))
     .use(healthRoutes(parts)) // whatever needs no key stands here
     .use(authenticate(parts), countRequests(parts.rates), requireScope)
@@ -78,6 +84,7 @@ export function makeApp(parts: AppParts): Express {
       coreMemoryRoutes(parts),
       userRoutes(parts),
       jobRoutes(parts),
+      statusRoutes(parts),
     )
     .use(unknownRoute)
     .use(errorResponse(parts.log, maxBodyBytes));

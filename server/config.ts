@@ -65,6 +65,22 @@ const onOrOff = (fallback: boolean) =>
     .default(fallback ? "true" : "false")
     .transform((text) => text === "true");
 
+/** Undefined when it is no `name=percent-encoded value`. */
+function headerOf(pair: string): [name: string, value: string] | undefined {
+  const [, name = "", value = ""] = /^\s*([\w-]+)=([\x21-\x7e]+)\s*$/.exec(pair) ?? [];
+  try {
+    return name === "" ? undefined : [name, decodeURIComponent(value)];
+  } catch {
+    return undefined;
+  }
+}
+
+const headers = z
+  .string()
+  .transform((text) => text.split(",").map(headerOf))
+  .refine((pairs) => pairs.every((pair) => pair !== undefined), "must be name=value pairs joined by commas, values percent-encoded")
+  .transform((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
+
 const Environment = z.object({
   PORT: wholeNumber(0, 65_535).default(8000),
   HOST: z.string().default("127.0.0.1"),
@@ -127,6 +143,8 @@ const Environment = z.object({
   MAX_CONCURRENT_TURNS_PER_TENANT: wholeNumber(0, 1_000_000).default(0),
   TOKENS_PER_DAY: wholeNumber(0).default(0),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_SERVICE_NAME: z.string().default("conversation-graph"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
@@ -170,5 +188,5 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
 
 /** The value as an error may show it: secrets are not shown. */
 function shown(name: string, set: Record<string, string | undefined>): string {
-  return /KEY|URL|SECRET|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
+  return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
 }

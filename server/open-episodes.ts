@@ -2,10 +2,13 @@ import { openEpisodicMemory, type EpisodicMemory } from "../memory/episodes/open
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
+import { watchedEmbedder } from "../models/watched-embedder.ts";
+import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../stores/search/search-index.ts";
+import { watchedSearchStore } from "../stores/search/watched-search-store.ts";
 import type { Config } from "./config.ts";
 
 /** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
@@ -24,14 +27,21 @@ export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENA
   return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
 }
 
+/** The names of the models that embed passages and questions. */
+function embeddingModels(config: Config): { model: string; questionModel: string } {
+  if (!usesEmbeddingServer(config)) return { model: BUILT_IN, questionModel: BUILT_IN };
+  const model = config.EMBEDDING_MODEL ?? DEFAULT_MODEL;
+  return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
+}
+
 export async function openEmbedder(config: Config): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
-  const model = config.EMBEDDING_MODEL ?? DEFAULT_MODEL;
+  const { model, questionModel } = embeddingModels(config);
   return openOpenAIEmbedder({
     baseUrl: config.EMBEDDING_BASE_URL ?? config.OPENAI_BASE_URL,
     apiKey: config.EMBEDDING_API_KEY ?? config.OPENAI_API_KEY,
     model,
-    questionModel: config.EMBEDDING_QUERY_MODEL ?? model,
+    questionModel,
     questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
     passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
     dimensions: config.EMBEDDING_DIMENSIONS,
@@ -49,9 +59,14 @@ export async function openSearchStore(config: Config, database: Database): Promi
  * Opens the store and the embedder that the configuration asks for. Throws AppError `invalid_configuration` when the database lacks the
  * extensions, or when turns are indexed with another embedder or store.
  */
-export async function openEpisodes(config: Config, database: Database, onError: (error: unknown) => void): Promise<OpenEpisodes> {
-  const embedder = await openEmbedder(config);
-  const store = await openSearchStore(config, database);
+export async function openEpisodes(
+  config: Config,
+  database: Database,
+  onError: (error: unknown) => void,
+  observer: Observer = NOBODY,
+): Promise<OpenEpisodes> {
+  const embedder = watchedEmbedder(await openEmbedder(config), { observer, ...embeddingModels(config) });
+  const store = watchedSearchStore(await openSearchStore(config, database), observer);
   try {
     const memory = await openEpisodicMemory({
       database,
@@ -61,6 +76,7 @@ export async function openEpisodes(config: Config, database: Database, onError: 
       minSimilarity: config.EPISODE_MIN_SIMILARITY,
       maxAgeDays: config.EPISODE_MAX_AGE_DAYS,
       onError,
+      observer,
     });
     return { memory, store, close: () => store.close() };
   } catch (error) {

@@ -4,11 +4,14 @@ import { DEFAULT_SECTIONS } from "../memory/agent/core-sections.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
+import { NOBODY } from "../observe/observer.ts";
 import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
+import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
 import { OfflineChatModel } from "../models/offline-chat-model.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
+import { watchedDatabase } from "../stores/postgres/watched-database.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
@@ -19,6 +22,8 @@ import { openEpisodes, type OpenEpisodes } from "./open-episodes.ts";
 export interface OpenGraph {
   graph: ConversationGraph;
   database: Database;
+  /** The model that answers, null without a model's server, and how long it may take. */
+  answering: { model: BaseChatModel | null; timeouts: AnswerTimeouts };
   /** For the log: which model answers. */
   modelDescription: string;
   /** Null when episodic memory is switched off. */
@@ -57,14 +62,17 @@ const JOBS_GRACE_MS = 1_000;
  */
 export async function openGraph(
   config: Config,
-  { handlers, ...watch }: Pick<RunJobsParts, "onRun" | "onError"> & { handlers?: KnowledgeHandlers | undefined } = {},
+  { handlers, ...watch }: Pick<RunJobsParts, "onRun" | "onError" | "observer"> & { handlers?: KnowledgeHandlers | undefined } = {},
 ): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
-  const database = await openDatabase(config);
+  const { observer = NOBODY } = watch;
+  const database = watchedDatabase(await openDatabase(config), observer);
   opening.defer(() => database.close());
   await migrate(database);
   const knowledge = makeKnowledgeBaseStore(database);
-  const episodes = config.ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, watch.onError ?? (() => undefined)) : null;
+  const episodes = config.ENABLE_EPISODIC_MEMORY
+    ? await openEpisodes(config, database, watch.onError ?? (() => undefined), observer)
+    : null;
   if (episodes) opening.defer(() => episodes.close());
   const shared = {
     database,
@@ -72,9 +80,11 @@ export async function openGraph(
     summary: config.ENABLE_SUMMARY ? { minMessages: config.SUMMARY_MIN_MESSAGES, updateDelta: config.SUMMARY_UPDATE_DELTA } : null,
     timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
   };
+  const chatModel = createModel(config, config.CHAT_MODEL);
   const graph = createConversationGraph({
     ...shared,
-    chatModel: createModel(config, config.CHAT_MODEL) ?? new OfflineChatModel(),
+    observer,
+    chatModel: chatModel ?? new OfflineChatModel(),
     knowledge,
     routing: {
       embedder: episodes?.memory.embedder ?? null,
@@ -106,6 +116,7 @@ export async function openGraph(
   const opened = opening.move();
   return {
     graph,
+    answering: { model: chatModel, timeouts: shared.timeouts },
     database,
     episodes,
     modelDescription: usesModelServer(config) ? `${config.CHAT_MODEL} at ${config.OPENAI_BASE_URL ?? "OpenAI"}` : "offline",

@@ -4,6 +4,7 @@ import type { JobRun } from "../memory/jobs/run-jobs.ts";
 import { makeErase } from "../memory/erase/make-erase.ts";
 import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
+import { findOldestWaiting } from "../stores/jobs/oldest-waiting.ts";
 import { makeConversationStore } from "../stores/postgres/conversation-store.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import { makeDocumentStore } from "../stores/postgres/document-store.ts";
@@ -20,8 +21,10 @@ import { openLimits } from "./limits/open-limits.ts";
 import { closeServer, CONNECTION_LIMITS, listen, portOf, type ConnectionLimits } from "./listen.ts";
 import { coreSections, openGraph, usesModelServer } from "./open-graph.ts";
 import { causeFacts } from "./cause-facts.ts";
-import { makeMetrics } from "./metrics.ts";
+import { openObserving } from "./observe/open-observing.ts";
+import { usesEmbeddingServer } from "./open-episodes.ts";
 import { makeVerifyToken } from "./verify-token.ts";
+import { makeRecentTurns } from "./recent-turns.ts";
 import { makeRunningTurns } from "./running-turns.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -52,8 +55,13 @@ export async function openService(
   }: { heartbeatMs?: number; handlers?: KnowledgeHandlers; connectionLimits?: Partial<ConnectionLimits> } = {},
 ): Promise<Service> {
   await using opening = new AsyncDisposableStack();
-  const metrics = makeMetrics();
+  const { metrics, traces, observer, ...observing } = await openObserving(config, log, {
+    chat: usesModelServer(config) ? "openai" : "built-in",
+    embeddings: usesEmbeddingServer(config) ? "openai" : "built-in",
+  });
+  opening.defer(() => observing.close());
   const parts = await openGraph(config, {
+    observer,
     onRun(run) {
       metrics.jobRan(run);
       logRun(log, run);
@@ -83,6 +91,8 @@ export async function openService(
     hasIndex: episodes !== null,
     running,
     limits: limits.turns,
+    quota: limits.quota,
+    taskModel: parts.answering,
     rates: limits.rates,
     log,
     heartbeatMs,
@@ -105,6 +115,17 @@ export async function openService(
     recall: episodes?.memory.recall ?? null,
     memoryReadTimeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     metrics,
+    recentTurns: makeRecentTurns(),
+    layers: {
+      summary: config.ENABLE_SUMMARY,
+      core_memory: config.ENABLE_CORE_MEMORY,
+      episodic: episodes !== null,
+      knowledge: episodes !== null,
+    },
+    models: { chat: modelDescription, embedder: episodes?.memory.embedder.name ?? null },
+    requests: metrics.requests,
+    traces,
+    oldestWaiting: () => findOldestWaiting(database),
     apiKeys: config.API_KEYS,
     verifyToken: makeVerifyToken(config, (error) =>
       log.warn({ causes: causeFacts(toAppError(error)) }, "the keys of JWT_JWKS_URL are not refreshed"),

@@ -1,7 +1,8 @@
 import { AppError } from "../../errors/app-error.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
-import type { UnreadMessage, UnreadStore } from "../../stores/postgres/unread-store.ts";
+import type { ReadingResult, UnreadMessage, UnreadStore } from "../../stores/postgres/unread-store.ts";
 import { completeTurns } from "../complete-turns.ts";
 import type { MessagePair } from "../episodes/pair-messages.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
@@ -32,6 +33,8 @@ export interface RememberParts {
   readingTokens: number;
   /** Null: there is no archive. */
   recall: Recall | null;
+  /** Hears of the operations that are written. Default: nobody. */
+  observer?: Observer;
 }
 
 /** Messages read together: 20 turns. Turns that come while the agent is at work wait and are read together. */
@@ -44,11 +47,18 @@ function toTurn({ asked, answer }: MessagePair<UnreadMessage>): TurnToRead {
   return { messageId: asked.id, userMessage: asked.content, assistantMessage: answer.content, saidAt: asked.createdAt, actor };
 }
 
+/** A change of a section is an operation too. */
+function tellOperations(observer: Observer, { changes, operations }: ReadingResult): void {
+  changes.forEach(() => observer.tell({ happened: "memory_operation", operation: "core_update", refused: false }));
+  for (const { operation, refused } of operations) observer.tell({ happened: "memory_operation", operation, refused: refused !== null });
+}
+
 /**
  * The memory agent's job: reads the completed turns that it has not read, decides, and writes what it decided together with how far it has
  * read. When a section was changed meanwhile it decides anew on what there is now, so that nobody's write is lost.
  */
-export function makeRememberTurns({ unread, coreMemory, decide, sections, readingTokens, recall }: RememberParts): JobHandler<RememberJob> {
+export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
+  const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOBODY } = parts;
   return {
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };
@@ -71,7 +81,9 @@ export function makeRememberTurns({ unread, coreMemory, decide, sections, readin
         const newestIn = new Map(known.map(({ section, saidAt }) => [section, saidAt]));
         if (turns.length > 0) await decide({ memory, turns, sections, newestIn }, signal);
         signal.throwIfAborted();
-        const outcome = await unread.save(owner, read, { createdAt: through.createdAt, id: through.id }, memory.result());
+        const result = memory.result();
+        const outcome = await unread.save(owner, read, { createdAt: through.createdAt, id: through.id }, result);
+        if (outcome === "saved") tellOperations(observer, result);
         if (outcome !== "stale") return;
       }
       throw new AppError("turn_superseded", "The core memory changed each time while the memory agent was deciding.");

@@ -1,4 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { rememberQuestions } from "../../models/remember-questions.ts";
 import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
@@ -21,6 +22,8 @@ export interface EpisodicMemoryParts {
   maxAgeDays?: number | undefined;
   /** Hears why a search was not whole. */
   onError?: (error: unknown) => void;
+  /** Hears of the circuits of its searches. Default: nobody. */
+  observer?: Observer;
 }
 
 /** Earlier exchanges that come back: what the graph recalls with, and what the jobs index into. */
@@ -35,7 +38,15 @@ export interface EpisodicMemory {
 /** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
   const embedder = rememberQuestions(parts.embedder);
-  const { database, store, timeZone = "UTC", minSimilarity = embedder.minSimilarity ?? 0.5, maxAgeDays, onError } = parts;
+  const {
+    database,
+    store,
+    timeZone = "UTC",
+    minSimilarity = embedder.minSimilarity ?? 0.5,
+    maxAgeDays,
+    onError,
+    observer = NOBODY,
+  } = parts;
   const index = await openEpisodeIndex({ database, store, embedder });
   const recall = makeRecall({
     index,
@@ -44,12 +55,14 @@ export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<Ep
     timeZone,
     minSimilarity,
     maxAgeDays,
+    observer,
     ...(onError ? { onError } : {}),
   });
   const findPassages = makeFindPassages({
     index: index.chunks,
     chunks: makeChunkStore(database),
     embedder,
+    observer,
     ...(onError ? { onError } : {}),
   });
   return { recall, findPassages, index, embedder, timeZone };

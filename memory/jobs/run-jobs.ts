@@ -1,5 +1,6 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
+import { NOBODY, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { JobQueue } from "../../stores/jobs/job-queue.ts";
 import type { JobHandler } from "./job-handler.ts";
@@ -29,6 +30,8 @@ export interface RunJobsParts {
   concurrency?: number;
   /** Jobs are looked for this often, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
   pollMs?: number;
+  /** Watches each run. Default: nobody. */
+  observer?: Observer;
 }
 
 export interface RunningJobs {
@@ -50,6 +53,7 @@ export async function runJobs({
   onError = () => undefined,
   concurrency = 8,
   pollMs = 2_000,
+  observer = NOBODY,
 }: RunJobsParts): Promise<RunningJobs> {
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
   let stopping = false;
@@ -84,7 +88,7 @@ export async function runJobs({
     });
   }
 
-  async function run(claimed: ClaimedJob, claim: AbortController): Promise<void> {
+  async function run(claimed: ClaimedJob, claim: AbortController, learn: (facts: WorkFacts) => void): Promise<void> {
     const began = performance.now();
     const { kind } = claimed.job;
     await letOthersRun(); // the embedded database answers without letting go of the event loop: steps that do so too would never
@@ -98,13 +102,15 @@ export async function runJobs({
       outcome = await giveBack(claimed, error);
       if (outcome === "failed") failure = error;
     }
+    learn({ outcome });
     onRun({ kind, outcome, ms: performance.now() - began, ...(failure ? { error: failure } : {}) });
   }
 
   function start(claimed: ClaimedJob): void {
     const claim = new AbortController();
     // What even giveBack could not write stays claimed until its heartbeat is over, then another run takes it.
-    const ended = run(claimed, claim)
+    const ended = observer
+      .watch({ work: "job", kind: claimed.job.kind }, (learn) => run(claimed, claim, learn))
       .catch(onError)
       .then(() => {
         atWork.delete(claimed);

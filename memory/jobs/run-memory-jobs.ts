@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { contextTokenBudget } from "../../models/context-token-budget.ts";
+import { NOBODY } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
@@ -26,7 +27,7 @@ import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
 import { ASKED_SUMMARY_TOKENS } from "../summary/summary-prompt.ts";
 
 /** Give it the same `historyWindow` and `summary` as the graph whose turns it follows. */
-export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs"> {
+export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
   /** Migrated: see `migrate`. */
   database: Database;
   /** Writes the summaries. Null: the built-in summariser, which keeps the sentences that say most. */
@@ -60,10 +61,10 @@ function stepTokensFor(model: BaseChatModel | null): number {
 /** Does in this process what finished turns leave to be done, until it is stopped. Several processes may share a database. */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   const { database, summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
-  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {} } = parts;
+  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOBODY } = parts;
   const stepTokens = stepTokensFor(summaryModel);
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
-  const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens }) : summariseOffline;
+  const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
   return runJobs({
     ...parts,
     queue: makeJobQueue(database),
@@ -89,10 +90,11 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
         ? makeRememberTurns({
             unread: makeUnreadStore(database),
             coreMemory: makeCoreMemoryStore(database),
-            decide: memoryModel ? makeDecideWithModel({ model: memoryModel, timeouts, readingTokens }) : decideByRules,
+            decide: memoryModel ? makeDecideWithModel({ model: memoryModel, timeouts, readingTokens, observer }) : decideByRules,
             sections: coreMemory.sections ?? DEFAULT_SECTIONS,
             readingTokens,
             recall: episodicMemory?.recall ?? null,
+            observer,
           })
         : SWITCHED_OFF,
       ingest: episodicMemory

@@ -1,4 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { ChunkStore, StoredPassage } from "../../stores/postgres/chunk-store.ts";
 import type { DocumentPlace } from "../../stores/postgres/document-store.ts";
 import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
@@ -17,6 +18,8 @@ export interface FindPassagesParts {
   embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
   /** Hears why a leg of the search could not be used. */
   onError?: (error: unknown) => void;
+  /** Hears of the circuits. */
+  observer?: Observer;
 }
 
 export interface PassageRequest extends DocumentPlace {
@@ -76,9 +79,15 @@ function liftByDocument(ranked: readonly RankedEpisode[]): RankedEpisode[] {
  * come from Postgres: of a document that was deleted or replaced nothing is found, whatever the index still holds. Never throws for a store
  * or embedder that is away.
  */
-export function makeFindPassages({ index, chunks, embedder, onError = () => undefined }: FindPassagesParts): FindPassages {
-  const askIndex = makeCircuit();
-  const askEmbedder = makeCircuit();
+export function makeFindPassages({
+  index,
+  chunks,
+  embedder,
+  onError = () => undefined,
+  observer = NOBODY,
+}: FindPassagesParts): FindPassages {
+  const askIndex = makeCircuit("passage_index", observer);
+  const askEmbedder = makeCircuit("passage_embedder", observer);
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const minSimilarity = embedder.minSimilarity ?? 0.5;
 

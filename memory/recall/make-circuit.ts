@@ -1,5 +1,6 @@
-import { circuitBreaker, ConsecutiveBreaker, handleWhen } from "cockatiel";
+import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
 import { orAborted } from "../../models/or-aborted.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 
 /** A dependency that failed this often in a row is not asked for a while. */
 const FAILURES = 3;
@@ -14,8 +15,18 @@ function isFailure(error: unknown): boolean {
   return !(error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "turn_cancelled")));
 }
 
-export function makeCircuit(): Circuit {
+const STATES = {
+  [CircuitState.Closed]: "closed",
+  [CircuitState.HalfOpen]: "half_open",
+  [CircuitState.Open]: "open",
+  [CircuitState.Isolated]: "open",
+} as const;
+
+/** `name` says to the observer which one it is. */
+export function makeCircuit(name = "unnamed", observer: Observer = NOBODY): Circuit {
   const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES) });
+  observer.tell({ happened: "circuit", circuit: name, state: "closed" });
+  policy.onStateChange((state) => observer.tell({ happened: "circuit", circuit: name, state: STATES[state] }));
   // Outside too: while one call tries whether the dependency is back, the others wait for its end, but no longer than they may.
   return (call, signal) => orAborted(() => policy.execute(() => orAborted(call, signal)), signal);
 }

@@ -1,4 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { EpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { EpisodeText } from "../../stores/postgres/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
@@ -25,6 +26,8 @@ export interface RecallParts {
   now?: () => Date;
   /** Hears why a leg of the search could not be used. */
   onError?: (error: unknown) => void;
+  /** Hears of the circuits. */
+  observer?: Observer;
 }
 
 export interface RecallRequest extends Owner {
@@ -78,11 +81,21 @@ function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | u
  * embedder that is away.
  */
 export function makeRecall(parts: RecallParts): Recall {
-  const { index, episodes, embedder, timeZone, minSimilarity, maxAgeDays, now = () => new Date(), onError = () => undefined } = parts;
+  const {
+    index,
+    episodes,
+    embedder,
+    timeZone,
+    minSimilarity,
+    maxAgeDays,
+    now = () => new Date(),
+    onError = () => undefined,
+    observer = NOBODY,
+  } = parts;
 
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
-  const askIndex = makeCircuit();
-  const askEmbedder = makeCircuit();
+  const askIndex = makeCircuit("episode_index", observer);
+  const askEmbedder = makeCircuit("episode_embedder", observer);
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);

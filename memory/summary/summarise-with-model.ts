@@ -3,6 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { shortenText } from "../../models/shorten-text.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { Summarise } from "./summarise-conversation.ts";
 import { ASKED_SUMMARY_TOKENS, summaryPrompt } from "./summary-prompt.ts";
 
@@ -14,10 +15,12 @@ export function makeSummariseWithModel({
   model,
   timeouts,
   stepTokens,
+  observer = NOBODY,
 }: {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;
   stepTokens: number;
+  observer?: Observer;
 }): Summarise {
   return async function summariseWithModel(input, signal) {
     const { text, error } = await streamAnswer({
@@ -25,6 +28,7 @@ export function makeSummariseWithModel({
       prompt: summaryPrompt(input, stepTokens),
       timeouts,
       signal,
+      watched: { observer, purpose: "summary" },
       onToken: () => undefined,
     });
     if (error) throw error;

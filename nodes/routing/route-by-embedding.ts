@@ -1,6 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import type { Embedder } from "../../models/embedder.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeBaseVectors } from "./base-vectors.ts";
 import { chooseNearest, type EmbeddingRoute } from "./choose-nearest.ts";
@@ -25,9 +26,17 @@ export type RouteByEmbedding = (question: EmbeddingQuestion) => Promise<Embeddin
  * Routes by the nearness of the question's vector to those of the bases' texts. Throws when the embedder gives no vectors within
  * `timeoutMs`; one that failed three times in a row is left alone for a while.
  */
-export function makeRouteByEmbedding({ embedder, timeoutMs }: { embedder: RouteEmbedder; timeoutMs: number }): RouteByEmbedding {
+export function makeRouteByEmbedding({
+  embedder,
+  timeoutMs,
+  observer = NOBODY,
+}: {
+  embedder: RouteEmbedder;
+  timeoutMs: number;
+  observer?: Observer;
+}): RouteByEmbedding {
   const loadVectors = makeBaseVectors(embedder);
-  const circuit = makeCircuit();
+  const circuit = makeCircuit("router_embedder", observer);
   return async function routeByEmbedding({ tenantId, message, bases, isTie, signal: cancelled }) {
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;

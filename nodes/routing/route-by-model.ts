@@ -4,6 +4,8 @@ import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import { toModelError } from "../../models/model-error.ts";
 import { untilAborted } from "../../models/until-aborted.ts";
+import { watchModelCall } from "../../models/watch-model-call.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { GENERAL } from "./decide-route.ts";
 import { readRouterAnswer, type RouterAnswer } from "./read-router-answer.ts";
@@ -36,15 +38,30 @@ async function wholeAnswer(model: AnyModel, prompt: BaseMessage[], signal: Abort
  * Asks a model which base a message is for. Throws AppError when it gives no proper answer within `timeoutMs`, or names a base that is
  * not there; one that failed three times in a row is left alone for a while.
  */
-export function makeRouteByModel({ model, timeoutMs }: { model: BaseChatModel; timeoutMs: number }): RouteByModel {
-  const circuit = makeCircuit();
+export function makeRouteByModel({
+  model,
+  timeoutMs,
+  observer = NOBODY,
+}: {
+  model: BaseChatModel;
+  timeoutMs: number;
+  observer?: Observer;
+}): RouteByModel {
+  const circuit = makeCircuit("router_model", observer);
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const prefixes = [GENERAL, ...bases.map(({ prefix }) => prefix)];
     const bound = model.bindTools ? (model.bindTools([routerTool(prefixes)]) as AnyModel) : model;
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
     try {
-      const whole = await circuit(() => wholeAnswer(bound, routerPrompt(message, bases), signal), signal);
+      const prompt = routerPrompt(message, bases);
+      const ask = (): Promise<AIMessageChunk> =>
+        watchModelCall({ observer, purpose: "router" }, model, async (learn) => {
+          const given = await wholeAnswer(bound, prompt, signal);
+          learn({ prompt, answer: given.text + JSON.stringify(given.tool_calls), usage: given.usage_metadata });
+          return given;
+        });
+      const whole = await circuit(ask, signal);
       const answer = readRouterAnswer(whole, prefixes);
       if (answer) return answer;
     } catch (error) {

@@ -1,0 +1,54 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import { NOBODY, type ModelPurpose, type Observer } from "../observe/observer.ts";
+import { estimateTokens, TOKENS_PER_MESSAGE } from "./estimate-tokens.ts";
+
+/** Who watches the calls of one model, and what they are for. */
+export interface WatchedModel {
+  observer: Observer;
+  purpose: ModelPurpose;
+}
+
+export const UNWATCHED: WatchedModel = { observer: NOBODY, purpose: "chat" };
+
+/** What a model call came to. */
+export interface ModelCallFacts {
+  prompt: readonly BaseMessage[];
+  answer: string;
+  /** As counted by the model's server; without it both counts are estimated. */
+  usage: UsageMetadata | undefined;
+  /** Milliseconds; undefined when nothing was said. */
+  firstTokenMs?: number | undefined;
+  /** The code of the error it ended in without throwing. */
+  outcome?: string | undefined;
+}
+
+/** The name that was configured; of a model without one, what kind of model it is. */
+export function modelNameOf(model: Pick<BaseChatModel, "_llmType">): string {
+  return "model" in model && typeof model.model === "string" ? model.model : model._llmType();
+}
+
+function tokensOf({ usage, prompt, answer }: ModelCallFacts): { inputTokens: number; outputTokens: number; tokensAreEstimated: boolean } {
+  if (usage) return { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens, tokensAreEstimated: false };
+  const inputTokens = prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0);
+  return { inputTokens, outputTokens: estimateTokens(answer), tokensAreEstimated: true };
+}
+
+/** Runs one call of a model under the eyes of whoever watches it. Nothing is counted when nobody does. */
+export function watchModelCall<Result>(
+  { observer, purpose }: WatchedModel,
+  model: Pick<BaseChatModel, "_llmType">,
+  call: (learn: (facts: ModelCallFacts) => void) => Promise<Result>,
+): Promise<Result> {
+  if (observer === NOBODY) return call(() => undefined);
+  return observer.watch({ work: "model_call", purpose, model: modelNameOf(model) }, (learn) =>
+    call((facts) => {
+      const { firstTokenMs, outcome } = facts;
+      learn({
+        ...tokensOf(facts),
+        ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
+        ...(outcome === undefined ? {} : { outcome }),
+      });
+    }),
+  );
+}

@@ -1,0 +1,59 @@
+import type { Logger } from "pino";
+import { bothObservers, NOBODY, type Observer } from "../../observe/observer.ts";
+import type { Config } from "../config.ts";
+import { makeMetrics, type Metrics } from "../metrics.ts";
+import { outsideRequests } from "../request-id.ts";
+import type { Providers } from "./span-of.ts";
+import type { Traces } from "./traces.ts";
+
+/** Everything that looks at the service while it works. */
+export interface Observing {
+  /** Those of every service; turns are told to the traces too. */
+  metrics: Metrics;
+  /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
+  traces: Traces | null;
+  /** For the parts of the graph and of memory. */
+  observer: Observer;
+  close(): Promise<void>;
+}
+
+/** A job belongs to no request, also when the database woke it up within one. */
+const apartFromRequests: Observer = {
+  ...NOBODY,
+  watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOBODY.watch(work, run)) : NOBODY.watch(work, run)),
+};
+
+/** The libraries of traces are loaded only when traces are sent: they take a tenth of a second. */
+async function openTracesOf(config: Config, log: Logger, providers: Providers): Promise<Traces | null> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_SERVICE_NAME: serviceName } = config;
+  if (endpoint === undefined) return null;
+  const { openTraces } = await import("./open-traces.ts");
+  return openTraces({
+    endpoint,
+    headers,
+    serviceName,
+    providers,
+    onChange(works, error) {
+      if (works) log.info("traces are sent again");
+      else log.warn({ cause: error?.name }, "traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; those that wait too long are dropped");
+    },
+  });
+}
+
+export async function openObserving(config: Config, log: Logger, providers: Providers): Promise<Observing> {
+  const metrics = makeMetrics();
+  const traces = await openTracesOf(config, log, providers);
+  const watching = bothObservers(apartFromRequests, metrics.observer);
+  return {
+    metrics: {
+      ...metrics,
+      turnEnded(last) {
+        metrics.turnEnded(last);
+        traces?.turnEnded(last);
+      },
+    },
+    traces,
+    observer: traces ? bothObservers(watching, traces.observer) : watching,
+    close: async () => traces?.close(),
+  };
+}

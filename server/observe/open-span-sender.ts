@@ -1,0 +1,91 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
+import type { Tracer } from "@opentelemetry/api";
+
+/** Milliseconds that one batch may take to be sent, tries again included. */
+const SEND_TIMEOUT_MS = 3_000;
+/** Milliseconds between two batches. */
+const BATCH_EVERY_MS = 2_000;
+/** Milliseconds for what is left at the stop. */
+const STOP_TIMEOUT_MS = 2_000;
+/** Ended spans that wait to be sent; further ones are dropped while the receiver is away. */
+const MAX_WAITING = 2_048;
+/** Batches under way at a time. */
+const MAX_SENDING = 4;
+
+export interface SpanSenderOptions {
+  /** The base address of the receiver: spans go to /v1/traces below it. */
+  endpoint: string;
+  headers: Record<string, string>;
+  serviceName: string;
+  /** Hears when sending begins to fail, and when it works again. */
+  onChange: (works: boolean, error: Error | undefined) => void;
+}
+
+export interface SpanSender {
+  tracer: Tracer;
+  /** Sends what is left, in bounded time. */
+  close(): Promise<void>;
+}
+
+/** The same exporter, telling when it begins to fail and when it works again. */
+function tellingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["onChange"]): SpanExporter {
+  let works = true;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const worked = Number(result.code) === 0;
+        if (worked !== works) onChange(worked, result.error);
+        works = worked;
+        done(result);
+      });
+    },
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+/** Sends spans over OTLP/HTTP, in batches and in the background: a receiver that is away or hangs costs spans, nothing else. */
+export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions): SpanSender {
+  const agents: (HttpAgent | HttpsAgent)[] = [];
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    headers,
+    timeoutMillis: SEND_TIMEOUT_MS,
+    concurrencyLimit: MAX_SENDING,
+    httpAgentOptions(protocol) {
+      const agent = protocol === "https:" ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+      agents.push(agent);
+      return agent;
+    },
+  });
+  const provider = new TracerProvider({
+    resource: defaultResource()
+      .merge(detectResources({ detectors: [envDetector] }))
+      .merge(resourceFromAttributes({ "service.name": serviceName })),
+    spanLimits: { attributeValueLengthLimit: 1_000 },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: tellingExporter(exporter, onChange),
+        scheduledDelayMillis: BATCH_EVERY_MS,
+        exportTimeoutMillis: SEND_TIMEOUT_MS + 1_000,
+        maxQueueSize: MAX_WAITING,
+      }),
+    ],
+  });
+  return {
+    tracer: provider.getTracer("conversation-graph"),
+    async close() {
+      const sent = new AbortController();
+      const shutDown = provider.shutdown().catch(() => undefined); // told by onChange
+      const deadline = sleep(STOP_TIMEOUT_MS, undefined, { signal: sent.signal }).catch(() => undefined);
+      await Promise.race([shutDown, deadline]);
+      sent.abort();
+      for (const agent of agents) agent.destroy(); // a receiver that hangs must not keep the process alive
+    },
+  };
+}

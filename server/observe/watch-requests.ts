@@ -1,0 +1,42 @@
+import type { RequestHandler } from "express";
+import type { Logger } from "pino";
+import { requestIdOf, withinRequest } from "../request-id.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
+import { methodLabel, routeTemplate } from "./route-template.ts";
+import type { Traces } from "./traces.ts";
+
+export interface WatchRequestsParts {
+  requests: RequestMetrics;
+  /** Null: no traces are sent. */
+  traces: Pick<Traces, "beginRequest"> | null;
+  log: Logger;
+}
+
+/** What asks whether the service lives says nothing in a trace. */
+const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
+const CLIENT_LEFT = 499;
+
+/** Gives every request its id, which is sent back as X-Request-Id and stands in its log lines, counts it, and traces it. Stands first. */
+export function watchRequests({ requests, traces, log }: WatchRequestsParts): RequestHandler {
+  return function watchRequest(request, response, next) {
+    const began = performance.now();
+    const requestId = requestIdOf(request.get("x-request-id"));
+    response.set("x-request-id", requestId);
+    const trace = traces && !PROBES.has(request.path) ? traces.beginRequest(request.get("traceparent"), request.get("tracestate")) : null;
+    const facts = { request_id: requestId, ...(trace ? { trace_id: trace.traceId } : {}) };
+    requests.began();
+    response.once("close", () => {
+      const ended = {
+        method: methodLabel(request.method),
+        route: routeTemplate(request),
+        status: response.writableFinished ? response.statusCode : CLIENT_LEFT,
+        ms: performance.now() - began,
+      };
+      requests.ended(ended);
+      const turnId = response.get("x-turn-id");
+      trace?.end({ ...ended, requestId, ...(turnId === undefined ? {} : { turnId }) });
+      withinRequest(facts, () => log.debug({ ...ended, ms: Math.round(ended.ms) }, "request ended"));
+    });
+    withinRequest(facts, () => (trace ? trace.within(next) : next()));
+  };
+}
