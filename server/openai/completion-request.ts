@@ -31,7 +31,7 @@ const onOff = z.boolean("must be true or false").nullish();
 const named = z.looseObject({ name: z.string(), parameters: z.unknown().optional() });
 
 /** OpenAI's fields that mean something here. Every other one is taken and changes nothing: clients add fields all the time. */
-const CompletionBody = z.looseObject(
+export const CompletionBody = z.looseObject(
   {
     model: z.string({ error: ({ input }) => (input === undefined ? "is missing; GET /v1/models lists them" : "must be a string") }),
     messages: z.array(CompletionMessage, "must be an array of messages").min(1, "is empty; send what the user said as its last message"),

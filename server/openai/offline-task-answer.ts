@@ -46,7 +46,7 @@ export function offlineTaskAnswer(task: FrontEndTask, messages: CompletionMessag
     case "emoji":
       return "🙂";
     case "merge":
-      return between(prompt, "Responses from models: ", "\n\n");
+      return between(prompt, "Responses from models: ", "\n\n").replaceAll('"""', "");
     case "tool_choice":
       return JSON.stringify({ tool_calls: [] });
     case "summary":

@@ -34,7 +34,11 @@ const WORDINGS: readonly Wording[] = [
     starts: "### Task:\nSummarize the conversation history that will be compacted",
     then: ["### Previous Summary:", "### Messages Being Compacted:"],
   },
-  { task: "title", starts: "Create a concise, 3-5 word title with an emoji as a title for the", then: ["<chat_history>"], ends: CHAT_END },
+  {
+    task: "title",
+    starts: "Create a concise, 3-5 word title with an emoji as a title for the",
+    then: ["RESPOND ONLY WITH THE TITLE TEXT."],
+  },
   {
     task: "emoji",
     starts: "Your task is to reflect the speaker's likely facial expression through a fitting emoji.",

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { callApi } from "../../support/api-client.ts";
+import { contentOf, postTurn } from "../../support/event-client.ts";
+import { openTestService, type TestService } from "../../support/service.ts";
+import { failureOf, MODEL, openClient, says } from "./open-client.ts";
+
+const ACME = { authorization: "Bearer key-of-acme", "content-type": "application/json" };
+
+describe("models", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
+    const body = JSON.stringify({ description: "trains and planes" });
+    await callApi(`${service.url}/api/v1/knowledge/travel`, { method: "PUT", headers: ACME, body });
+  });
+  afterAll(() => service.close());
+  const acme = () => openClient(service.url, { apiKey: "key-of-acme" });
+
+  test("are one for the service and one for each knowledge base of the tenant", async () => {
+    expect((await acme().models.list()).data).toEqual([
+      { id: MODEL, object: "model", created: expect.any(Number) as number, owned_by: MODEL },
+      { id: `${MODEL}/travel`, object: "model", created: expect.any(Number) as number, owned_by: MODEL },
+    ]);
+    expect((await openClient(service.url, { apiKey: "key-of-globex" }).models.list()).data.map(({ id }) => id)).toEqual([MODEL]);
+  });
+
+  test("can be asked for one by one, with the slash of their name as it is or encoded", async () => {
+    expect((await acme().models.retrieve(MODEL)).id).toBe(MODEL);
+    expect((await acme().models.retrieve(`${MODEL}/travel`)).id).toBe(`${MODEL}/travel`);
+    const plain = await callApi<{ id: string }>(`${service.url}/v1/models/${MODEL}/travel`, { headers: ACME });
+    expect(plain.json.id).toBe(`${MODEL}/travel`);
+  });
+
+  test("choose the knowledge base of a turn", async () => {
+    const answer = await acme().chat.completions.create({ model: `${MODEL}/travel`, user: "ada", messages: [says("a plane, please")] });
+    expect(answer.model).toBe(`${MODEL}/travel`);
+    const turn = { user_id: "ada", session_id: "same", message: "a plane, please", kb_prefix: "travel" };
+    const { events } = await postTurn(service.url, turn, { headers: ACME });
+    expect(answer.choices[0]?.message.content).toBe(contentOf(events, "done").answer);
+  });
+
+  test.each(["gpt-4o", `${MODEL}/nothing`, "conversation-graph/", ""])("that do not exist are not found: %p", async (model) => {
+    const refused = await failureOf(acme().chat.completions.create({ model, user: "ada", messages: [says("hello")] }));
+    expect(refused).toMatchObject({ status: 404, code: "model_not_found", param: "model", type: "invalid_request_error" });
+    expect(refused.message).toContain(`${MODEL}/travel`);
+  });
+
+  test("of another tenant do not exist", async () => {
+    const globex = openClient(service.url, { apiKey: "key-of-globex" });
+    const refused = await failureOf(globex.chat.completions.create({ model: `${MODEL}/travel`, user: "ada", messages: [says("hello")] }));
+    expect(refused).toMatchObject({ status: 404, code: "model_not_found" });
+    expect(refused.message).not.toContain("there are conversation-graph/travel");
+    expect((await failureOf(globex.models.retrieve(`${MODEL}/travel`))).status).toBe(404);
+  });
+});
