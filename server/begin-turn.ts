@@ -8,6 +8,7 @@ import type { Owner } from "../stores/owner.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";
 import type { TurnLimits } from "./limits/turn-limits.ts";
 import type { Metrics } from "./metrics.ts";
+import type { RecentTurns } from "./recent-turns.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
 export interface BeginTurnParts {
@@ -15,6 +16,7 @@ export interface BeginTurnParts {
   running: RunningTurns;
   limits: TurnLimits;
   metrics: Metrics;
+  recentTurns: RecentTurns;
   log: Logger;
 }
 
@@ -39,7 +41,7 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every route starts a turn: registered while it runs, counted and logged when it ends, cancelled when its client leaves. */
-export function makeBeginTurn({ graph, running, limits, metrics, log }: BeginTurnParts): BeginTurn {
+export function makeBeginTurn({ graph, running, limits, metrics, recentTurns, log }: BeginTurnParts): BeginTurn {
   return async function beginTurn(response, input, { onBusy, onDisconnect }) {
     const causes: CauseFacts[] = [];
     const turn = await limits.begin(input, (onUsage) => {
@@ -49,6 +51,7 @@ export function makeBeginTurn({ graph, running, limits, metrics, log }: BeginTur
     running.add(turn);
     void turn.ended.then((last) => {
       metrics.turnEnded(last);
+      recentTurns.add(last);
       logEnd(log, turn.turnId, last, causes);
     });
     if (onDisconnect === "cancel") {

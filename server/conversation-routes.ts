@@ -1,13 +1,15 @@
 import { Router } from "express";
 import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
 import type { MessageStore } from "../stores/postgres/message-store.ts";
-import { tenantOf } from "./caller.ts";
+import { actsFor, callerOf, tenantOf } from "./caller.ts";
 import { conversationNotFound, findConversation } from "./find-conversation.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
+import { messageToJson } from "./message-json.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, PageQuery, pageQuery, toPageRequest } from "./request-fields.ts";
+import { callerId, PageQuery, pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
 import { withUserOf } from "./user-of.ts";
 
 export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
@@ -18,7 +20,7 @@ export interface ConversationRouteParts {
   erase: Erase;
 }
 
-/** Listing a user's conversations, listing and deleting one of them. */
+/** Listing a user's conversations, listing and deleting one of them, and finding a message. */
 export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
   return Router()
     .get("/conversations", async (request, response) => {
@@ -35,17 +37,14 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       const page = toPageRequest(parseRequest(PageQuery, request.query));
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const { items, next } = await messages.list({ tenantId: tenantOf(response), userId, conversationId }, page);
-      response.json({
-        messages: items.map(({ id, role, content, completed, createdAt, metadata }) => ({
-          id,
-          role,
-          content,
-          completed,
-          created_at: createdAt,
-          metadata,
-        })),
-        next,
-      });
+      response.json({ messages: items.map(messageToJson), next });
+    })
+    .get("/messages/:id", async (request, response) => {
+      const id = parseUuid("message id", request.params["id"]);
+      const caller = callerOf(response);
+      const found = await messages.find(caller.tenantId, id);
+      if (!found || !actsFor(caller, found.userId)) throw new AppError("not_found", `There is no message ${id}.`);
+      response.json({ message: messageToJson(found.message), conversation_id: found.conversationId, user_id: found.userId });
     })
     .delete("/conversations/:id", async (request, response) => {
       const { id: conversationId, userId } = await findConversation(conversations, request, response);

@@ -8,15 +8,19 @@ export function conversationNotFound(conversationId: string): AppError {
   return new AppError("not_found", `There is no conversation ${conversationId}.`);
 }
 
-/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one that is not the caller's, too. */
+/** Throws AppError `not_found`, for one that is not the caller's, too. */
+export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<StoredConversation> {
+  const caller = callerOf(response);
+  const conversation = await conversations.find(caller.tenantId, id);
+  if (!conversation || !actsFor(caller, conversation.userId)) throw conversationNotFound(id);
+  return conversation;
+}
+
+/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, and what `conversationOfCaller` throws. */
 export async function findConversation(
   conversations: ConversationStore,
   request: Request,
   response: Response,
 ): Promise<StoredConversation> {
-  const id = parseUuid("conversation id", request.params["id"]);
-  const caller = callerOf(response);
-  const conversation = await conversations.find(caller.tenantId, id);
-  if (!conversation || !actsFor(caller, conversation.userId)) throw conversationNotFound(id);
-  return conversation;
+  return conversationOfCaller(conversations, parseUuid("conversation id", request.params["id"]), response);
 }

@@ -9,7 +9,8 @@ export interface HealthParts {
   isStopping: () => boolean;
 }
 
-async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: "up" | "down"][]> {
+/** Asks all of them side by side. */
+export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: "up" | "down"][]> {
   return Promise.all(
     Object.entries(dependencies).map(async ([name, check]) => [
       name,

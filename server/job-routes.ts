@@ -1,26 +1,39 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
-import { JOB_KINDS } from "../stores/jobs/job.ts";
+import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
+import { JOB_KINDS, type JobKind } from "../stores/jobs/job.ts";
 import type { JobOverview } from "../stores/jobs/job-overview.ts";
-import { callerOf } from "./caller.ts";
+import type { OwnedConversation } from "../stores/postgres/summary-store.ts";
+import { callerOf, tenantOf } from "./caller.ts";
 import { parseRequest } from "./parse-request.ts";
-import { pageQuery } from "./request-fields.ts";
-import { requireWholeTenant } from "./scopes.ts";
+import { conversationOfCaller } from "./find-conversation.ts";
+import { pageQuery, uuidField } from "./request-fields.ts";
+import { assertWholeTenant, requireWholeTenant } from "./scopes.ts";
 
 export const JobsQuery = z.object({ limit: pageQuery.limit });
-export const RetryBody = z.strictObject({ kind: z.enum(JOB_KINDS, `must be one of ${JOB_KINDS.join(", ")}`).optional() });
+export const RetryBody = z.strictObject({
+  kind: z.enum(JOB_KINDS, `must be one of ${JOB_KINDS.join(", ")}`).optional(),
+  conversation_id: uuidField.optional(),
+});
 
 /** The tenant whose jobs a caller sees; undefined for those of all. */
-function jobTenantOf(response: Response): string | undefined {
+export function jobTenantOf(response: Response): string | undefined {
   const { everyTenant, tenantId } = callerOf(response);
   return everyTenant ? undefined : tenantId;
 }
 
 /**
  * Background jobs, of the caller's tenant or, for a key of scope admin, of all: how many, by kind and state, with the newest of those that failed for
- * good; and running these again.
+ * good; and running these again, or those of one conversation, with the memory agent of its user.
  */
-export function jobRoutes({ jobOverview }: { jobOverview: JobOverview }): Router {
+export function jobRoutes({ jobOverview, conversations }: { jobOverview: JobOverview; conversations: ConversationStore }): Router {
+  async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {
+    const { tenantId, userId, conversationId } = owned;
+    const ofConversation = await jobOverview.retryDead({ kind, tenantId, userId, conversationId });
+    if (kind !== undefined && kind !== "remember") return ofConversation;
+    return ofConversation + (await jobOverview.retryDead({ kind: "remember", tenantId, userId }));
+  }
+
   return Router()
     .get("/jobs", requireWholeTenant, async (request, response) => {
       const { limit } = parseRequest(JobsQuery, request.query);
@@ -40,8 +53,14 @@ export function jobRoutes({ jobOverview }: { jobOverview: JobOverview }): Router
         })),
       });
     })
-    .post("/jobs/retry", requireWholeTenant, async (request, response) => {
-      const { kind } = parseRequest(RetryBody, request.body ?? {});
-      response.json({ retried: await jobOverview.retryDead({ kind, tenantId: jobTenantOf(response) }) });
+    .post("/jobs/retry", async (request, response) => {
+      const { kind, conversation_id: conversationId } = parseRequest(RetryBody, request.body ?? {});
+      if (conversationId === undefined) {
+        assertWholeTenant(response);
+        response.json({ retried: await jobOverview.retryDead({ kind, tenantId: jobTenantOf(response) }) });
+        return;
+      }
+      const { userId } = await conversationOfCaller(conversations, conversationId, response);
+      response.json({ retried: await retryOf(kind, { tenantId: tenantOf(response), userId, conversationId }) });
     });
 }

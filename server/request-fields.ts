@@ -55,6 +55,13 @@ export function parseUuid(field: string, value: string | string[] | undefined): 
   throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID; pass an id as this service gave it` }]);
 }
 
+/** An id in a body or query. */
+export const uuidField = z
+  .string("must be given once")
+  .refine((text) => isUuid(text), "is not a UUID; pass an id as this service gave it")
+  .transform((text) => text.toLowerCase())
+  .meta({ format: "uuid" });
+
 /** A whole number in a query string. */
 export function wholeNumberField(minimum: number, maximum: number) {
   const expected = `must be a whole number from ${minimum} to ${maximum}`;

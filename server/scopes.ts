@@ -1,4 +1,4 @@
-import type { RequestHandler } from "express";
+import type { RequestHandler, Response } from "express";
 import { AppError } from "../errors/app-error.ts";
 import { callerOf } from "./caller.ts";
 
@@ -13,9 +13,13 @@ export const requireScope: RequestHandler = (request, response, next) => {
 };
 
 /** For what belongs to a tenant as a whole: refuses whoever is one of its users. Throws AppError `forbidden`. */
-export const requireWholeTenant: RequestHandler = (_request, response, next) => {
+export function assertWholeTenant(response: Response): void {
   if (callerOf(response).userId !== null) {
     throw new AppError("forbidden", "This concerns every user of the tenant; it needs a token of scope admin, or a key.");
   }
+}
+
+export const requireWholeTenant: RequestHandler = (_request, response, next) => {
+  assertWholeTenant(response);
   next();
 };

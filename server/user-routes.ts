@@ -1,12 +1,15 @@
 import { Router } from "express";
+import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { OperationStore } from "../stores/postgres/operation-store.ts";
 import { tenantOf } from "./caller.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { parseRequest } from "./parse-request.ts";
-import { PageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { pageQuery, parseUuid, toPageRequest, uuidField } from "./request-fields.ts";
 import { userOf } from "./user-of.ts";
+
+export const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
 
 export interface UserRouteParts {
   erase: Erase;
@@ -17,8 +20,9 @@ export interface UserRouteParts {
 export function userRoutes({ erase, operations }: UserRouteParts): Router {
   return Router()
     .get("/users/:id/memory-operations", async (request, response) => {
-      const page = toPageRequest(parseRequest(PageQuery, request.query));
-      const { items, next } = await operations.list({ tenantId: tenantOf(response), userId: userOf(request, response) }, page);
+      const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
+      const owner = { tenantId: tenantOf(response), userId: userOf(request, response) };
+      const { items, next } = await operations.list(owner, toPageRequest(page), trigger ?? null);
       response.json({
         operations: items.map((operation) => ({
           id: operation.id,

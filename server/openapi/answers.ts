@@ -23,19 +23,18 @@ export const ConversationList = z.object({
   next,
 });
 
-export const MessageList = z.object({
-  messages: z.array(
-    z.object({
-      id: z.uuid(),
-      role: z.enum(["user", "assistant"]),
-      content: z.string(),
-      completed: z.boolean(),
-      created_at: time,
-      metadata: z.record(z.string(), z.unknown()),
-    }),
-  ),
-  next,
+const Message = z.object({
+  id: z.uuid(),
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  completed: z.boolean(),
+  created_at: time,
+  metadata: z.record(z.string(), z.unknown()),
 });
+
+export const MessageList = z.object({ messages: z.array(Message), next });
+
+export const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
 
 export const SummaryAnswer = z.object({
   summary: z
@@ -152,9 +151,25 @@ export const DocumentList = z.object({ documents: z.array(Document), next });
 export const DeletedDocuments = z.object({ deleted: z.object({ documents: z.int() }) });
 
 const jobKind = z.enum(JOB_KINDS);
+const jobState = z.enum(["waiting", "retrying", "running", "dead"]);
+const jobError = z.object({ code: z.string(), message: z.string() });
+const jobCounts = z.array(z.object({ kind: jobKind, state: jobState, count: z.int() }));
+
+export const ConversationJobs = z.object({
+  jobs: z.array(
+    z.object({
+      id: z.uuid(),
+      kind: jobKind,
+      state: jobState,
+      attempts: z.int().describe("Runs it had, the present one not counted."),
+      error: jobError.nullable().describe("Of its last run."),
+      created_at: time,
+    }),
+  ),
+});
 
 export const JobsAnswer = z.object({
-  jobs: z.array(z.object({ kind: jobKind, state: z.enum(["waiting", "retrying", "running", "dead"]), count: z.int() })),
+  jobs: jobCounts,
   dead: z
     .array(
       z.object({
@@ -162,7 +177,7 @@ export const JobsAnswer = z.object({
         kind: jobKind,
         user_id: z.string().optional(),
         conversation_id: z.uuid().optional(),
-        error: z.object({ code: z.string(), message: z.string() }),
+        error: jobError,
         attempts: z.int(),
         created_at: time,
         died_at: time,
@@ -181,4 +196,22 @@ export const ApiDescription = z.looseObject({ openapi: z.string() });
 export const Readiness = z.object({
   status: z.enum(["ready", "not ready", "stopping"]),
   dependencies: z.record(z.string(), z.enum(["up", "down"])),
+});
+
+export const Status = z.object({
+  dependencies: z.record(z.string(), z.enum(["up", "down"])),
+  layers: z.record(Layer, z.enum(["on", "off"])),
+  models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
+  turns: z
+    .array(
+      z.object({
+        at: time,
+        total_ms: z.number().nullable(),
+        first_token_ms: z.number().nullable(),
+        degraded: z.array(Layer),
+        code: z.string().nullable().describe("Why it failed."),
+      }),
+    )
+    .describe("The last turns of this process, oldest first."),
+  jobs: jobCounts.nullable().describe("Null when the database does not answer, or the caller is one user."),
 });

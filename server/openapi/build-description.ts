@@ -1,13 +1,11 @@
 import { z } from "zod";
-import type { ErrorCode } from "../../errors/error-codes.ts";
 import { chatMessage } from "../chat-request.ts";
 import { importedText } from "../import-request.ts";
-import { HTTP_STATUS } from "../http-status.ts";
-import { ErrorAnswer } from "./answers.ts";
 import { COMPONENTS } from "./components.ts";
+import { errorsOf } from "./described-errors.ts";
 import { ANSWER_HEADERS, REQUEST_HEADERS, type AnswerHeader } from "./headers.ts";
 import { configuredSection } from "./memory-operations.ts";
-import { TAGS, type Answer, type Content, type Operation } from "./operation.ts";
+import { jsonBody, TAGS, type Answer, type Content, type Operation } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { makeSchemaWriter, type JsonSchema, type SchemaWriter } from "./schema-writer.ts";
 
@@ -18,23 +16,13 @@ export interface DescribedLimits {
   sections: readonly string[];
 }
 
-/** Codes every operation behind the key can refuse with. */
-const COMMON_ERRORS = [
-  "invalid_request",
-  "unauthorized",
-  "forbidden",
-  "rate_limited",
-  "storage_unavailable",
-  "internal_error",
-] as const satisfies readonly ErrorCode[];
-
 const HEADERS_OF_STATUS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   401: ["WWW-Authenticate"],
   429: ["Retry-After"],
   503: ["Retry-After"],
 };
 
-const PARAMETER = /:(\w+)/g;
+const PARAMETER = /[:*](\w+)/g;
 
 /** `/users/:id` as OpenAPI writes it: `/users/{id}`. */
 export const describedPath = (path: string): string => path.replaceAll(PARAMETER, "{$1}");
@@ -51,12 +39,10 @@ const toResponse = ({ what, content, headers = [] }: Answer, writer: SchemaWrite
 
 /** One response for each status, naming the codes that come with it. */
 function errorResponses(operation: Operation, writer: SchemaWriter) {
-  const codes = [...new Set<ErrorCode>([...(operation.isOpen ? [] : COMMON_ERRORS), ...(operation.errors ?? [])])];
-  const byStatus = Map.groupBy(codes, (code) => HTTP_STATUS[code]);
   return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => {
-      const what = ofStatus.map((code) => `\`${code}\``).join(", ");
-      return [status, toResponse({ what, content: { "application/json": ErrorAnswer }, headers: HEADERS_OF_STATUS[status] ?? [] }, writer)];
+    errorsOf(operation).map(({ status, schema, codes }) => {
+      const what = codes.map((code) => `\`${code}\``).join(", ");
+      return [status, toResponse({ what, content: jsonBody(schema), headers: HEADERS_OF_STATUS[status] ?? [] }, writer)];
     }),
   );
 }

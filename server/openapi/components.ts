@@ -2,15 +2,18 @@ import type { z } from "zod";
 import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../graph/state.ts";
 import { ChatRequest } from "../chat-request.ts";
 import { RevertBody, SectionBody } from "../core-memory-routes.ts";
+import { CompletionBody } from "../openai/completion-request.ts";
 import { ImportRequest } from "../import-request.ts";
 import { RetryBody } from "../job-routes.ts";
 import { DocumentBody, KnowledgeBody } from "../knowledge-request.ts";
 import * as answers from "./answers.ts";
+import * as openAIAnswers from "./openai-answers.ts";
 import { ImportEvent, ImportResult, TurnEvent, TurnResult } from "./turn-answers.ts";
 
 /** The schemas that have names in the description, which generated clients take over: those of bodies as they validate, and of answers. */
 export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   ChatRequest,
+  CompletionBody,
   ImportRequest,
   SectionBody,
   RevertBody,
@@ -27,4 +30,5 @@ export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   ImportEvent,
   ImportResult,
   ...answers,
+  ...openAIAnswers,
 };

@@ -1,8 +1,8 @@
 import { ConversationsQuery } from "../conversation-routes.ts";
-import { SettleQuery } from "../conversation-memory-routes.ts";
+import { SettleQuery, SummaryQuery } from "../conversation-memory-routes.ts";
 import { ImportRequest } from "../import-request.ts";
 import { PageQuery } from "../request-fields.ts";
-import { ConversationList, EraseAnswer, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
+import { ConversationJobs, ConversationList, EraseAnswer, FoundMessage, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
 import { BODY_ERRORS, jsonAnswer, jsonBody, type Answer, type Operation } from "./operation.ts";
 import { ImportEvent, ImportResult } from "./turn-answers.ts";
 
@@ -39,8 +39,27 @@ export const CONVERSATION_OPERATIONS: readonly Operation[] = [
     method: "get",
     path: "/api/v1/conversations/:id/summary",
     tag,
-    summary: "The summary of a conversation; null before there is one",
+    summary: "The summary of a conversation, the present one or one of the last `version`s; null before there is one",
+    query: SummaryQuery,
     answers: { 200: jsonAnswer(SummaryAnswer) },
+    errors: ["not_found"],
+  },
+  {
+    id: "listConversationJobs",
+    method: "get",
+    path: "/api/v1/conversations/:id/jobs",
+    tag,
+    summary: "The background jobs of a conversation and of its user's memory agent that wait, run or failed for good, oldest first",
+    answers: { 200: jsonAnswer(ConversationJobs) },
+    errors: ["not_found"],
+  },
+  {
+    id: "getMessage",
+    method: "get",
+    path: "/api/v1/messages/:id",
+    tag,
+    summary: "One message, and the conversation it belongs to",
+    answers: { 200: jsonAnswer(FoundMessage) },
     errors: ["not_found"],
   },
   {

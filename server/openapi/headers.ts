@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { callerId } from "../request-fields.ts";
 
 /** Headers that operations read, each once. */
 export const REQUEST_HEADERS = {
@@ -12,7 +13,14 @@ export const REQUEST_HEADERS = {
     what: 'The version that may be replaced, in quotes: "3". With another one there: 409 `stale_version`.',
   },
   "If-None-Match": { schema: z.literal("*"), what: "Writes only where nothing is yet." },
-  "X-Session-Id": { schema: z.string(), what: "The conversation." },
+  "X-Session-Id": {
+    schema: callerId,
+    what: "The conversation; X-OpenWebUI-Chat-Id and X-Conversation-Id are read, too. Without one: by the first message.",
+  },
+  "X-User-Id": {
+    schema: callerId,
+    what: "Whose memory is used, unless the token says; X-OpenWebUI-User-Id, X-OpenWebUI-User-Email and X-User-Email are read, too, and `user` of the body.",
+  },
 } as const;
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { SECTION_NAME } from "../../memory/agent/core-sections.ts";
 import { HistoryQuery, RevertBody, SectionBody } from "../core-memory-routes.ts";
 import { EpisodesQuery } from "../episode-routes.ts";
-import { callerId, PageQuery } from "../request-fields.ts";
+import { callerId } from "../request-fields.ts";
+import { OperationsQuery } from "../user-routes.ts";
 import { CoreMemory, EpisodeList, OperationList, RemovedSection, SectionAnswer, SectionHistory } from "./answers.ts";
 import { ERASED } from "./conversation-operations.ts";
 import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
@@ -98,7 +99,7 @@ export const MEMORY_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "What was done to a user's memory and why, newest first",
     params: user,
-    query: PageQuery,
+    query: OperationsQuery,
     answers: { 200: jsonAnswer(OperationList) },
     errors: ["not_found"],
   },

@@ -43,6 +43,8 @@ export interface Operation {
   errors?: readonly ErrorCode[];
   /** Asks for no key and counts towards no limit. */
   isOpen?: boolean;
+  /** Its errors are OpenAI's. */
+  speaksOpenAI?: boolean;
 }
 
 export const jsonBody = (schema: z.ZodType): Content => ({ "application/json": schema });

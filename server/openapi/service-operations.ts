@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobsQuery, RetryBody } from "../job-routes.ts";
-import { ApiDescription, Health, JobsAnswer, Readiness, RetriedJobs } from "./answers.ts";
+import { ApiDescription, Health, JobsAnswer, Readiness, RetriedJobs, Status } from "./answers.ts";
 import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 
 const tag = "service";
@@ -36,6 +36,14 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     answers: { 200: { what: "Prometheus' text format.", content: { "text/plain": z.string() } } },
   },
   {
+    id: "getStatus",
+    method: "get",
+    path: "/api/v1/status",
+    tag,
+    summary: "What the service is made of and how it fares: dependencies, layers, the last turns, the jobs",
+    answers: { 200: jsonAnswer(Status) },
+  },
+  {
     id: "listJobs",
     method: "get",
     path: "/api/v1/jobs",
@@ -49,11 +57,11 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     method: "post",
     path: "/api/v1/jobs/retry",
     tag,
-    summary: "Runs those again that failed for good",
+    summary: "Runs those again that failed for good; with `conversation_id` those of one conversation and of its user's memory agent",
     body: jsonBody(RetryBody),
     bodyIsOptional: true,
     answers: { 200: jsonAnswer(RetriedJobs) },
-    errors: BODY_ERRORS,
+    errors: [...BODY_ERRORS, "not_found"],
   },
   {
     id: "getApiDescription",

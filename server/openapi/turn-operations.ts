@@ -3,7 +3,8 @@ import { ChatRequest } from "../chat-request.ts";
 import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 import { TurnEvent, TurnResult } from "./turn-answers.ts";
 
-const MODEL_ERRORS = [
+/** What a model can fail with. */
+export const MODEL_ERRORS = [
   "model_unavailable",
   "model_rate_limited",
   "model_refused",
@@ -14,7 +15,8 @@ const MODEL_ERRORS = [
   "model_bad_response",
 ] as const satisfies readonly ErrorCode[];
 
-const START_ERRORS = [
+/** What a turn can be refused with before it begins. */
+export const START_ERRORS = [
   ...BODY_ERRORS,
   "message_too_long",
   "conversation_busy",

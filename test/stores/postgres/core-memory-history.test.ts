@@ -78,7 +78,7 @@ describeOnBothDatabases("the history of core memory", (open) => {
     const page = { limit: 10, after: null };
     const [newest] = (await operations.list(owner, page)).items;
     const trigger = uuidv7();
-    const values = [trigger, newest?.id];
+    const values = [trigger, newest?.id ?? null];
     await database.query({ text: "update memory_operations set trigger_message_id = $1 where id = $2", values });
     expect((await operations.list(owner, page, trigger)).items.map(({ newValue }) => newValue)).toEqual(["content 2"]);
     expect((await operations.list(owner, page, uuidv7())).items).toEqual([]);
