@@ -24,7 +24,7 @@ export interface ConnectionLimits {
 /** Idle longer than the 60 seconds after which common proxies close their side: else they would send into a connection that is closing. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeout: 15_000,
-  requestTimeout: 120_000,
+  requestTimeout: 180_000, // the largest document, 20 MiB, over a line of 1 Mbit a second
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
