@@ -63,7 +63,7 @@ describe("the bytes of a streamed completion", () => {
       .split("\n\n")
       .filter((frame) => frame.startsWith("data: "));
     expect(JSON.parse(frames.at(-1)?.slice(6) ?? "")).toMatchObject({
-      error: { type: "server_error", code: expect.stringMatching(/^model_/) as string },
+      error: { type: "server_error", code: expect.stringMatching(/^model_/) },
     });
     expect(frames).toHaveLength(2);
   });

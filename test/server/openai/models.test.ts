@@ -18,8 +18,8 @@ describe("models", () => {
 
   test("are one for the service and one for each knowledge base of the tenant", async () => {
     expect((await acme().models.list()).data).toEqual([
-      { id: MODEL, object: "model", created: expect.any(Number) as number, owned_by: MODEL },
-      { id: `${MODEL}/travel`, object: "model", created: expect.any(Number) as number, owned_by: MODEL },
+      { id: MODEL, object: "model", created: expect.any(Number), owned_by: MODEL },
+      { id: `${MODEL}/travel`, object: "model", created: expect.any(Number), owned_by: MODEL },
     ]);
     expect((await openClient(service.url, { apiKey: "key-of-globex" }).models.list()).data.map(({ id }) => id)).toEqual([MODEL]);
   });
