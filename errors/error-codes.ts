@@ -38,6 +38,7 @@ export const ERROR_CODES = {
   storage_unavailable: { retryable: true },
   turn_cancelled: { retryable: true },
   turn_superseded: { retryable: true },
+  turn_interrupted: { retryable: true },
   shutting_down: { retryable: true },
   invalid_configuration: { retryable: false },
   internal_error: { retryable: false },

@@ -19,10 +19,12 @@ import { metricsRoute, type MetricsRouteParts } from "./metrics-route.ts";
 import { watchRequests, type WatchRequestsParts } from "./observe/watch-requests.ts";
 import { openaiRoutes, type OpenAIRouteParts } from "./openai/openai-routes.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
+import { pageRoutes } from "./page-routes.ts";
 import { requireJson } from "./require-json.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { statusRoutes, type StatusParts } from "./status-routes.ts";
+import { turnRoutes, type TurnRouteParts } from "./turn-routes.ts";
 import { userRoutes, type UserRouteParts } from "./user-routes.ts";
 
 export interface AppParts
@@ -38,6 +40,7 @@ export interface AppParts
     IdentityParts,
     OpenAIRouteParts,
     MetricsRouteParts,
+    TurnRouteParts,
     WatchRequestsParts,
     StatusParts,
     UserRouteParts {
@@ -62,7 +65,7 @@ export function makeApp(parts: AppParts): Express {
     .set("trust proxy", parts.trustProxy ?? false)
     .use(watchRequests(parts))
     .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []))
-    .use(healthRoutes(parts)) // whatever needs no key stands here
+    .use(healthRoutes(parts), pageRoutes()) // whatever needs no key stands here
     .use(authenticate(parts), countRequests(parts.rates), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute(parts))
@@ -78,6 +81,7 @@ export function makeApp(parts: AppParts): Express {
     .use(
       "/api/v1",
       chatRoutes(parts),
+      turnRoutes(parts),
       conversationRoutes(parts),
       conversationMemoryRoutes(parts),
       episodeRoutes(parts),

@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
-import { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput } from "../graph/start-turn.ts";
 import type { OnBusy } from "../graph/turn-context.ts";
 import type { Owner } from "../stores/owner.ts";
+import type { TurnKey } from "../stores/postgres/turn-key.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";
 import type { TurnLimits } from "./limits/turn-limits.ts";
 import type { Metrics } from "./metrics.ts";
@@ -26,7 +26,10 @@ export interface BeginTurnOptions {
   onDisconnect: "cancel" | "continue";
 }
 
-/** Starts a turn for the client behind `response`. Throws AppError `shutting_down` once the service is stopping, and what TurnLimits throws. */
+/** Starts a turn. Throws AppError `shutting_down` once the service is stopping, and what TurnLimits throws. */
+export type LaunchTurn = (input: TurnInput & Owner, options: { onBusy: OnBusy; key?: TurnKey }) => Promise<RunningTurn>;
+
+/** Starts a turn for the client behind `response`, as LaunchTurn does. */
 export type BeginTurn = (response: ServerResponse, input: TurnInput & Owner, options: BeginTurnOptions) => Promise<RunningTurn>;
 
 /** One line for each turn, when it ends. */
@@ -40,28 +43,29 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
   log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
 }
 
-/** How every route starts a turn: registered while it runs, counted and logged when it ends, cancelled when its client leaves. */
-export function makeBeginTurn({ graph, running, limits, metrics, recentTurns, log }: BeginTurnParts): BeginTurn {
-  return async function beginTurn(response, input, { onBusy, onDisconnect }) {
+/** How every turn is started: registered while it runs, counted and logged when it ends. */
+export function makeLaunchTurn({ graph, running, limits, metrics, log }: BeginTurnParts): LaunchTurn {
+  return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
     const turn = await limits.begin(input, (onUsage) => {
       running.assertOpen();
-      return startTurn(graph, input, { onBusy, onUsage, onError: (error) => causes.push(...causeFacts(error)) });
+      return startTurn(graph, input, { ...options, onUsage, onError: (error) => causes.push(...causeFacts(error)) });
     });
-    running.add(turn);
+    running.add(turn, input);
     void turn.ended.then((last) => {
       metrics.turnEnded(last);
-      recentTurns.add(last);
       logEnd(log, turn.turnId, last, causes);
     });
-    if (onDisconnect === "cancel") {
-      // On a POST the request's own 'close' comes as soon as its body is read; the response's tells that the client left.
-      const cancelIfLeft = (): void => {
-        if (!response.writableFinished) turn.cancel(new AppError("turn_cancelled", "The client left before the end of the answer."));
-      };
-      if (response.closed) cancelIfLeft();
-      else response.on("close", cancelIfLeft);
-    }
+    return turn;
+  };
+}
+
+/** The same for one client, whose leaving cancels the turn unless it said otherwise. */
+export function makeBeginTurn(parts: BeginTurnParts): BeginTurn {
+  const launchTurn = makeLaunchTurn(parts);
+  return async function beginTurn(response, input, { onBusy, onDisconnect }) {
+    const turn = await launchTurn(input, { onBusy });
+    parts.running.attach(turn.turnId, response, { cancels: onDisconnect === "cancel" });
     return turn;
   };
 }

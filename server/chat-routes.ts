@@ -1,57 +1,82 @@
 import { Router, type Request, type Response } from "express";
-import { AppError } from "../errors/app-error.ts";
-import type { RunningTurn } from "../graph/start-turn.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import { assertKnowledgeBase } from "../nodes/routing/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import type { TurnRecordStore } from "../stores/postgres/turn-record-store.ts";
+import { makeLaunchTurn, type BeginTurnParts } from "./begin-turn.ts";
 import { tenantOf } from "./caller.ts";
-import { makeBeginTurn, type BeginTurnParts } from "./begin-turn.ts";
-import { parseChatRequest, type ChatRequest } from "./chat-request.ts";
+import { parseChatRequest } from "./chat-request.ts";
+import { BEGINNING, parseLastEventId } from "./event-position.ts";
 import { sendEventStream } from "./event-stream.ts";
+import { bodyHashOf, keyHashOf } from "./idempotency-key.ts";
+import { makeKeyedTurns } from "./keyed-turns.ts";
+import { leavingOf } from "./turn-routes.ts";
+import { localSource, type TurnSource } from "./turn-source.ts";
 import { withUserOf } from "./user-of.ts";
 
 export interface ChatRouteParts extends BeginTurnParts {
   knowledge: KnowledgeCatalog;
+  turns: TurnRecordStore;
   maxMessageChars: number;
   heartbeatMs: number;
 }
 
-/** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
-export function chatRoutes({ knowledge, maxMessageChars, heartbeatMs, ...parts }: ChatRouteParts): Router {
-  const beginTurn = makeBeginTurn(parts);
+/** Waits until the turn is let in. A refusal names no turn, unless nobody knows whether its message was stored. */
+async function letIn(source: TurnSource, response: Response): Promise<string> {
+  try {
+    return (await source.accepted).turnId;
+  } catch (error) {
+    const { code } = toAppError(error);
+    if (code === "storage_unavailable" || code === "internal_error") response.set("x-turn-id", source.turnId);
+    throw error;
+  }
+}
 
-  /** Checks everything that can be refused before the stream begins, then starts the turn. */
-  async function begin(request: Request, response: Response): Promise<{ turn: RunningTurn; body: ChatRequest }> {
+/** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
+export function chatRoutes({ knowledge, turns, maxMessageChars, heartbeatMs, ...parts }: ChatRouteParts): Router {
+  const { running } = parts;
+  const launchTurn = makeLaunchTurn(parts);
+  const keyed = makeKeyedTurns(turns, running);
+
+  /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
+  async function begin(request: Request, response: Response): Promise<TurnSource> {
     const tenantId = tenantOf(response);
+    const keyHash = keyHashOf(request);
     const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
     if (body.kb_prefix !== null) assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
-    const turn = await beginTurn(
-      response,
-      {
-        tenantId,
-        userId: body.user_id,
-        sessionId: body.session_id,
-        message: body.message,
-        debug: body.debug,
-        agentType: body.agent_type,
-        requestedKbPrefix: body.kb_prefix,
-      },
-      { onBusy: body.on_busy, onDisconnect: body.on_disconnect },
-    );
-    return { turn, body };
+    const owner = { tenantId, userId: body.user_id };
+    const input = {
+      ...owner,
+      sessionId: body.session_id,
+      message: body.message,
+      debug: body.debug,
+      agentType: body.agent_type,
+      requestedKbPrefix: body.kb_prefix,
+    };
+    const { on_busy: onBusy } = body;
+    const waits = onBusy === "enqueue";
+    const source =
+      keyHash === null
+        ? localSource(await launchTurn(input, { onBusy }), waits)
+        : await keyed.open({ owner, keyHash, bodyHash: bodyHashOf(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
+    running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
+    return source;
   }
 
   return Router()
     .post("/chat/stream", async (request, response) => {
-      const { turn, body } = await begin(request, response);
-      // A refusal is a plain HTTP error. Whoever waits in line gets the stream at once instead: its heartbeats keep the connection.
-      const waitsInLine = body.on_busy === "enqueue";
-      if (!waitsInLine) await turn.accepted;
-      await sendEventStream(response, turn.eventBatches(), { turnId: turn.turnId, heartbeatMs, headersAtOnce: waitsInLine });
+      // Whoever sends a message again with its key may say how much of the answer has come.
+      const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
+      const source = await begin(request, response);
+      // A refusal is a plain HTTP error. Whoever waits gets the stream at once instead: its heartbeats keep the connection.
+      const turnId = source.waits ? source.turnId : await letIn(source, response);
+      const batches = source.eventBatches(leavingOf(response));
+      await sendEventStream(response, batches, { turnId, heartbeatMs, headersAtOnce: source.waits, after });
     })
     .post("/chat", async (request, response) => {
-      const { turn } = await begin(request, response);
-      const { status, content } = await turn.ended;
-      response.set("x-turn-id", turn.turnId);
+      const source = await begin(request, response);
+      response.set("x-turn-id", await letIn(source, response));
+      const { status, content } = await source.last(leavingOf(response));
       if (status === "error") throw new AppError(content.code, content.message);
       response.json(content);
     });

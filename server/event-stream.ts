@@ -1,8 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "../graph/turn-event.ts";
-
-/** A client that reads nothing for this long, in milliseconds, is gone for all we know; its connection is cut. */
-const SLOWEST_READER_MS = 60_000;
+import { placeEvents, type EventPosition } from "./event-position.ts";
 
 export interface EventStreamOptions {
   turnId: string;
@@ -10,15 +8,15 @@ export interface EventStreamOptions {
   heartbeatMs: number;
   /** Sends the headers alone, at once; otherwise they leave with the first event, in one packet. */
   headersAtOnce: boolean;
+  /** What the client has had already. */
+  after?: EventPosition;
 }
 
-/** Waits until the socket takes more, or is closed: a client that left never drains. */
+/** Waits until the socket takes more, or is closed: a client that left never drains, and the connection of one that stands still is cut. */
 function drained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), SLOWEST_READER_MS);
     const settle = (): void => {
-      clearTimeout(timer);
       response.off("drain", settle).off("close", settle);
       resolve();
     };
@@ -27,13 +25,13 @@ function drained(response: ServerResponse): Promise<void> {
 }
 
 /**
- * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with ids from 1. Reads on only as fast as the
- * client does; returns when the events end or the client has left.
+ * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with the id of its place. Reads on only as fast as
+ * the client does; returns when the events end or the client has left.
  */
 export async function sendEventStream(
   response: ServerResponse,
   batches: AsyncIterable<TurnEvent[]>,
-  { turnId, heartbeatMs, headersAtOnce }: EventStreamOptions,
+  { turnId, heartbeatMs, headersAtOnce, after }: EventStreamOptions,
 ): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
@@ -46,16 +44,15 @@ export async function sendEventStream(
     if (!response.writableNeedDrain) response.write(": heartbeat\n\n");
   }, heartbeatMs);
   try {
-    let id = 0;
     let firstTokenSent = false;
-    for await (const batch of batches) {
+    for await (const batch of placeEvents(batches, after)) {
       if (response.destroyed) return;
-      const frames = batch.map((event) => `id: ${++id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+      const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
       const hasRoom = response.write(frames);
       if (!firstTokenSent) {
         // Node holds writes until the promises of this moment are done: 3 ms of work before the model is asked, 5 ms with a fast model.
         response.socket?.uncork();
-        firstTokenSent = batch.some(({ status }) => status === "token");
+        firstTokenSent = batch.some(({ event }) => event.status === "token");
       }
       if (!hasRoom) await drained(response);
     }

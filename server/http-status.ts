@@ -33,5 +33,6 @@ export const HTTP_STATUS = {
   embedder_unavailable: 503,
   storage_unavailable: 503,
   identity_unavailable: 503,
+  turn_interrupted: 503,
   shutting_down: 503,
 } as const satisfies Record<ErrorCode, number>;

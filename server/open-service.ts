@@ -14,6 +14,7 @@ import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.
 import { makeMessageStore } from "../stores/postgres/message-store.ts";
 import { makeOperationStore } from "../stores/postgres/operation-store.ts";
 import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
+import { CANCEL_CHANNEL, makeTurnRecordStore } from "../stores/postgres/turn-record-store.ts";
 import { makeApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { checkModelServer, checkPostgres, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
@@ -77,6 +78,9 @@ export async function openService(
   );
   opening.defer(() => limits.close());
   const running = makeRunningTurns();
+  // A notification that is lost is made up for when the turn renews its lease.
+  const cancelHeard = (turnId: string): void => running.find(turnId)?.turn.cancel();
+  opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification: cancelHeard, onConnect: () => undefined }));
   let stopping = false;
   const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database) };
   if (usesModelServer(config)) dependencies["chat_model"] = checkModelServer(config.OPENAI_BASE_URL ?? OPENAI_URL, config.OPENAI_API_KEY);
@@ -90,9 +94,10 @@ export async function openService(
     documents: makeDocumentStore(database),
     hasIndex: episodes !== null,
     running,
+    turns: makeTurnRecordStore(database),
     limits: limits.turns,
     quota: limits.quota,
-    taskModel: parts.answering,
+    taskModel: { ...parts.answering, observer },
     rates: limits.rates,
     log,
     heartbeatMs,

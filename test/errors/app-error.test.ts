@@ -64,6 +64,7 @@ test("every code is in snake case, and says whether a retry may help", () => {
     "storage_unavailable",
     "turn_cancelled",
     "turn_superseded",
+    "turn_interrupted",
     "shutting_down",
   ]);
 });

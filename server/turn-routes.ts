@@ -1,0 +1,86 @@
+import { Router, type Response } from "express";
+import { parseLastEventId } from "./event-position.ts";
+import { sendEventStream } from "./event-stream.ts";
+import { findTurn, type FindTurnParts, type FoundTurn } from "./find-turn.ts";
+import { elsewhereSource, localSource, outcomeOfRecord, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
+
+export interface TurnRouteParts extends FindTurnParts {
+  heartbeatMs: number;
+}
+
+export type TurnState = "running" | "done" | "failed" | "interrupted";
+
+function stateOf({ record, isRunningHere }: FoundTurn): TurnState {
+  const outcome = record && outcomeOfRecord(record);
+  if (outcome) return outcome.error ? "failed" : "done";
+  return isRunningHere || record?.isHeld ? "running" : "interrupted";
+}
+
+/** A turn as clients see it; fields of its end are null, or empty, before it. */
+function toTurn(found: FoundTurn) {
+  const { id, record } = found;
+  const outcome = record && outcomeOfRecord(record);
+  return {
+    id,
+    state: stateOf(found),
+    conversation_id: record?.conversationId ?? null,
+    message_id: record?.questionId ?? null,
+    answer_message_id: record?.answerId ?? null,
+    started_at: record?.startedAt ?? null,
+    ended_at: record?.endedAt ?? null,
+    completed: outcome?.completed ?? null,
+    error: outcome?.error ?? null,
+    route_decision: outcome?.route_decision ?? null,
+    receipt: outcome?.receipt ?? null,
+    usage: outcome?.usage ?? null,
+    timings: outcome?.timings ?? null,
+    degraded: outcome?.degraded ?? [],
+    notices: outcome?.notices ?? [],
+  };
+}
+
+/** Aborts when the client has left. */
+export function leavingOf(response: Response): AbortSignal {
+  const leaving = new AbortController();
+  if (response.closed) leaving.abort();
+  else response.once("close", () => leaving.abort());
+  return leaving.signal;
+}
+
+/** One turn: what came of it, its events, its end. */
+export function turnRoutes(parts: TurnRouteParts): Router {
+  const { running, turns, heartbeatMs } = parts;
+
+  /** Throws AppError `turn_gone` when its outcome is no longer kept. */
+  function sourceOf(found: FoundTurn): TurnSource {
+    const { id, kept, isRunningHere, record } = found;
+    const isDoneHere = kept?.last?.status === "done";
+    if (kept && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(kept.turn, !kept.isAccepted);
+    if (!record) throw turnGone(id);
+    if (record.isHeld) return elsewhereSource(turns, record, running.stopping);
+    if (record.isGone) throw turnGone(id);
+    return storedSource(record);
+  }
+
+  return Router()
+    .get("/turns/:id", async (request, response) => {
+      const found = await findTurn(parts, request, response);
+      if (found.record?.isGone && !found.record.isHeld) throw turnGone(found.id);
+      response.json(toTurn(found));
+    })
+    .get("/turns/:id/stream", async (request, response) => {
+      const after = parseLastEventId(request.get("last-event-id"));
+      const found = await findTurn(parts, request, response);
+      const source = sourceOf(found);
+      running.attach(found.id, response, { cancels: false });
+      const batches = source.eventBatches(leavingOf(response));
+      await sendEventStream(response, batches, { turnId: found.id, heartbeatMs, headersAtOnce: true, after });
+    })
+    .post("/turns/:id/cancel", async (request, response) => {
+      const found = await findTurn(parts, request, response);
+      const { id, kept, isRunningHere, record } = found;
+      if (isRunningHere) kept?.turn.cancel();
+      const cancelled = isRunningHere || (record !== null && (await turns.requestCancel(record, id)));
+      response.json({ turn_id: id, cancelled });
+    });
+}
