@@ -1,5 +1,5 @@
-/** What a model is asked for. */
-export type ModelPurpose = "chat" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
+/** What a model is asked for; `task`: what a front end wants for itself, a title say. */
+export type ModelPurpose = "chat" | "task" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
 
 /** Something that takes time. Every value comes from a closed set or from the configuration: never what a user wrote, never an id. */
 export type Work =

@@ -5,6 +5,7 @@ import type { Usage } from "../../graph/state.ts";
 import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { streamAnswer, type ModelAnswer } from "../../models/stream-answer.ts";
+import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { CompletionEvent } from "./completion-event.ts";
 import type { CompletionMessage } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";
@@ -15,6 +16,8 @@ export interface TaskModel {
   /** Null without a model's server: then answers are made of the words of the request. */
   model: BaseChatModel | null;
   timeouts: AnswerTimeouts;
+  /** Watches its calls. Default: nobody. */
+  observer?: Observer;
 }
 
 export interface TaskRequest {
@@ -48,7 +51,7 @@ function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: s
  * last event.
  */
 export function answerTask(
-  { model, timeouts }: TaskModel,
+  { model, timeouts, observer = NOBODY }: TaskModel,
   request: TaskRequest,
   onUsage: (usage: Usage) => void,
 ): AsyncGenerator<CompletionEvent[], void> {
@@ -57,7 +60,10 @@ export function answerTask(
   const say = (text: string): void => log.append({ kind: "text", text });
 
   async function ask(): Promise<ModelAnswer> {
-    if (model) return streamAnswer({ model, prompt: promptOf(request), timeouts, signal, onToken: structured ? () => undefined : say });
+    if (model) {
+      const watched = { observer, purpose: "task" as const };
+      return streamAnswer({ model, prompt: promptOf(request), timeouts, signal, watched, onToken: structured ? () => undefined : say });
+    }
     const text = offlineTaskAnswer(task, messages, structured);
     if (!structured) say(text);
     return { text, usage: undefined, error: null };
