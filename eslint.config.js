@@ -3,13 +3,13 @@ import { createNodeResolver, importX } from "eslint-plugin-import-x";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers", "**/*.js"]), {
-  files: ["**/*.ts"],
+  files: ["**/*.ts", "**/*.tsx"],
   extends: [tseslint.configs.recommendedTypeChecked],
   plugins: { "import-x": importX },
   languageOptions: { parserOptions: { projectService: true } },
   settings: {
-    "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".js"] })],
-    "import-x/parsers": { "@typescript-eslint/parser": [".ts"] },
+    "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".tsx", ".js"] })],
+    "import-x/parsers": { "@typescript-eslint/parser": [".ts", ".tsx"] },
     "import-x/ignore": ["node_modules"],
   },
   rules: {

@@ -1,0 +1,40 @@
+import { apiKey, whenKeyIsGiven } from "../state/api-key.ts";
+import { errorOf, toApiError } from "./api-error.ts";
+
+export interface ApiRequest {
+  method?: "GET" | "POST" | "PUT" | "DELETE";
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/**
+ * Sends one request to the service the page came from. Where the service asks for a key, so does the page, and sends the request again.
+ * Throws ApiError for everything but success.
+ */
+export async function send(path: string, { method = "GET", body, headers = {}, signal }: ApiRequest = {}): Promise<Response> {
+  for (;;) {
+    const key = apiKey.value;
+    const response = await fetch(path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    }).catch((error: unknown) => {
+      throw toApiError(error);
+    });
+    if (response.ok) return response;
+    if (response.status !== 401) throw await errorOf(response);
+    await response.body?.cancel();
+    await whenKeyIsGiven(key);
+  }
+}
+
+/** The same, with the answer's JSON. */
+export async function call<Answer>(path: string, request: ApiRequest = {}): Promise<Answer> {
+  return (await (await send(path, request)).json()) as Answer;
+}

@@ -1,0 +1,10 @@
+import { render } from "preact";
+import { followPlace } from "./state/thread.ts";
+import { resumeKeptTurns } from "./state/turns.ts";
+import { App } from "./views/app.tsx";
+
+const page = document.getElementById("page");
+if (!page) throw new Error("index.html has no element with the id page");
+resumeKeptTurns();
+followPlace();
+render(<App />, page);

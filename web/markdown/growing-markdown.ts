@@ -1,0 +1,108 @@
+import type { Token, TokensList } from "marked";
+import { renderBlock, toBlocks } from "./render-block.ts";
+
+/** The last blocks of a growing text may still change: "1. a", then "2", then "2. b" is one list in the end. */
+const UNSETTLED_BLOCKS = 2;
+/** A text that takes long to render is rendered less often: pauses are this many times the work. */
+const PAUSES = 3;
+/** Milliseconds of work after which a long text goes on in the next frame. */
+const SLICE_MS = 10;
+/** A block, and what is left of a text, with more characters than this is shown as it is written. */
+const LARGEST_BLOCK = 100_000;
+const LARGEST_TEXT = 1_000_000;
+
+/** A table without the names that every object has: `[constructor]` in a text is no link. */
+const noLinks = (): TokensList["links"] => Object.create(null) as TokensList["links"];
+
+/** Markdown in an element, for a text that only grows; anything else begins anew. */
+export interface GrowingMarkdown {
+  show(text: string, isWhole: boolean): void;
+  close(): void;
+}
+
+function toPlain(raw: string): HTMLElement {
+  const holder = document.createElement("div");
+  holder.className = "block plain";
+  holder.dir = "auto";
+  holder.textContent = raw;
+  return holder;
+}
+
+/** A block that waits to be rendered; one that `stays` is never made anew. */
+interface Waiting {
+  block: Token;
+  stays: boolean;
+}
+
+/**
+ * Settled blocks are rendered once and never touched again; only the last ones are made anew as the text grows. Work is cut into slices of
+ * 10 ms between which the page can do other things. `onGrown` hears when something was added.
+ */
+export function makeGrowingMarkdown(element: HTMLElement, onGrown: () => void): GrowingMarkdown {
+  let wanted = { text: "", isWhole: false };
+  let lexed = wanted;
+  let settledLength = 0;
+  let links = noLinks();
+  let unsettled: HTMLElement[] = [];
+  let waiting: Waiting[] = [];
+  let timer: number | undefined;
+  let restUntil = 0;
+
+  function beginAnew(): void {
+    element.replaceChildren();
+    lexed = { text: "", isWhole: false };
+    [settledLength, links, unsettled, waiting] = [0, noLinks(), [], []];
+  }
+
+  /** Puts the blocks behind the settled ones in line; all but the last settle, and in a whole text the last ones too. */
+  function lex(): void {
+    lexed = wanted;
+    const rest = lexed.text.slice(settledLength);
+    const blocks = rest.length > LARGEST_TEXT ? [{ type: "text", raw: rest, text: rest }] : toBlocks(rest, links);
+    const solid = blocks.filter(({ type }) => type !== "space");
+    const firstOpen = lexed.isWhole ? undefined : (solid.at(-UNSETTLED_BLOCKS) ?? solid[0]);
+    const settling = firstOpen ? blocks.slice(0, blocks.indexOf(firstOpen)) : blocks;
+    settledLength = firstOpen ? settledLength + settling.reduce((length, { raw }) => length + raw.length, 0) : lexed.text.length;
+    for (const old of unsettled) old.remove();
+    unsettled = [];
+    const settled = new Set(settling);
+    waiting = solid.map((block) => ({ block, stays: settled.has(block) }));
+  }
+
+  function renderWaiting(deadline: number): void {
+    for (let next = waiting.shift(); next; next = performance.now() < deadline ? waiting.shift() : undefined) {
+      const { block, stays } = next;
+      const rendered = block.raw.length > LARGEST_BLOCK ? toPlain(block.raw) : renderBlock(block);
+      element.append(rendered);
+      if (!stays) unsettled.push(rendered);
+    }
+  }
+
+  function work(): void {
+    timer = undefined;
+    const began = performance.now();
+    if (waiting.length === 0 && lexed !== wanted) lex();
+    renderWaiting(began + SLICE_MS);
+    const ended = performance.now();
+    restUntil = waiting.length > 0 ? ended : ended + (ended - began) * PAUSES;
+    onGrown();
+    if (waiting.length > 0 || lexed !== wanted) timer = requestAnimationFrame(workWhenRested);
+  }
+
+  function workWhenRested(): void {
+    if (performance.now() >= restUntil) work();
+    else timer = requestAnimationFrame(workWhenRested);
+  }
+
+  return {
+    show(text, isWhole) {
+      if (text === wanted.text && isWhole === wanted.isWhole) return;
+      if (!text.startsWith(lexed.text) || lexed.isWhole) beginAnew();
+      wanted = { text, isWhole };
+      if (timer === undefined) workWhenRested();
+    },
+    close() {
+      if (timer !== undefined) cancelAnimationFrame(timer);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { batch, signal, type Signal } from "@preact/signals";
+import type { ChatBody, ErrorContent, Notice, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
+import { randomId } from "../random-id.ts";
+
+/** `waiting` until the first token, `reconnecting` while the connection is away; `done` and `failed` are ends. */
+export type Phase = "waiting" | "streaming" | "reconnecting" | "stopping" | "done" | "failed";
+
+/** What is kept of a turn across a reload of the page. */
+export interface TurnRecord {
+  idempotencyKey: string;
+  body: ChatBody;
+  turnId: string | null;
+  lastEventId: string | null;
+  text: string;
+  error: ErrorContent | null;
+}
+
+/** A turn that this page sent. `text` grows once per animation frame, however many tokens came. */
+export interface LiveTurn {
+  readonly idempotencyKey: string;
+  readonly body: ChatBody;
+  readonly sentAt: string;
+  readonly phase: Signal<Phase>;
+  readonly text: Signal<string>;
+  readonly turnId: Signal<string | null>;
+  readonly route: Signal<RouteDecision | null>;
+  readonly notices: Signal<Notice[]>;
+  readonly result: Signal<TurnResult | null>;
+  readonly error: Signal<ErrorContent | null>;
+  /** Ids of every run of it: a retry is a run of its own for the same message. */
+  readonly runIds: Set<string>;
+  lastEventId: string | null;
+}
+
+export const isOver = ({ phase }: LiveTurn): boolean => phase.value === "done" || phase.value === "failed";
+
+export function makeLiveTurn(body: ChatBody, kept?: TurnRecord): LiveTurn {
+  return {
+    idempotencyKey: kept?.idempotencyKey ?? randomId(),
+    body,
+    sentAt: new Date().toISOString(),
+    phase: signal<Phase>(kept?.error ? "failed" : "waiting"),
+    text: signal(kept?.text ?? ""),
+    turnId: signal(kept?.turnId ?? null),
+    route: signal(null),
+    notices: signal([]),
+    result: signal(null),
+    error: signal(kept?.error ?? null),
+    runIds: new Set(kept?.turnId ? [kept.turnId] : []),
+    lastEventId: kept?.lastEventId ?? null,
+  };
+}
+
+export function toRecord(turn: LiveTurn): TurnRecord {
+  const { idempotencyKey, body, lastEventId } = turn;
+  return { idempotencyKey, body, lastEventId, turnId: turn.turnId.value, text: turn.text.value, error: turn.error.value };
+}
+
+/** Takes events of a turn and shows its tokens at the next animation frame; `flush` shows them now. */
+export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { id: string | null })[]) => void; flush: () => void } {
+  let buffered = "";
+  let bufferedId: string | null = null;
+  let timer: number | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (bufferedId !== null) turn.lastEventId = bufferedId;
+    bufferedId = null;
+    if (buffered === "") return;
+    const text = turn.text.value + buffered;
+    buffered = "";
+    batch(() => {
+      turn.text.value = text;
+      if (turn.phase.value !== "stopping") turn.phase.value = "streaming";
+    });
+  }
+
+  /** A hidden page gets no animation frames. */
+  function schedule(): void {
+    if (timer !== undefined) return;
+    timer = setTimeout(flush, 250);
+    requestAnimationFrame(flush);
+  }
+
+  function takeOne(event: TurnEvent): void {
+    switch (event.status) {
+      case "token":
+        buffered += event.content;
+        return;
+      case "route_decision":
+        turn.route.value = event.content;
+        return;
+      case "notice":
+        turn.notices.value = [...turn.notices.value, event.content];
+        return;
+      case "execution_log":
+        return;
+      case "done":
+        flush();
+        batch(() => {
+          turn.result.value = event.content;
+          if (turn.text.value !== event.content.answer) turn.text.value = event.content.answer;
+          turn.phase.value = "done";
+        });
+        return;
+      case "error":
+        flush();
+        batch(() => {
+          turn.error.value = event.content;
+          turn.phase.value = "failed";
+        });
+    }
+  }
+
+  return {
+    take(events) {
+      for (const event of events) {
+        takeOne(event);
+        bufferedId = event.id ?? bufferedId;
+      }
+      schedule();
+    },
+    flush,
+  };
+}

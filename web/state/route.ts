@@ -1,0 +1,38 @@
+import { signal } from "@preact/signals";
+
+export type View = "chat" | "memory" | "service";
+
+/** Where the page is: `#/chat`, `#/chat/CONVERSATION`, `#/chat/CONVERSATION/MESSAGE`, `#/memory/TAB`, `#/service`. */
+export interface Place {
+  view: View;
+  conversationId: string | null;
+  messageId: string | null;
+  tab: string | null;
+}
+
+function readAddress(): Place {
+  const [view, first, second] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
+  if (view === "memory") return { view, conversationId: null, messageId: null, tab: first ?? null };
+  if (view === "service") return { view, conversationId: null, messageId: null, tab: null };
+  return { view: "chat", conversationId: first || null, messageId: second || null, tab: null };
+}
+
+export const place = signal<Place>(readAddress());
+addEventListener("hashchange", () => (place.value = readAddress()));
+
+export const chatAddress = (conversationId?: string | null, messageId?: string | null): string =>
+  `#/${["chat", conversationId, messageId]
+    .filter((piece) => typeof piece === "string")
+    .map(encodeURIComponent)
+    .join("/")}`;
+
+export function goTo(address: string): void {
+  if (location.hash === address) place.value = readAddress();
+  else location.hash = address;
+}
+
+/** Gives the present place its address without a new entry in the browser's history, and without moving. */
+export function renamePlace(address: string): void {
+  history.replaceState(null, "", address);
+  place.value = readAddress();
+}

@@ -1,0 +1,91 @@
+import { ApiError, NO_CONNECTION, toApiError } from "../api/api-error.ts";
+import { cancelTurn, readMessage, readTurn, resumeTurn, startTurn } from "../api/endpoints.ts";
+import { readEvents } from "../api/read-events.ts";
+import type { TurnEvent } from "../api/types.ts";
+import { isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
+
+/** How often a lost connection is taken up again before the turn counts as failed, and the longest pause in between (ms). */
+const MAX_ATTEMPTS = 6;
+const LONGEST_PAUSE_MS = 8_000;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function fail(turn: LiveTurn, { code, message, retryable }: ApiError): void {
+  turn.error.value = { code, message, retryable };
+  turn.phase.value = "failed";
+}
+
+/** What is stored of a turn whose events are no longer kept. */
+async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
+  const stored = await readTurn(turnId);
+  if (stored.state === "running") throw new ApiError(0, NO_CONNECTION, "The turn is still running elsewhere.");
+  if (stored.answer_message_id !== null) turn.text.value = (await readMessage(stored.answer_message_id)).message.content;
+  turn.route.value = stored.route_decision;
+  if (stored.state === "done") {
+    turn.phase.value = "done";
+    return;
+  }
+  const lost = new ApiError(0, "turn_interrupted", "The process that answered has stopped.");
+  fail(turn, stored.error ? new ApiError(503, stored.error.code, stored.error.message) : lost);
+}
+
+/** Reads the stream of one connection to its end. Throws when it ends before the turn does. */
+async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
+  const known = turn.turnId.value;
+  const response =
+    known === null ? await startTurn(turn.body, turn.idempotencyKey, signal) : await resumeTurn(known, turn.lastEventId, signal);
+  const turnId = response.headers.get("x-turn-id") ?? known;
+  if (turnId !== null) {
+    turn.turnId.value = turnId;
+    turn.runIds.add(turnId);
+    if (turn.phase.value === "stopping") void cancelTurn(turnId).catch(() => undefined);
+  }
+  if (turn.phase.value === "reconnecting") turn.phase.value = turn.text.value === "" ? "waiting" : "streaming";
+  const { take, flush } = makeEventTaker(turn);
+  try {
+    for await (const events of readEvents<TurnEvent>(response)) take(events);
+  } finally {
+    flush();
+  }
+  if (!isOver(turn)) throw new ApiError(0, NO_CONNECTION, "The connection ended before the answer did.");
+}
+
+/**
+ * Sends the turn, or goes on with one that was sent before, until it is done or has failed. A lost connection is taken up again where it
+ * broke: by the turn's id when that is known, else by sending the message again with the same idempotency key. Never rejects.
+ */
+export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () => void): Promise<void> {
+  for (let attempt = 1; !isOver(turn) && !signal.aborted; attempt++) {
+    const lastEventId = turn.lastEventId;
+    try {
+      await readOnce(turn, signal);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = toApiError(thrown);
+      const turnId = turn.turnId.value;
+      const isGone = turnId !== null && (error.status === 410 || error.status === 404);
+      const settled = isGone && (await settleFromStore(turn, turnId).then(() => true, () => false)); // prettier-ignore
+      if (settled || isOver(turn)) continue;
+      if (turn.lastEventId !== lastEventId) attempt = 1;
+      if (error.status !== 0 || attempt >= MAX_ATTEMPTS) {
+        fail(turn, error);
+        continue;
+      }
+      turn.phase.value = turn.phase.value === "stopping" ? "stopping" : "reconnecting";
+      await pause(Math.min(250 * 2 ** attempt, LONGEST_PAUSE_MS));
+    } finally {
+      onChange();
+    }
+  }
+}
+
+/** Stops a turn: the service keeps what there is of the answer. */
+export async function stopTurn(turn: LiveTurn): Promise<void> {
+  if (isOver(turn) || turn.phase.value === "stopping") return;
+  turn.phase.value = "stopping";
+  const turnId = turn.turnId.value;
+  if (turnId === null) return; // readOnce sends it as soon as the id is known
+  await cancelTurn(turnId).catch((error: unknown) => {
+    if (!isOver(turn)) fail(turn, toApiError(error));
+  });
+}

@@ -1,0 +1,50 @@
+import { inspected } from "./inspected.ts";
+import { isOver } from "./live-turn.ts";
+import { chatAddress, goTo, place } from "./route.ts";
+import { stopTurn } from "./run-turn.ts";
+import { beginConversation, conversationId, turnsHere } from "./thread.ts";
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+
+/** Escape: first closes what is inside an answer, then stops the answer. */
+function escape(): void {
+  const running = turnsHere.value.find((turn) => !isOver(turn));
+  if (inspected.value !== null) inspected.value = null;
+  else if (running) void stopTurn(running);
+}
+
+function inspectLast(): void {
+  const buttons = document.querySelectorAll<HTMLButtonElement>("button.inspect");
+  buttons[buttons.length - 1]?.click();
+}
+
+const WITH_ALT: Record<string, () => void> = {
+  KeyN: beginConversation,
+  KeyI: inspectLast,
+  Digit1: () => goTo(chatAddress(conversationId.value)),
+  Digit2: () => goTo("#/memory/core"),
+  Digit3: () => goTo("#/service"),
+};
+
+/** Listens for the page's keys until the returned function is called. `onHelp` shows the list of them. */
+export function listenForShortcuts(onHelp: () => void): () => void {
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.isComposing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    const withAlt = event.altKey ? WITH_ALT[event.code] : undefined;
+    if (withAlt) {
+      event.preventDefault();
+      withAlt();
+    } else if (event.key === "Escape" && place.value.view === "chat") {
+      escape();
+    } else if (!event.altKey && !isWriting(event.target) && event.key === "/") {
+      event.preventDefault();
+      document.getElementById("message")?.focus();
+    } else if (!event.altKey && !isWriting(event.target) && event.key === "?") {
+      event.preventDefault();
+      onHelp();
+    }
+  }
+  addEventListener("keydown", onKeyDown);
+  return () => removeEventListener("keydown", onKeyDown);
+}

@@ -1,0 +1,129 @@
+import { computed, effect, signal } from "@preact/signals";
+import { toApiError, type ApiError } from "../api/api-error.ts";
+import { listMessages } from "../api/endpoints.ts";
+import type { Message } from "../api/types.ts";
+import { randomId } from "../random-id.ts";
+import { findConversation } from "./conversations.ts";
+import { isOver } from "./live-turn.ts";
+import { chatAddress, goTo, place, renamePlace } from "./route.ts";
+import { userId } from "./settings.ts";
+import { readTab, writeTab } from "./tab-storage.ts";
+import { dropDoneTurns, liveTurns } from "./turns.ts";
+
+const DRAFT = "session";
+
+/** The session that is shown, and its conversation once there is one. */
+export const sessionId = signal<string>(draftSession());
+export const conversationId = signal<string | null>(null);
+export const storedMessages = signal<Message[]>([]);
+export const threadError = signal<ApiError | null>(null);
+export const threadIsLoading = signal(false);
+
+function draftSession(): string {
+  const kept = readTab<string>(DRAFT);
+  if (kept !== null) return kept;
+  const fresh = `web-${randomId()}`;
+  writeTab(DRAFT, fresh);
+  return fresh;
+}
+
+/** The turns of this tab in the session that is shown. */
+export const turnsHere = computed(() =>
+  liveTurns.value.filter(({ body }) => body.user_id === userId.value && body.session_id === sessionId.value),
+);
+
+/** Stored messages without those that a turn of this tab shows already. */
+export const olderMessages = computed(() => {
+  const shown = new Set<string | null>(turnsHere.value.flatMap(({ runIds, turnId }) => [...runIds, turnId.value]));
+  return storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
+});
+
+async function readAll(id: string, isWanted: () => boolean): Promise<Message[] | null> {
+  const messages: Message[] = [];
+  for (let after: string | null = null; ;) {
+    const page = await listMessages(id, after);
+    if (!isWanted()) return null;
+    messages.push(...page.messages);
+    if (page.next === null) return messages;
+    after = page.next;
+  }
+}
+
+/** Shows a conversation of the user: its stored messages, and what this tab has under way in it. */
+async function open(id: string): Promise<void> {
+  const owner = userId.value;
+  const isWanted = (): boolean => place.value.conversationId === id && userId.value === owner;
+  if (conversationId.value === id || owner === null) return;
+  threadIsLoading.value = true;
+  threadError.value = null;
+  try {
+    const conversation = await findConversation(id);
+    if (!isWanted()) return;
+    if (!conversation) {
+      goTo(chatAddress());
+      return;
+    }
+    const messages = await readAll(id, isWanted);
+    if (messages === null) return;
+    dropDoneTurns(owner, conversation.session_id);
+    storedMessages.value = messages;
+    sessionId.value = conversation.session_id;
+    conversationId.value = id;
+  } catch (error) {
+    if (isWanted()) threadError.value = toApiError(error);
+  } finally {
+    if (isWanted()) threadIsLoading.value = false;
+  }
+}
+
+/** Shows the conversation that is still to be begun. */
+function openDraft(): void {
+  sessionId.value = draftSession();
+  conversationId.value = null;
+  storedMessages.value = [];
+  threadError.value = null;
+  threadIsLoading.value = false;
+}
+
+/** Reads the shown conversation again. */
+export function reloadThread(): void {
+  const id = conversationId.value;
+  conversationId.value = null;
+  if (id !== null) void open(id);
+  else openDraft();
+}
+
+/** Leaves for a conversation that is not begun yet. */
+export function beginConversation(): void {
+  writeTab(DRAFT, null);
+  goTo(chatAddress());
+  openDraft();
+}
+
+/** Once the first turn of a new conversation has ended, the conversation has an id, and the address names it. */
+function adopt(id: string): void {
+  writeTab(DRAFT, null);
+  conversationId.value = id;
+  renamePlace(chatAddress(id));
+}
+
+/** Follows the address from now on. */
+export function followPlace(): void {
+  effect(() => {
+    const { view, conversationId: wanted } = place.value;
+    const owner = userId.value;
+    if (view !== "chat" || owner === null) return;
+    queueMicrotask(() => (wanted === null ? conversationId.value !== null && openDraft() : void open(wanted)));
+  });
+  effect(() => {
+    if (conversationId.value !== null || place.value.view !== "chat" || place.value.conversationId !== null) return;
+    const found = turnsHere.value.filter(isOver).map(({ result }) => result.value?.conversation_id)[0];
+    if (found) queueMicrotask(() => adopt(found));
+  });
+}
+
+/** Forgets the messages that were loaded, after they were erased. */
+export function forgetThread(): void {
+  writeTab(DRAFT, null);
+  openDraft();
+}

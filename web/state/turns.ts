@@ -1,0 +1,84 @@
+import { effect, signal } from "@preact/signals";
+import type { ChatBody } from "../api/types.ts";
+import { loadConversations } from "./conversations.ts";
+import { isOver, makeLiveTurn, toRecord, type LiveTurn, type TurnRecord } from "./live-turn.ts";
+import { runTurn } from "./run-turn.ts";
+import { readTab, writeTab } from "./tab-storage.ts";
+
+const STORED_AS = "turns";
+const SAVE_EVERY_MS = 400;
+
+/** The turns that this tab sent and still shows, oldest first. */
+export const liveTurns = signal<LiveTurn[]>([]);
+
+const leaving = new AbortController();
+let saveTimer: number | undefined;
+
+/** Keeps the turns that are not done for a reload. Where their texts find no room, their events are asked for from the first on. */
+function save(): void {
+  clearTimeout(saveTimer);
+  saveTimer = undefined;
+  const records = liveTurns.value.filter(({ phase }) => phase.value !== "done").map(toRecord);
+  if (records.length === 0) writeTab(STORED_AS, null);
+  else if (!writeTab(STORED_AS, records))
+    writeTab(STORED_AS, records.map((record) => ({ ...record, text: "", lastEventId: null }))); // prettier-ignore
+}
+
+function saveSoon(): void {
+  saveTimer ??= setTimeout(save, SAVE_EVERY_MS);
+}
+
+function run(turn: LiveTurn): void {
+  const stopSaving = effect(() => {
+    void turn.text.value;
+    saveSoon();
+  });
+  void runTurn(turn, leaving.signal, save).then(() => {
+    stopSaving();
+    save();
+    void loadConversations();
+  });
+}
+
+/** Sends a message as a new turn. */
+export function sendTurn(body: ChatBody): LiveTurn {
+  const turn = makeLiveTurn(body);
+  liveTurns.value = [...liveTurns.value, turn];
+  save();
+  run(turn);
+  return turn;
+}
+
+/** Runs a failed turn again for the same message: the idempotency key is that of the first time. */
+export function retryTurn(turn: LiveTurn): void {
+  turn.turnId.value = null;
+  turn.lastEventId = null;
+  turn.text.value = "";
+  turn.error.value = null;
+  turn.notices.value = [];
+  turn.phase.value = "waiting";
+  save();
+  run(turn);
+}
+
+/** Turns of a session that are over and in the stored messages now need not be shown from here any more. */
+export function dropDoneTurns(userId: string, sessionId: string): void {
+  const stays = ({ body, phase }: LiveTurn): boolean => body.user_id !== userId || body.session_id !== sessionId || phase.value !== "done";
+  if (!liveTurns.value.every(stays)) liveTurns.value = liveTurns.value.filter(stays);
+}
+
+/** Forgets a user's turns, or those of one session, after they were erased. */
+export function forgetTurns(userId: string, sessionId?: string): void {
+  liveTurns.value = liveTurns.value.filter(
+    ({ body }) => body.user_id !== userId || (sessionId !== undefined && body.session_id !== sessionId),
+  );
+  save();
+}
+
+/** Goes on with what was under way before a reload. */
+export function resumeKeptTurns(): void {
+  const records = readTab<TurnRecord[]>(STORED_AS) ?? [];
+  liveTurns.value = records.map((record) => makeLiveTurn(record.body, record));
+  for (const turn of liveTurns.value) if (!isOver(turn)) run(turn);
+  addEventListener("pagehide", save);
+}

@@ -1,0 +1,41 @@
+import { computed, signal } from "@preact/signals";
+import { readChoice, writeChoice } from "../state/tab-storage.ts";
+import { en, type Texts } from "./en.ts";
+import { zh } from "./zh.ts";
+
+export const LANGUAGES = { en, zh } satisfies Record<string, Texts>;
+export type Language = keyof typeof LANGUAGES;
+
+const isLanguage = (name: string | null | undefined): name is Language => name === "en" || name === "zh";
+
+function firstLanguage(): Language {
+  const chosen = readChoice("language");
+  if (isLanguage(chosen)) return chosen;
+  return navigator.languages.map((name) => name.split("-")[0]).find(isLanguage) ?? "en";
+}
+
+export const language = signal<Language>(firstLanguage());
+/** The texts of the chosen language. */
+export const texts = computed<Texts>(() => LANGUAGES[language.value]);
+
+export function chooseLanguage(name: Language): void {
+  language.value = name;
+  writeChoice("language", name);
+}
+
+const locale = (): string => (language.value === "zh" ? "zh-CN" : "en-GB");
+
+/** A number as people of this language write it. */
+export const showNumber = (value: number, maximumFractionDigits = 0): string =>
+  new Intl.NumberFormat(locale(), { maximumFractionDigits }).format(value);
+
+/** Milliseconds below a second, seconds above. */
+export const showDuration = (ms: number): string => (ms < 1_000 ? `${showNumber(ms)} ms` : `${showNumber(ms / 1_000, 1)} s`);
+
+/** A time of today as a time, an earlier one with its day. */
+export function showTime(iso: string): string {
+  const time = new Date(iso);
+  const isToday = time.toDateString() === new Date().toDateString();
+  const day: Intl.DateTimeFormatOptions = isToday ? {} : { year: "numeric", month: "short", day: "numeric" };
+  return new Intl.DateTimeFormat(locale(), { ...day, hour: "2-digit", minute: "2-digit" }).format(time);
+}

@@ -1,0 +1,33 @@
+import type { Texts } from "./en.ts";
+
+/** What an error means, by its code, in Chinese. */
+export const zhErrors: Texts["errors"] = {
+  no_connection: "无法连接到服务。",
+  unauthorized: "服务需要密钥。",
+  forbidden: "此密钥无权这样做。",
+  not_found: "不存在，或不属于你。",
+  conversation_busy: "此对话仍在回答另一条消息。",
+  stale_version: "有人同时修改了它。",
+  message_too_long: "消息太长。",
+  body_too_large: "内容太大。",
+  idempotency_mismatch: "此键已用于另一条消息。",
+  turn_gone: "这一轮的信息已不再保留。",
+  turn_cancelled: "这一轮已停止。",
+  turn_interrupted: "负责回答的进程已停止。",
+  rate_limited: "请求过多，请稍候。",
+  too_many_turns: "同时进行的回答过多，请等待其中一个结束。",
+  token_quota_exceeded: "今天的词元额度已用完。",
+  model_unavailable: "无法连接到模型。",
+  model_rate_limited: "模型过于繁忙，请稍候。",
+  model_refused: "模型拒绝了请求。",
+  model_first_token_timeout: "模型未能及时开始回答。",
+  model_stalled: "模型在回答中途停了下来。",
+  model_interrupted: "与模型的连接中断。",
+  model_incomplete: "模型没有完成回答。",
+  model_bad_response: "模型的回答无法读取。",
+  index_unavailable: "搜索索引不可用或已关闭。",
+  embedder_unavailable: "嵌入模型不可用。",
+  storage_unavailable: "无法连接到数据库。",
+  shutting_down: "服务正在停止，请几秒后重试。",
+  internal_error: "服务内部出错。",
+};

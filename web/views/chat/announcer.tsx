@@ -1,0 +1,24 @@
+import { useSignalEffect, useSignal } from "@preact/signals";
+import { isOver } from "../../state/live-turn.ts";
+import { turnsHere } from "../../state/thread.ts";
+import { texts } from "../../texts/texts.ts";
+
+/** How much of an answer is read out at its end; the rest can be read in the thread. */
+const READ_OUT = 1_000;
+
+/** What a screen reader hears of the newest turn: that it is being answered, and the answer when it is whole. No token is read out. */
+export function Announcer() {
+  const said = useSignal("");
+  useSignalEffect(() => {
+    const turn = turnsHere.value.at(-1);
+    if (!turn) said.value = "";
+    else if (!isOver(turn)) said.value = texts.value.chat.isReading;
+    else if (turn.error.value) said.value = texts.value.errors[turn.error.value.code] ?? turn.error.value.message;
+    else said.value = turn.text.peek().slice(0, READ_OUT);
+  });
+  return (
+    <div class="visually-hidden" role="status" aria-live="polite" data-testid="announcer">
+      {said}
+    </div>
+  );
+}

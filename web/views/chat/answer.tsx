@@ -1,0 +1,70 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { inspected } from "../../state/inspected.ts";
+import { showTime, texts } from "../../texts/texts.ts";
+
+interface AnswerProps {
+  id?: string | undefined;
+  turnId: string | null;
+  time: string | null;
+  isBusy?: boolean;
+  /** What the button that copies it gives. */
+  text: () => string;
+  /** The answer's text, and under it what is to be said about it. */
+  children: ComponentChildren;
+  notes?: ComponentChildren;
+}
+
+/** Clicks that mean something else than the answer: links, buttons, and the end of a selection. */
+const isOwnClick = (target: EventTarget | null): boolean =>
+  (target instanceof Element && target.closest("a, button") !== null) || !(getSelection()?.isCollapsed ?? true);
+
+function CopyButton({ text }: { text: () => string }) {
+  const t = texts.value;
+  const [isCopied, setIsCopied] = useState(false);
+  async function copy(): Promise<void> {
+    await navigator.clipboard.writeText(text());
+    setIsCopied(true);
+    setTimeout(() => setIsCopied(false), 2_000);
+  }
+  // Only a page from this machine or over https may write to the clipboard.
+  if (!isSecureContext) return null;
+  return (
+    <button type="button" class="quiet-button" onClick={() => void copy()}>
+      {isCopied ? t.copied : t.copy}
+    </button>
+  );
+}
+
+/** An answer of the assistant; a click looks inside. */
+export function Answer({ id, turnId, time, isBusy = false, text, children, notes }: AnswerProps) {
+  const t = texts.value.chat;
+  const isInspected = turnId !== null && inspected.value === turnId;
+  const inspect = (): void => void (inspected.value = turnId);
+  return (
+    <article
+      class={`message from-assistant${isInspected ? " inspected" : ""}`}
+      id={id}
+      tabIndex={-1}
+      aria-label={t.assistant}
+      aria-busy={isBusy}
+      onClick={({ target }) => turnId !== null && !isOwnClick(target) && inspect()}
+    >
+      {children}
+      {notes}
+      <footer class="message-foot">
+        {time !== null && (
+          <time class="quiet small" dateTime={time}>
+            {showTime(time)}
+          </time>
+        )}
+        {turnId !== null && (
+          <button type="button" class="quiet-button inspect" aria-pressed={isInspected} onClick={inspect}>
+            {t.inspect}
+          </button>
+        )}
+        {!isBusy && <CopyButton text={text} />}
+      </footer>
+    </article>
+  );
+}

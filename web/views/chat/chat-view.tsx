@@ -1,0 +1,58 @@
+import { useSignal } from "@preact/signals";
+import { inspected } from "../../state/inspected.ts";
+import { isNarrow } from "../../state/settings.ts";
+import { texts } from "../../texts/texts.ts";
+import { Inspector } from "../inspector/inspector.tsx";
+import { Modal } from "../modal.tsx";
+import { Composer } from "./composer.tsx";
+import { ConversationList } from "./conversation-list.tsx";
+import { Thread } from "./thread.tsx";
+
+/** Conversations, the thread, and what is inside an answer: side by side, or as drawers on a narrow screen. */
+export function ChatView() {
+  const t = texts.value;
+  const listIsOpen = useSignal(false);
+  const closeList = (): void => void (listIsOpen.value = false);
+  const closeInspector = (): void => void (inspected.value = null);
+  const turnId = inspected.value;
+  return (
+    <div class={`chat${turnId !== null && !isNarrow.value ? " with-inspector" : ""}`}>
+      {isNarrow.value ? (
+        listIsOpen.value && (
+          <Modal title={t.conversations.title} side="start" onClose={closeList}>
+            <ConversationList onLeave={closeList} />
+          </Modal>
+        )
+      ) : (
+        <div class="side">
+          <ConversationList onLeave={() => undefined} />
+        </div>
+      )}
+      <section class="talk" aria-label={t.views.chat}>
+        {isNarrow.value && (
+          <button type="button" class="open-list" onClick={() => (listIsOpen.value = true)}>
+            <span aria-hidden="true">☰</span> {t.conversations.title}
+          </button>
+        )}
+        <Thread />
+        <Composer />
+      </section>
+      {turnId !== null &&
+        (isNarrow.value ? (
+          <Modal title={t.inspector.title} side="end" onClose={closeInspector}>
+            <Inspector turnId={turnId} />
+          </Modal>
+        ) : (
+          <aside class="side inspector-side" aria-label={t.inspector.title}>
+            <header class="panel-head">
+              <h2>{t.inspector.title}</h2>
+              <button type="button" class="icon" aria-label={t.close} onClick={closeInspector}>
+                <span aria-hidden="true">✕</span>
+              </button>
+            </header>
+            <Inspector turnId={turnId} />
+          </aside>
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { useState } from "preact/hooks";
+import { eraseConversation } from "../../api/endpoints.ts";
+import type { Conversation } from "../../api/types.ts";
+import {
+  conversations,
+  conversationsError,
+  conversationsLoaded,
+  loadConversations,
+  loadMoreConversations,
+  nextConversations,
+} from "../../state/conversations.ts";
+import { isOver } from "../../state/live-turn.ts";
+import { chatAddress } from "../../state/route.ts";
+import { userId } from "../../state/settings.ts";
+import { beginConversation, conversationId } from "../../state/thread.ts";
+import { forgetTurns, liveTurns } from "../../state/turns.ts";
+import { showTime, texts } from "../../texts/texts.ts";
+import { Confirm } from "../confirm.tsx";
+import { ErrorNote } from "../error-note.tsx";
+import { ImportDialog } from "./import-dialog.tsx";
+
+function isAnswering({ session_id }: Conversation): boolean {
+  return liveTurns.value.some((turn) => turn.body.session_id === session_id && turn.body.user_id === userId.value && !isOver(turn));
+}
+
+function Row({ conversation, onErase }: { conversation: Conversation; onErase: () => void }) {
+  const t = texts.value.conversations;
+  const title = conversation.first_message ?? conversation.session_id;
+  return (
+    <li class="conversation">
+      <a href={chatAddress(conversation.id)} aria-current={conversation.id === conversationId.value ? "page" : undefined}>
+        <span class="conversation-title" dir="auto">
+          {title}
+        </span>
+        <span class="quiet small">
+          {isAnswering(conversation) ? t.answering : `${showTime(conversation.updated_at)} · ${t.messages(conversation.message_count)}`}
+        </span>
+      </a>
+      <button type="button" class="icon" aria-label={`${t.erase}: ${title}`} title={t.erase} onClick={onErase}>
+        <span aria-hidden="true">✕</span>
+      </button>
+    </li>
+  );
+}
+
+/** The user's conversations, newest first. `onLeave` is called when something was chosen. */
+export function ConversationList({ onLeave }: { onLeave: () => void }) {
+  const t = texts.value.conversations;
+  const [erasing, setErasing] = useState<Conversation | null>(null);
+  const [isImporting, setIsImporting] = useState(false);
+
+  async function erase(conversation: Conversation): Promise<void> {
+    await eraseConversation(conversation.id);
+    if (userId.value !== null) forgetTurns(userId.value, conversation.session_id);
+    if (conversationId.value === conversation.id) beginConversation();
+    await loadConversations();
+    setErasing(null);
+  }
+
+  return (
+    <nav class="conversations" aria-label={t.title} onClick={({ target }) => target instanceof Element && target.closest("a") && onLeave()}>
+      <div class="conversation-actions">
+        <button type="button" class="primary" onClick={() => (beginConversation(), onLeave())}>
+          {t.fresh}
+        </button>
+        <button type="button" onClick={() => setIsImporting(true)}>
+          {t.import}
+        </button>
+      </div>
+      {conversationsError.value && <ErrorNote error={conversationsError.value} />}
+      {conversationsLoaded.value && conversations.value.length === 0 && <p class="quiet">{t.none}</p>}
+      <ul class="plain-list">
+        {conversations.value.map((conversation) => (
+          <Row key={conversation.id} conversation={conversation} onErase={() => setErasing(conversation)} />
+        ))}
+      </ul>
+      {nextConversations.value !== null && (
+        <button type="button" class="quiet-button" onClick={() => void loadMoreConversations()}>
+          {texts.value.more}
+        </button>
+      )}
+      {erasing && (
+        <Confirm title={t.erase} go={t.eraseGo} action={() => erase(erasing)} onClose={() => setErasing(null)}>
+          {t.eraseAsk}
+        </Confirm>
+      )}
+      {isImporting && <ImportDialog onClose={() => setIsImporting(false)} onOpen={onLeave} />}
+    </nav>
+  );
+}

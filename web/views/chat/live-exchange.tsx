@@ -1,0 +1,78 @@
+import { retryTurn } from "../../state/turns.ts";
+import { isOver, type LiveTurn } from "../../state/live-turn.ts";
+import { texts } from "../../texts/texts.ts";
+import { ErrorNote } from "../error-note.tsx";
+import { StreamingMarkdown } from "../markdown.tsx";
+import { Answer } from "./answer.tsx";
+import { UserMessage } from "./user-message.tsx";
+
+/** Codes that mean that somebody stopped the turn: nothing went wrong. */
+const STOPPED = "turn_cancelled";
+
+function Progress({ turn }: { turn: LiveTurn }) {
+  const t = texts.value.chat;
+  const phase = turn.phase.value;
+  if (phase === "reconnecting") return <p class="note warning">{t.reconnecting}</p>;
+  if (phase === "stopping") return <p class="quiet">{t.stopping}</p>;
+  if (phase !== "waiting") return null;
+  return (
+    <p class="thinking">
+      <span class="visually-hidden">{t.waiting}</span>
+      <span class="dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+    </p>
+  );
+}
+
+function Notes({ turn }: { turn: LiveTurn }) {
+  const t = texts.value;
+  const { degraded = [], completed = true } = turn.result.value ?? {};
+  const error = turn.error.value;
+  const retry = (
+    <button type="button" class="primary" onClick={() => retryTurn(turn)}>
+      {t.retry}
+    </button>
+  );
+  return (
+    <>
+      <Progress turn={turn} />
+      {degraded.length > 0 && (
+        <p class="note warning" role="status">
+          {t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}
+        </p>
+      )}
+      {turn.notices.value.map((notice) => (
+        <p key={notice.code} class="note" dir="auto">
+          {notice.message}
+        </p>
+      ))}
+      {!completed && <p class="note">{t.chat.incomplete}</p>}
+      {error?.code === STOPPED && (
+        <div class="note">
+          <p>{t.chat.stopped}</p>
+          {retry}
+        </div>
+      )}
+      {error && error.code !== STOPPED && (
+        <ErrorNote error={error} title={t.chat.failed}>
+          {error.retryable && retry}
+        </ErrorNote>
+      )}
+    </>
+  );
+}
+
+/** A message that this tab sent, and its answer as it comes. */
+export function LiveExchange({ turn, onGrown }: { turn: LiveTurn; onGrown: () => void }) {
+  return (
+    <>
+      <UserMessage text={turn.body.message} time={turn.sentAt} />
+      <Answer turnId={turn.turnId.value} time={null} isBusy={!isOver(turn)} text={() => turn.text.value} notes={<Notes turn={turn} />}>
+        <StreamingMarkdown text={turn.text} isOver={() => isOver(turn)} onGrown={onGrown} />
+      </Answer>
+    </>
+  );
+}

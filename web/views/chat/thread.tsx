@@ -1,0 +1,111 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Message } from "../../api/types.ts";
+import { place } from "../../state/route.ts";
+import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
+import { texts } from "../../texts/texts.ts";
+import { ErrorNote } from "../error-note.tsx";
+import { Markdown } from "../markdown.tsx";
+import { Announcer } from "./announcer.tsx";
+import { Answer } from "./answer.tsx";
+import { LiveExchange } from "./live-exchange.tsx";
+import { UserMessage } from "./user-message.tsx";
+
+/** Messages that are shown at first, and how many more at a time. */
+const PAGE = 60;
+/** As long as the end is no further away than this, in pixels, the thread follows the answer. */
+const NEAR_END = 120;
+
+const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
+
+function StoredMessage({ message }: { message: Message }) {
+  const { id, role, content, created_at, completed } = message;
+  if (role === "user") return <UserMessage id={`message-${id}`} text={content} time={created_at} />;
+  return (
+    <Answer
+      id={`message-${id}`}
+      turnId={turnIdOf(message)}
+      time={created_at}
+      text={() => content}
+      notes={!completed && <p class="note">{texts.value.chat.incomplete}</p>}
+    >
+      <Markdown text={content} />
+    </Answer>
+  );
+}
+
+/** How many of the newest messages to show so that the one in the address is among them. */
+function countFor(messages: readonly Message[], wanted: string | null): number {
+  const index = messages.findIndex(({ id }) => id === wanted);
+  return index === -1 ? PAGE : Math.max(PAGE, messages.length - index + 5);
+}
+
+/** The messages of the conversation, oldest first, and the turns that are under way. */
+export function Thread() {
+  const t = texts.value.chat;
+  const scroller = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const [isAway, setIsAway] = useState(false);
+  const [count, setCount] = useState(PAGE);
+  const messages = olderMessages.value;
+  const turns = turnsHere.value;
+  const target = place.value.messageId;
+
+  const toEnd = useCallback(() => {
+    if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
+  }, []);
+  const onGrown = useCallback(() => {
+    if (follows.current) toEnd();
+  }, []);
+  function onScroll(): void {
+    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
+    follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    setIsAway(!follows.current);
+  }
+
+  useEffect(() => setCount(countFor(messages, target)), [conversationId.value, target, messages]);
+  useLayoutEffect(() => {
+    const element = target === null ? null : document.getElementById(`message-${target}`);
+    if (element) {
+      follows.current = false;
+      element.scrollIntoView({ block: "center" });
+      element.focus();
+    } else if (target === null) {
+      follows.current = true;
+      toEnd();
+    }
+  }, [sessionId.value, turns.length, messages, target, count]);
+
+  const hidden = Math.max(0, messages.length - count);
+  return (
+    <div class="thread" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={texts.value.views.chat}>
+      <div class="thread-inner">
+        {threadError.value && (
+          <ErrorNote error={threadError.value}>
+            <button type="button" onClick={reloadThread}>
+              {texts.value.retry}
+            </button>
+          </ErrorNote>
+        )}
+        {threadIsLoading.value && messages.length === 0 && <p class="quiet">{texts.value.loading}</p>}
+        {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <p class="empty">{t.empty}</p>}
+        {hidden > 0 && (
+          <button type="button" onClick={() => setCount(count + PAGE)}>
+            {t.earlier}
+          </button>
+        )}
+        {messages.slice(hidden).map((message) => (
+          <StoredMessage key={message.id} message={message} />
+        ))}
+        {turns.map((turn) => (
+          <LiveExchange key={turn.idempotencyKey} turn={turn} onGrown={onGrown} />
+        ))}
+      </div>
+      {isAway && (
+        <button type="button" class="to-end" onClick={toEnd}>
+          ↓ <span class="visually-hidden">{t.toEnd}</span>
+        </button>
+      )}
+      <Announcer />
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { useState } from "preact/hooks";
+import { showNumber, showTime, texts } from "../../texts/texts.ts";
+
+/** More of a message is shown on demand: a pasted book does not bury the conversation. */
+const SHORT = 1_500;
+
+/** What the user said, as it was written. */
+export function UserMessage({ id, text, time }: { id?: string; text: string; time: string }) {
+  const t = texts.value;
+  const [isWhole, setIsWhole] = useState(text.length <= SHORT);
+  return (
+    <article class="message from-user" id={id} tabIndex={-1} aria-label={t.chat.you}>
+      <div class="bubble">
+        <p class="as-written" dir="auto">
+          {isWhole ? text : `${text.slice(0, SHORT)}…`}
+        </p>
+        {text.length > SHORT && (
+          <button type="button" class="quiet-button" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>
+            {isWhole ? t.less : `${t.more} · ${t.chat.tooLong(showNumber(text.length))}`}
+          </button>
+        )}
+      </div>
+      <time class="quiet small" dateTime={time}>
+        {showTime(time)}
+      </time>
+    </article>
+  );
+}

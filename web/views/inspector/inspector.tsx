@@ -1,0 +1,113 @@
+import { useEffect } from "preact/hooks";
+import { readTurn } from "../../api/endpoints.ts";
+import type { StoredTurn } from "../../api/types.ts";
+import { texts } from "../../texts/texts.ts";
+import { ErrorNote } from "../error-note.tsx";
+import { LoadState } from "../load-state.tsx";
+import { useLoaded } from "../use-loaded.ts";
+import { Changes } from "./changes.tsx";
+import { PromptTokens } from "./prompt-tokens.tsx";
+import { RecalledEpisodes } from "./recalled-episodes.tsx";
+import { SummaryThen } from "./summary-then.tsx";
+import { Timeline } from "./timeline.tsx";
+
+const LOOK_AGAIN_MS = 1_500;
+
+function Route({ turn: { route_decision: decision } }: { turn: StoredTurn }) {
+  const t = texts.value.inspector;
+  if (!decision) return null;
+  return (
+    <section>
+      <h3>{t.route}</h3>
+      <p>
+        <strong>{decision.kb_prefix === "general" ? t.general : decision.kb_prefix}</strong> ·{" "}
+        {t.methods[decision.method] ?? decision.method} · {Math.round(decision.confidence * 100)} % {t.confidence}
+      </p>
+      <p class="quiet small" dir="auto">
+        {decision.reason} · <code>{decision.worker_name}</code>
+      </p>
+    </section>
+  );
+}
+
+function Sections({ turn: { receipt } }: { turn: StoredTurn }) {
+  const t = texts.value;
+  if (!receipt) return null;
+  return (
+    <section>
+      <h3>{t.inspector.sections}</h3>
+      {receipt.core_memory.length === 0 && <p class="quiet">{t.inspector.noSections}</p>}
+      <ul class="chips">
+        {receipt.core_memory.map(({ section, version }) => (
+          <li key={section} class="chip">
+            {t.memory.core.sections[section] ?? section} · {t.memory.core.version(version)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Passages({ turn: { receipt } }: { turn: StoredTurn }) {
+  const t = texts.value.inspector;
+  if (!receipt) return null;
+  return (
+    <section>
+      <h3>{t.passages}</h3>
+      {receipt.passages.length === 0 && <p class="quiet">{t.noPassages}</p>}
+      <ol class="cards">
+        {receipt.passages.map(({ id, title, score }) => (
+          <li key={id} class="card">
+            <p dir="auto">{title}</p>
+            <p class="quiet small">
+              {t.score} {score.toFixed(3)}
+            </p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Details({ turn }: { turn: StoredTurn }) {
+  const t = texts.value;
+  const degraded = turn.degraded ?? [];
+  return (
+    <>
+      <p>
+        <span class={`badge state-${turn.state}`}>{t.inspector.states[turn.state]}</span>
+        {turn.state === "running" && <span class="quiet"> {t.inspector.running}</span>}
+      </p>
+      {turn.error && <ErrorNote error={turn.error} />}
+      {degraded.length > 0 && <p class="note warning">{t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}</p>}
+      {turn.timings && <Timeline timings={turn.timings} />}
+      <Route turn={turn} />
+      {turn.receipt && <PromptTokens receipt={turn.receipt} usage={turn.usage} />}
+      <SummaryThen turn={turn} />
+      <Sections turn={turn} />
+      {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} />}
+      <Passages turn={turn} />
+      {turn.message_id !== null && <Changes triggerMessageId={turn.message_id} />}
+    </>
+  );
+}
+
+/** What happened inside a turn, and what of the memory went into it and came of it. */
+export function Inspector({ turnId }: { turnId: string }) {
+  const loaded = useLoaded(() => readTurn(turnId), [turnId]);
+  const isRunning = loaded.value?.state === "running";
+  useEffect(() => {
+    if (!isRunning || loaded.isLoading) return undefined;
+    const timer = setTimeout(loaded.reload, LOOK_AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [isRunning, loaded.isLoading]);
+  return (
+    <div class="inspector" data-turn={turnId}>
+      {loaded.error?.status === 404 ? (
+        <p class="quiet">{texts.value.inspector.none}</p>
+      ) : (
+        <LoadState of={loaded}>{(turn) => <Details turn={turn} />}</LoadState>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import { readMessage } from "../../api/endpoints.ts";
+import type { Receipt } from "../../api/types.ts";
+import { inspected } from "../../state/inspected.ts";
+import { chatAddress, goTo } from "../../state/route.ts";
+import { isNarrow } from "../../state/settings.ts";
+import { showTime, texts } from "../../texts/texts.ts";
+import { LoadState } from "../load-state.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+type ReceiptEpisode = Receipt["episodes"][number];
+
+function Recalled({ episode }: { episode: ReceiptEpisode }) {
+  const t = texts.value.inspector;
+  const loaded = useLoaded(() => Promise.all(episode.message_ids.map(readMessage)), [episode.id]);
+  const first = loaded.value?.[0];
+  function jump(): void {
+    if (isNarrow.value) inspected.value = null;
+    goTo(chatAddress(episode.conversation_id, first?.message.id));
+  }
+  if (loaded.error?.status === 404) return <p class="quiet">{t.gone}</p>;
+  return (
+    <LoadState of={loaded}>
+      {(messages) => (
+        <>
+          {messages.map(({ message }) => (
+            <p key={message.id} class={`excerpt role-${message.role}`} dir="auto">
+              {message.content}
+            </p>
+          ))}
+          <p class="card-foot">
+            <span class="quiet small">
+              {t.score} {episode.score.toFixed(3)}
+              {first && ` · ${showTime(first.message.created_at)}`}
+            </span>
+            <button type="button" class="quiet-button" onClick={jump}>
+              {t.jump}
+            </button>
+          </p>
+        </>
+      )}
+    </LoadState>
+  );
+}
+
+/** The earlier exchanges that were in the prompt, with what they said and the way to where they came from. */
+export function RecalledEpisodes({ episodes }: { episodes: readonly ReceiptEpisode[] }) {
+  const t = texts.value.inspector;
+  return (
+    <section>
+      <h3>{t.episodes}</h3>
+      {episodes.length === 0 && <p class="quiet">{t.noEpisodes}</p>}
+      <ol class="cards">
+        {episodes.map((episode) => (
+          <li key={episode.id} class="card">
+            <Recalled episode={episode} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,44 @@
+import { readSummary } from "../../api/endpoints.ts";
+import type { StoredTurn } from "../../api/types.ts";
+import { texts } from "../../texts/texts.ts";
+import { LoadState } from "../load-state.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+function SummaryText({ conversationId, version }: { conversationId: string; version: number }) {
+  const t = texts.value.inspector;
+  const loaded = useLoaded(() => readSummary(conversationId, version), [conversationId, version]);
+  if (loaded.error?.status === 404) return <p class="quiet">{t.summaryGone}</p>;
+  return (
+    <LoadState of={loaded}>
+      {({ summary }) =>
+        summary === null ? (
+          <p class="quiet">{t.summaryGone}</p>
+        ) : (
+          <blockquote class="as-written" dir="auto">
+            {summary.text}
+          </blockquote>
+        )
+      }
+    </LoadState>
+  );
+}
+
+/** The summary as it stood in the prompt of this turn. */
+export function SummaryThen({ turn: { receipt, conversation_id: conversationId } }: { turn: StoredTurn }) {
+  const t = texts.value.inspector;
+  if (!receipt) return null;
+  const { summary } = receipt;
+  return (
+    <section>
+      <h3>{t.layers.summary}</h3>
+      {summary && conversationId !== null ? (
+        <>
+          <p class="quiet small">{t.summary(summary.version, summary.covered_message_count)}</p>
+          <SummaryText conversationId={conversationId} version={summary.version} />
+        </>
+      ) : (
+        <p class="quiet">{t.noSummary}</p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { effect, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { makeGrowingMarkdown } from "../markdown/growing-markdown.ts";
+
+/** A text that does not change any more. */
+export function Markdown({ text }: { text: string }) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!element.current) return undefined;
+    const markdown = makeGrowingMarkdown(element.current, () => undefined);
+    markdown.show(text, true);
+    return () => markdown.close();
+  }, [text]);
+  return <div class="markdown" dir="auto" ref={element} />;
+}
+
+interface StreamingProps {
+  text: Signal<string>;
+  isOver: () => boolean;
+  onGrown: () => void;
+}
+
+/** A text that grows: it is written to the page without rendering any component. */
+export function StreamingMarkdown({ text, isOver, onGrown }: StreamingProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!element.current) return undefined;
+    const markdown = makeGrowingMarkdown(element.current, onGrown);
+    const stop = effect(() => markdown.show(text.value, isOver()));
+    return () => {
+      stop();
+      markdown.close();
+    };
+  }, [text]);
+  return <div class="markdown" dir="auto" ref={element} />;
+}

@@ -1,0 +1,108 @@
+import { useState } from "preact/hooks";
+import { toApiError, type ApiError } from "../../api/api-error.ts";
+import { forgetEpisode, searchEpisodes } from "../../api/endpoints.ts";
+import type { Episode, EraseReceipt } from "../../api/types.ts";
+import { chatAddress } from "../../state/route.ts";
+import { showNumber, showTime, texts } from "../../texts/texts.ts";
+import { Confirm } from "../confirm.tsx";
+import { ErrorNote } from "../error-note.tsx";
+import { Receipt } from "../receipt.tsx";
+
+function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => void }) {
+  const t = texts.value;
+  const { episode_type: type } = episode;
+  return (
+    <li class="card">
+      <p class="excerpt role-user" dir="auto">
+        {episode.user_message}
+      </p>
+      <p class="excerpt role-assistant" dir="auto">
+        {episode.assistant_message}
+      </p>
+      <p class="card-foot">
+        <span class="quiet small">
+          {t.inspector.score} {episode.score.toFixed(3)} · {t.memory.episodes.types[type] ?? type} · {t.memory.episodes.importance}{" "}
+          {showNumber(episode.importance, 2)} · {showTime(episode.created_at)}
+        </span>
+        <span class="actions">
+          <a class="quiet-button" href={chatAddress(episode.conversation_id, episode.message_ids[0])}>
+            {t.inspector.jump}
+          </a>
+          <button type="button" class="quiet-button" onClick={onForget}>
+            {t.memory.episodes.forget}
+          </button>
+        </span>
+      </p>
+    </li>
+  );
+}
+
+/** Finds earlier exchanges as a turn would, and forgets single ones. */
+export function EpisodeSearch({ owner }: { owner: string }) {
+  const t = texts.value.memory.episodes;
+  const [question, setQuestion] = useState("");
+  const [found, setFound] = useState<{ episodes: Episode[]; degraded: string[] } | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [forgetting, setForgetting] = useState<Episode | null>(null);
+  const [receipt, setReceipt] = useState<EraseReceipt | null>(null);
+
+  async function search(): Promise<void> {
+    setError(null);
+    try {
+      setFound(await searchEpisodes(owner, question));
+    } catch (thrown) {
+      setFound(null);
+      setError(toApiError(thrown));
+    }
+  }
+
+  async function forget({ id }: Episode): Promise<void> {
+    setReceipt(await forgetEpisode(owner, id));
+    setForgetting(null);
+    await search();
+  }
+
+  return (
+    <>
+      <form
+        class="search"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void search();
+        }}
+      >
+        <input
+          type="search"
+          dir="auto"
+          required
+          aria-label={t.label}
+          placeholder={t.label}
+          value={question}
+          onInput={({ currentTarget }) => setQuestion(currentTarget.value)}
+        />
+        <button type="submit" class="primary">
+          {t.go}
+        </button>
+      </form>
+      {error && <ErrorNote error={error} />}
+      {receipt && <Receipt receipt={receipt} />}
+      {found && found.degraded.length > 0 && <p class="note warning">{t.degraded}</p>}
+      {found?.episodes.length === 0 && (
+        <p class="quiet" role="status">
+          {t.none}
+        </p>
+      )}
+      <ol class="cards">
+        {found?.episodes.map((episode) => (
+          <EpisodeCard key={episode.id} episode={episode} onForget={() => setForgetting(episode)} />
+        ))}
+      </ol>
+      {forgetting && (
+        <Confirm title={t.forget} go={t.forget} action={() => forget(forgetting)} onClose={() => setForgetting(null)}>
+          {t.forgetAsk}
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ComponentType } from "preact";
+import { place } from "../../state/route.ts";
+import { userId } from "../../state/settings.ts";
+import { texts } from "../../texts/texts.ts";
+import { CoreMemory } from "./core-memory.tsx";
+import { EpisodeSearch } from "./episode-search.tsx";
+import { EraseUser } from "./erase-user.tsx";
+import { JobQueue } from "./job-queue.tsx";
+import { OperationList } from "./operation-list.tsx";
+
+const TABS = { core: CoreMemory, episodes: EpisodeSearch, changes: OperationList, jobs: JobQueue, erase: EraseUser } satisfies Record<
+  string,
+  ComponentType<{ owner: string }>
+>;
+type Tab = keyof typeof TABS;
+
+const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "core");
+
+/** The memory of a user: read, corrected, searched, erased. */
+export function MemoryView() {
+  const t = texts.value.memory;
+  const tab = tabOf(place.value.tab);
+  const owner = userId.value;
+  const Shown = TABS[tab];
+  if (owner === null) return null;
+  return (
+    <div class="page-view">
+      <div class="page-inner">
+        <h1 dir="auto">
+          {t.title} · {owner}
+        </h1>
+        <nav class="tabs" aria-label={t.title}>
+          {(Object.keys(TABS) as Tab[]).map((name) => (
+            <a key={name} href={`#/memory/${name}`} aria-current={name === tab ? "page" : undefined}>
+              {t.tabs[name]}
+            </a>
+          ))}
+        </nav>
+        <p class="quiet">{t[tab].explain}</p>
+        <Shown key={`${tab}/${owner}`} owner={owner} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { texts } from "../texts/texts.ts";
+
+interface ModalProps {
+  title: string;
+  /** Without it the dialog cannot be closed. */
+  onClose?: () => void;
+  /** Shown at a side of the page instead of in its middle. */
+  side?: "start" | "end";
+  children: ComponentChildren;
+}
+
+/** A dialog over the page: focus stays in it, Escape closes it, and focus goes back to where it was. */
+export function Modal({ title, onClose, side, children }: ModalProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={side ? `drawer drawer-${side}` : "modal"}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose?.();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose?.();
+      }}
+    >
+      <div class="modal-body">
+        <header class="panel-head">
+          <h2 id={titleId}>{title}</h2>
+          {onClose && (
+            <button type="button" class="icon" aria-label={texts.value.close} onClick={onClose}>
+              <span aria-hidden="true">✕</span>
+            </button>
+          )}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

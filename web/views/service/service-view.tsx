@@ -1,0 +1,161 @@
+import { useEffect, useState } from "preact/hooks";
+import { toApiError, type ApiError } from "../../api/api-error.ts";
+import { readStatus, retryJobs } from "../../api/endpoints.ts";
+import type { Layer, ServiceStatus } from "../../api/types.ts";
+import { showDuration, showNumber, texts } from "../../texts/texts.ts";
+import { ErrorNote } from "../error-note.tsx";
+import { LoadState } from "../load-state.tsx";
+import { useLoaded } from "../use-loaded.ts";
+import { LatencyPlot } from "./latency-plot.tsx";
+
+const LOOK_AGAIN_MS = 5_000;
+
+/** The value below which this share of the numbers lies. */
+function quantile(numbers: readonly number[], share: number): number | null {
+  const inOrder = numbers.toSorted((one, other) => one - other);
+  return inOrder[Math.min(inOrder.length - 1, Math.ceil(share * inOrder.length) - 1)] ?? null;
+}
+
+function Figure({ title, numbers }: { title: string; numbers: readonly number[] }) {
+  const t = texts.value.service;
+  const [median, slowest] = [quantile(numbers, 0.5), quantile(numbers, 0.95)];
+  return (
+    <div class="figure">
+      <p class="quiet small">{title}</p>
+      <p>
+        <strong>{median === null ? "–" : showDuration(median)}</strong> <span class="quiet small">{t.median}</span>
+      </p>
+      <p class="quiet small">
+        {t.slowest} {slowest === null ? "–" : showDuration(slowest)}
+      </p>
+    </div>
+  );
+}
+
+function Latency({ turns }: { turns: ServiceStatus["turns"] }) {
+  const t = texts.value.service;
+  if (turns.length === 0) return <p class="quiet">{t.noTurns}</p>;
+  const withoutLayer = turns.filter(({ degraded }) => degraded.length > 0).length;
+  return (
+    <>
+      <div class="figures">
+        <Figure title={t.firstToken} numbers={turns.flatMap(({ first_token_ms: ms }) => (ms === null ? [] : [ms]))} />
+        <Figure title={t.total} numbers={turns.map(({ total_ms }) => total_ms)} />
+      </div>
+      <LatencyPlot turns={turns} />
+      {withoutLayer > 0 && <p class="note warning">{t.degradedTurns(withoutLayer, turns.length)}</p>}
+    </>
+  );
+}
+
+function Queue({ jobs, onRetry }: { jobs: ServiceStatus["jobs"]; onRetry: () => void }) {
+  const t = texts.value;
+  if (jobs === null) return <p class="quiet">{t.service.jobsUnknown}</p>;
+  const waiting = jobs.filter(({ count }) => count > 0);
+  if (waiting.length === 0) return <p class="quiet">{t.service.noJobs}</p>;
+  return (
+    <>
+      <table class="data">
+        <thead>
+          <tr>
+            <th scope="col">{t.service.kind}</th>
+            <th scope="col">{t.service.state}</th>
+            <th scope="col">{t.service.count}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {waiting.map(({ kind, state, count }) => (
+            <tr key={`${kind}/${state}`}>
+              <td>{t.jobs.kinds[kind] ?? kind}</td>
+              <td>
+                <span class={`badge job-${state}`}>{t.jobs.states[state] ?? state}</span>
+              </td>
+              <td>{showNumber(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {waiting.some(({ state }) => state === "dead") && (
+        <button type="button" onClick={onRetry}>
+          {t.memory.jobs.retry}
+        </button>
+      )}
+    </>
+  );
+}
+
+function States({ status: { dependencies, layers, models } }: { status: ServiceStatus }) {
+  const t = texts.value;
+  return (
+    <div class="state-grid">
+      <section class="card">
+        <h2>{t.service.dependencies}</h2>
+        <ul class="states">
+          {Object.entries(dependencies).map(([name, state]) => (
+            <li key={name}>
+              <span>{name}</span>
+              <span class={`badge state-${state}`}>{t.service[state]}</span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="card">
+        <h2>{t.service.layers}</h2>
+        <ul class="states">
+          {(Object.keys(layers) as Layer[]).map((name) => (
+            <li key={name}>
+              <span>{t.layers[name]}</span>
+              <span class={`badge state-${layers[name]}`}>{t.service[layers[name]]}</span>
+            </li>
+          ))}
+        </ul>
+        <p class="quiet small" dir="auto">
+          {t.service.model}: {models.chat}
+          {models.embedder !== null && (
+            <>
+              <br />
+              {t.service.embedder}: {models.embedder}
+            </>
+          )}
+        </p>
+      </section>
+    </div>
+  );
+}
+
+/** How the service is: what it leans on, how fast it answers, what it still has to do. */
+export function ServiceView() {
+  const t = texts.value.service;
+  const loaded = useLoaded(readStatus, []);
+  const [error, setError] = useState<ApiError | null>(null);
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && loaded.reload(), LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
+  function retry(): void {
+    retryJobs({}).then(loaded.reload, (thrown: unknown) => setError(toApiError(thrown)));
+  }
+  return (
+    <div class="page-view">
+      <div class="page-inner">
+        <h1>{t.title}</h1>
+        {error && <ErrorNote error={error} />}
+        <LoadState of={loaded}>
+          {(status) => (
+            <>
+              <States status={status} />
+              <section class="card">
+                <h2>{t.latency}</h2>
+                <Latency turns={status.turns} />
+              </section>
+              <section class="card">
+                <h2>{t.queue}</h2>
+                <Queue jobs={status.jobs} onRetry={retry} />
+              </section>
+            </>
+          )}
+        </LoadState>
+      </div>
+    </div>
+  );
+}

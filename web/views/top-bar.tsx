@@ -1,0 +1,33 @@
+import { chatAddress, place, type View } from "../state/route.ts";
+import { conversationId } from "../state/thread.ts";
+import { userId } from "../state/settings.ts";
+import { texts } from "../texts/texts.ts";
+
+/** Where one is, and where one can go. */
+export function TopBar({ onSettings }: { onSettings: () => void }) {
+  const t = texts.value;
+  const addresses: Record<View, string> = { chat: chatAddress(conversationId.value), memory: "#/memory/core", service: "#/service" };
+  return (
+    <header class="top-bar">
+      <span class="brand" aria-hidden="true">
+        <i class="logo" />
+        <span>conversation-graph</span>
+      </span>
+      {userId.value !== null && (
+        <nav class="views" aria-label="conversation-graph">
+          {(Object.keys(addresses) as View[]).map((view) => (
+            <a key={view} href={addresses[view]} aria-current={place.value.view === view ? "page" : undefined}>
+              {t.views[view]}
+            </a>
+          ))}
+        </nav>
+      )}
+      <button type="button" class="who" onClick={onSettings} aria-label={t.settings.open}>
+        <span class="who-name" dir="auto">
+          {userId.value ?? ""}
+        </span>
+        <span aria-hidden="true">⚙</span>
+      </button>
+    </header>
+  );
+}

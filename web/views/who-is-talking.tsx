@@ -1,0 +1,38 @@
+import { useState } from "preact/hooks";
+import { switchUser } from "../state/user.ts";
+import { texts } from "../texts/texts.ts";
+
+/** The first thing the page asks. */
+export function WhoIsTalking() {
+  const t = texts.value.who;
+  const [name, setName] = useState("");
+  return (
+    <div class="welcome">
+      <form
+        class="card stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name.trim() !== "") switchUser(name.trim());
+        }}
+      >
+        <h1>{t.title}</h1>
+        <p class="quiet">{t.explain}</p>
+        <label class="field">
+          <span>{t.label}</span>
+          <input
+            type="text"
+            dir="auto"
+            autocomplete="username"
+            maxLength={200}
+            required
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={name.trim() === ""}>
+          {t.go}
+        </button>
+      </form>
+    </div>
+  );
+}
