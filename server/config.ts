@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { SECTION_NAME } from "../memory/agent/core-sections.ts";
@@ -22,15 +23,25 @@ const origins = z
   .string()
   .transform((text) => text.split(",").map((origin) => origin.trim()))
   .refine(
-    (given) => given.every((origin) => origin === "*" || (URL.canParse(origin) && new URL(origin).origin === origin)),
+    (given) =>
+      given.every((origin) => origin === "*" || (!origin.includes("*") && URL.canParse(origin) && new URL(origin).origin === origin)),
     "must be origins joined by commas, like https://chat.example.org, or * for every one",
   );
+
+/** An address or network as Express takes it. */
+function isProxy(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128));
+}
 
 /** What Express understands: how many proxies stand in front, or which addresses they have. */
 const trustedProxies = z
   .string()
-  .regex(
-    /^(\d{1,2}|[0-9a-fA-F.:/]+|loopback|linklocal|uniquelocal)(\s*,\s*([0-9a-fA-F.:/]+|loopback|linklocal|uniquelocal))*$/,
+  .refine(
+    (text) => /^\d{1,2}$/.test(text) || text.split(",").every((one) => isProxy(one.trim())),
     "must be the number of proxies in front, or their addresses or networks joined by commas, like loopback,10.0.0.0/8",
   )
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text));

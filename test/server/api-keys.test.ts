@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createHash } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../graph/turn-event.ts";
 import { callApi, listConversations, listMessages, postJson } from "../support/api-client.ts";
 import { contentOf, postTurn } from "../support/event-client.ts";
 import { expectRefusal } from "../support/expect-refusal.ts";
 import { openTestService, type TestService } from "../support/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { makeSigningKey, signToken, startTokenIssuer } from "../support/token-issuer.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
 const GLOBEX = { authorization: "Bearer key-of-globex" };
@@ -30,6 +33,12 @@ describe("with API_KEYS", () => {
     ["another scheme", { authorization: "Basic key-of-acme" }],
     ["a key without a scheme", { authorization: "key-of-acme" }],
     ["a key in capitals", { authorization: "Bearer KEY-OF-ACME" }],
+    ["a key behind something", { authorization: "Bearer xkey-of-acme" }],
+    ["two keys", { authorization: "Bearer key-of-acme, Bearer key-of-globex" }],
+    ["two keys in one", { authorization: "Bearer key-of-acme key-of-globex" }],
+    ["a key's hash", { authorization: `Bearer ${createHash("sha256").update("key-of-acme").digest("hex")}` }],
+    ["a token", { authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ." }],
+    ["a key in another header", { "x-api-key": "key-of-acme" }],
   ];
 
   test.each(WRONG)("%s is refused everywhere, and stores nothing", async (_name, headers) => {
@@ -97,5 +106,40 @@ describe("with API_KEYS", () => {
   test("/healthz and /readyz need none", async () => {
     expect(await service.get("/healthz")).toMatchObject({ status: 200, json: { status: "alive" } });
     expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies: { postgres: "up" } } });
+  });
+});
+
+describe("the log of a service with keys", () => {
+  afterEach(killServiceProcesses);
+
+  test("holds none of them, right or wrong, whatever becomes of the request", async () => {
+    const signing = await makeSigningKey("first");
+    const issuer = await startTokenIssuer(signing);
+    const service = await startServiceProcess({
+      DATA_DIR: "memory://",
+      LOG_LEVEL: "trace",
+      API_KEYS: "hidden-key-of-acme:acme,hidden-key-that-reads:acme:read",
+      JWT_JWKS_URL: issuer.url,
+      JWT_AUDIENCE: "hidden-audience",
+    });
+    const tokens = [await signToken(signing, { sub: "ada", aud: "hidden-audience" }), await signToken(signing, { sub: "ada" })];
+    const unknown = await signToken({ ...signing, kid: "unknown" }, { sub: "ada" });
+    const send = async (bearer: string, session_id: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+      const body = JSON.stringify({ user_id: "ada", session_id, message: "hello" });
+      return (await fetch(`${service.url}/api/v1/chat?key=${bearer}`, { method: "POST", headers, body })).status;
+    };
+    const bearers = ["hidden-key-of-acme", "hidden-key-that-reads", "hidden-key-of-nobody", ...tokens];
+    const statuses: number[] = [];
+    for (const [number, bearer] of bearers.entries()) statuses.push(await send(bearer, `s${number}`));
+    expect(statuses).toEqual([200, 403, 401, 200, 401]);
+    await issuer.close();
+    expect(await send(unknown, "s")).toBe(401); // asked for moments ago
+    service.kill("SIGTERM");
+    await service.exited;
+    expect(service.output()).toContain("turn done");
+    for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))]) {
+      expect(service.output()).not.toContain(secret);
+    }
   });
 });

@@ -148,10 +148,26 @@ describe("parseConfig", () => {
     ["MAX_MESSAGE_CHARS", "99999999999999999999"],
     ["OPENAI_BASE_URL", "localhost:11434"],
     ["OPENAI_BASE_URL", "file:///etc/passwd"],
+    ["TRUST_PROXY", "1.2.3"],
+    ["TRUST_PROXY", "10.0.0.0/33"],
+    ["TRUST_PROXY", "loopback,2"],
+    ["TRUST_PROXY", "true"],
+    ["CORS_ORIGINS", "https://chat.example.org/"],
+    ["CORS_ORIGINS", "https://*.example.org"],
+    ["CORS_ORIGINS", "chat.example.org"],
+    ["JWT_JWKS_URL", "login.example.org"],
+    ["JWT_SECRET", "too short"],
     ["DATABASE_URL", "mysql://db/chat"],
     ["DATABASE_URL", "db/chat"],
   ])("refuses %s=%p", (name, value) => {
     expect(fieldsOf(refusalOf({ [name]: value }))).toEqual([name]);
+  });
+
+  test.each([
+    ["2", 2],
+    ["loopback, 10.0.0.0/8,fd00::/8,::1", "loopback, 10.0.0.0/8,fd00::/8,::1"],
+  ])("takes TRUST_PROXY=%p", (given, taken) => {
+    expect(parseConfig({ TRUST_PROXY: given }).TRUST_PROXY).toBe(taken);
   });
 
   test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "MEMORY_READ_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
@@ -202,35 +218,5 @@ describe("a HOST that other machines can reach", () => {
 
   test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => {
     expect(parseConfig({ HOST }).HOST).toBe(HOST);
-  });
-});
-
-describe("API_KEYS", () => {
-  test("is a list of keys, each with its tenant and, unless it may write, its scope", () => {
-    expect(
-      parseConfig({ API_KEYS: "first-key:acme, second-key:acme:read,third+key/=:b.c-d_e:admin,fourth-key:acme:write" }).API_KEYS,
-    ).toEqual([
-      { key: "first-key", tenantId: "acme", scope: "write" },
-      { key: "second-key", tenantId: "acme", scope: "read" },
-      { key: "third+key/=", tenantId: "b.c-d_e", scope: "admin" },
-      { key: "fourth-key", tenantId: "acme", scope: "write" },
-    ]);
-  });
-
-  test.each([
-    ...["short:acme", "no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","],
-    ...["long-enough:acme:", "long-enough:acme:READ", "long-enough:acme:owner", "long-enough:acme:read:write", "long-enough::read"],
-    ...["with a space:acme", "schlüsselwort:acme"],
-  ])("is refused when an entry is wrong: %p", (API_KEYS) => {
-    const refusal = refusalOf({ API_KEYS });
-    expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
-    expect(refusal.message).toContain("key:tenant");
-  });
-
-  test("is refused when two tenants have the same key: one would read what the other wrote", () => {
-    const refusal = refusalOf({ API_KEYS: "same-key-here:acme,other-key:acme,same-key-here:bolt" });
-    expect(fieldsOf(refusal)).toEqual(["API_KEYS"]);
-    expect(refusal.message).toContain("the same key twice");
-    expect(refusal.message).not.toContain("same-key-here");
   });
 });

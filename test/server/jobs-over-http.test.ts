@@ -9,6 +9,7 @@ import { waitUntil } from "../support/wait-until.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
 const GLOBEX = { authorization: "Bearer key-of-globex" };
+const OPERATOR = { authorization: "Bearer key-of-operator" };
 
 interface ShownJobs {
   jobs: { kind: string; state: string; count: number }[];
@@ -22,7 +23,10 @@ describe("jobs over HTTP", () => {
   beforeAll(async () => {
     real = await createRealDatabase();
     database = await openPostgres(real.url);
-    running = await openServiceWithSummaries({ DATABASE_URL: real.url, API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
+    running = await openServiceWithSummaries({
+      DATABASE_URL: real.url,
+      API_KEYS: "key-of-acme:acme,key-of-globex:globex,key-of-operator:ops:admin",
+    });
   });
   afterAll(async () => {
     await running.close();
@@ -96,6 +100,18 @@ describe("jobs over HTTP", () => {
     expect(answer).toMatchObject({ status: 200, json: { retried: 1 } });
     await running.settle(id, 30_000, ACME);
     expect(await running.summaryOf(id, ACME)).toMatchObject({ text: "at last" });
+  });
+
+  test("of every tenant are shown to a key of scope admin, with their tenant, and run again by it", async () => {
+    const ids = [await makeDead("seen", ACME), await makeDead("seen", GLOBEX)];
+    const { dead } = await jobsOf(OPERATOR);
+    for (const [index, tenant] of ["acme", "globex"].entries()) {
+      expect(dead).toContainEqual(expect.objectContaining({ tenant, user_id: "seen", conversation_id: ids[index] }));
+    }
+    running.summarise({ tokens: ["at last"] });
+    expect((await retry({}, OPERATOR)).json).toEqual({ retried: dead.length });
+    expect((await jobsOf(ACME)).dead).toEqual([]);
+    expect((await jobsOf(GLOBEX)).dead).toEqual([]);
   });
 
   test("of an unknown kind, a field too much and a wrong limit are refused by name", async () => {
