@@ -7,7 +7,8 @@ import { openTestService, type TestService } from "../support/service.ts";
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
-const OPEN = ["/healthz", "/readyz"];
+/** What needs no key: health, and the page with its files, which hold nothing of anybody. */
+const OPEN = ["/healthz", "/readyz", "/", "/assets/:file"];
 const ID = "00000000-0000-7000-8000-000000000000";
 
 describe("scopes of keys", () => {
@@ -35,7 +36,7 @@ describe("scopes of keys", () => {
     }
   });
 
-  test("without a key every route but those of health is 401, and so is what is no route", async () => {
+  test("without a key every route but those of health and of the page is 401, and so is what is no route", async () => {
     for (const route of [...routes, { method: "GET", path: "/nothing" }, { method: "POST", path: "/v1/nothing" }]) {
       for (const method of new Set([route.method, "GET", "HEAD", "OPTIONS", "PATCH"])) {
         const { headers, text, ...answer } = await send(route, {}, method);
