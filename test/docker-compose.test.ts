@@ -12,11 +12,16 @@ interface ComposeService {
   environment?: Record<string, string | null>;
   healthcheck?: { test?: string[] };
   depends_on?: Record<string, { condition: string }>;
+  profiles?: string[];
+  configs?: { source: string; target: string }[];
+  secrets?: string[];
 }
 
 interface ComposeFile {
   services: Record<string, ComposeService>;
   volumes: Record<string, unknown>;
+  configs: Record<string, { file: string }>;
+  secrets: Record<string, { environment: string }>;
 }
 
 const compose = parse(readFileSync("docker-compose.yml", "utf8")) as ComposeFile;
@@ -54,6 +59,44 @@ describe.each(Object.entries(compose.services))("the container %s", (_name, cont
 test("every declared volume is used", () => {
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(":")[0]));
   expect(used.sort()).toEqual(Object.keys(compose.volumes).sort());
+});
+
+describe("the profile of monitoring", () => {
+  const inProfile = Object.entries(compose.services).filter(([, { profiles }]) => profiles?.includes("monitoring"));
+
+  test("brings Prometheus and Grafana, which nothing else starts", () => {
+    expect(inProfile.map(([name]) => name)).toEqual(["prometheus", "grafana"]);
+  });
+
+  test("mounts files that are there and a key from the environment", () => {
+    const mounted = inProfile.flatMap(([, { configs = [] }]) => configs.map(({ source }) => source));
+    expect(mounted.sort()).toEqual(Object.keys(compose.configs).sort());
+    for (const { file } of Object.values(compose.configs)) expect(readFileSync(file, "utf8")).not.toBe("");
+    expect(compose.services["prometheus"]?.secrets).toEqual(Object.keys(compose.secrets));
+  });
+
+  test("asks the service where it listens, with the key that Compose mounts", () => {
+    const { scrape_configs } = parse(readFileSync("monitoring/prometheus.yml", "utf8")) as {
+      scrape_configs: { authorization: { credentials_file: string }; static_configs: { targets: string[] }[] }[];
+    };
+    const port = compose.services["service"]?.environment?.["PORT"];
+    expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual([`service:${port}`]);
+    expect(scrape_configs[0]?.authorization.credentials_file).toBe(`/run/secrets/${compose.services["prometheus"]?.secrets?.[0]}`);
+  });
+
+  test("gives Grafana the data source that the dashboard names, and the folder it lies in", () => {
+    const { datasources } = parse(readFileSync("monitoring/grafana-datasource.yml", "utf8")) as {
+      datasources: { uid: string; url: string }[];
+    };
+    const { providers } = parse(readFileSync("monitoring/grafana-dashboards.yml", "utf8")) as {
+      providers: { options: { path: string } }[];
+    };
+    const dashboard = readFileSync("monitoring/grafana-dashboard.json", "utf8");
+    const uids = new Set([...dashboard.matchAll(/"type": "prometheus",\s*"uid": "([^"]+)"/g)].map(([, uid]) => uid));
+    expect([...uids]).toEqual(datasources.map(({ uid }) => uid));
+    const { target } = compose.services["grafana"]?.configs?.find(({ source }) => source === "grafana-dashboard") ?? { target: "" };
+    expect(target).toBe(`${providers[0]?.options.path}/conversation-graph.json`);
+  });
 });
 
 describe("the environment of the service", () => {
