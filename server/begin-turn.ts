@@ -44,7 +44,7 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every turn is started: registered while it runs, counted and logged when it ends. */
-export function makeLaunchTurn({ graph, running, limits, metrics, log }: BeginTurnParts): LaunchTurn {
+export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: BeginTurnParts): LaunchTurn {
   return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
     const turn = await limits.begin(input, (onUsage) => {
@@ -54,6 +54,7 @@ export function makeLaunchTurn({ graph, running, limits, metrics, log }: BeginTu
     running.add(turn, input);
     void turn.ended.then((last) => {
       metrics.turnEnded(last);
+      recentTurns.add(last);
       logEnd(log, turn.turnId, last, causes);
     });
     return turn;

@@ -27,8 +27,9 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withUserOf(response, request.query));
       const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
       response.json({
-        conversations: items.map(({ id, sessionId, messageCount, createdAt, updatedAt }) => {
-          return { id, session_id: sessionId, message_count: messageCount, created_at: createdAt, updated_at: updatedAt };
+        conversations: items.map(({ id, sessionId, messageCount, firstMessage, createdAt, updatedAt }) => {
+          const times = { created_at: createdAt, updated_at: updatedAt };
+          return { id, session_id: sessionId, message_count: messageCount, first_message: firstMessage, ...times };
         }),
         next,
       });

@@ -48,8 +48,7 @@ function readPage(folder: string): Map<string, PageFile> {
 }
 
 function send(request: Request, response: Response, { contentType, byEncoding }: PageFile): void {
-  const accepted = request.acceptsEncodings(["br", "gzip", "identity"]);
-  const encoding: Encoding = accepted === "br" || accepted === "gzip" ? accepted : "identity";
+  const encoding = (["br", "gzip"] as const).find((name) => request.acceptsEncodings(name)) ?? "identity";
   if (encoding !== "identity") response.set("content-encoding", encoding);
   response.set({ "content-type": contentType, vary: "accept-encoding", "x-content-type-options": "nosniff" });
   response.end(request.method === "HEAD" ? undefined : byEncoding[encoding]);

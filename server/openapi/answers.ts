@@ -19,7 +19,16 @@ export const ErrorAnswer = z.object({
 });
 
 export const ConversationList = z.object({
-  conversations: z.array(z.object({ id: z.uuid(), session_id: z.string(), message_count: z.int(), created_at: time, updated_at: time })),
+  conversations: z.array(
+    z.object({
+      id: z.uuid(),
+      session_id: z.string(),
+      message_count: z.int(),
+      first_message: z.string().nullable(),
+      created_at: time,
+      updated_at: time,
+    }),
+  ),
   next,
 });
 

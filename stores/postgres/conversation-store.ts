@@ -11,11 +11,16 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
+/** A conversation in a list, with how its oldest message begins; null while it has none. */
+export interface ListedConversation extends StoredConversation {
+  firstMessage: string | null;
+}
+
 export interface ConversationStore {
   /** The conversation with this id in this tenant, whoever's it is; null when there is none. */
   find(tenantId: string, conversationId: string): Promise<StoredConversation | null>;
   /** A user's conversations, the newest created first: a stable order to page through while turns go on. */
-  list(owner: Owner, page: PageRequest): Promise<Page<StoredConversation>>;
+  list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
 }
 
 interface ConversationRow {
@@ -40,8 +45,13 @@ function toConversation(row: ConversationRow): StoredConversation {
 
 const COLUMNS = "id, user_id, session_id, message_count, created_at, updated_at";
 
+/** Characters by which people tell a conversation from others. */
+const FIRST_CHARACTERS = 120;
 const LIST = `
-select ${COLUMNS} from conversations
+select ${COLUMNS}, (
+  select left(content, ${FIRST_CHARACTERS}) from messages where conversation_id = conversations.id order by messages.created_at, messages.id limit 1
+) as first_message
+from conversations
 where tenant_id = $1 and user_id = $2
   and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 order by created_at desc, id desc limit $5`;
@@ -58,12 +68,15 @@ export function makeConversationStore(database: Database): ConversationStore {
     },
 
     async list({ tenantId, userId }, { limit, after }) {
-      const rows = await database.query<ConversationRow>({
+      const rows = await database.query<ConversationRow & { first_message: string | null }>({
         name: "conversation-list",
         text: LIST,
         values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
       });
-      return toPage(rows.map(toConversation), limit);
+      return toPage(
+        rows.map((row) => ({ ...toConversation(row), firstMessage: row.first_message })),
+        limit,
+      );
     },
   };
 }

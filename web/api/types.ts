@@ -101,7 +101,8 @@ export interface Conversation {
   id: string;
   session_id: string;
   message_count: number;
-  first_message?: string | null;
+  /** How the oldest message begins. */
+  first_message: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -189,7 +190,8 @@ export interface ServiceStatus {
   layers: Record<Layer, "on" | "off">;
   /** The embedder is null without an index. */
   models: { chat: string; embedder: string | null };
-  turns: { at: string; total_ms: number; first_token_ms: number | null; degraded: Layer[] }[];
+  /** Latest turns of the process that answers; times are null, and `code` says why, for those that failed. */
+  turns: { at: string; total_ms: number | null; first_token_ms: number | null; degraded: Layer[]; code: string | null }[];
   /** Null when the database does not answer, or the caller may see one user only. */
   jobs: { kind: string; state: string; count: number }[] | null;
 }

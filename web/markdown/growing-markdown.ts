@@ -36,9 +36,9 @@ interface Waiting {
 
 /**
  * Settled blocks are rendered once and never touched again; only the last ones are made anew as the text grows. Work is cut into slices of
- * 10 ms between which the page can do other things. `onGrown` hears when something was added.
+ * 10 ms between which the page can do other things.
  */
-export function makeGrowingMarkdown(element: HTMLElement, onGrown: () => void): GrowingMarkdown {
+export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
   let wanted = { text: "", isWhole: false };
   let lexed = wanted;
   let settledLength = 0;
@@ -85,7 +85,6 @@ export function makeGrowingMarkdown(element: HTMLElement, onGrown: () => void): 
     renderWaiting(began + SLICE_MS);
     const ended = performance.now();
     restUntil = waiting.length > 0 ? ended : ended + (ended - began) * PAUSES;
-    onGrown();
     if (waiting.length > 0 || lexed !== wanted) timer = requestAnimationFrame(workWhenRested);
   }
 

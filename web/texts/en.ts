@@ -136,6 +136,7 @@ export const en = {
     firstToken: "First token",
     median: "median",
     slowest: "95 of 100 within",
+    failedTurns: (count: number, all: number) => `${count} of ${all} turns failed`,
     degradedTurns: (count: number, all: number) => `${count} of ${all} turns lacked a layer`,
     queue: "Queue",
     noJobs: "The queue is empty.",

@@ -124,6 +124,7 @@ export const zh: Texts = {
     firstToken: "首个词元",
     median: "中位数",
     slowest: "95% 不超过",
+    failedTurns: (count, all) => `${all} 轮中有 ${count} 轮失败`,
     degradedTurns: (count, all) => `${all} 轮中有 ${count} 轮缺少某一层`,
     queue: "队列",
     noJobs: "队列为空。",

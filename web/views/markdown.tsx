@@ -7,7 +7,7 @@ export function Markdown({ text }: { text: string }) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!element.current) return undefined;
-    const markdown = makeGrowingMarkdown(element.current, () => undefined);
+    const markdown = makeGrowingMarkdown(element.current);
     markdown.show(text, true);
     return () => markdown.close();
   }, [text]);
@@ -17,15 +17,14 @@ export function Markdown({ text }: { text: string }) {
 interface StreamingProps {
   text: Signal<string>;
   isOver: () => boolean;
-  onGrown: () => void;
 }
 
 /** A text that grows: it is written to the page without rendering any component. */
-export function StreamingMarkdown({ text, isOver, onGrown }: StreamingProps) {
+export function StreamingMarkdown({ text, isOver }: StreamingProps) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!element.current) return undefined;
-    const markdown = makeGrowingMarkdown(element.current, onGrown);
+    const markdown = makeGrowingMarkdown(element.current);
     const stop = effect(() => markdown.show(text.value, isOver()));
     return () => {
       stop();

@@ -66,12 +66,12 @@ function Notes({ turn }: { turn: LiveTurn }) {
 }
 
 /** A message that this tab sent, and its answer as it comes. */
-export function LiveExchange({ turn, onGrown }: { turn: LiveTurn; onGrown: () => void }) {
+export function LiveExchange({ turn }: { turn: LiveTurn }) {
   return (
     <>
       <UserMessage text={turn.body.message} time={turn.sentAt} />
       <Answer turnId={turn.turnId.value} time={null} isBusy={!isOver(turn)} text={() => turn.text.value} notes={<Notes turn={turn} />}>
-        <StreamingMarkdown text={turn.text} isOver={() => isOver(turn)} onGrown={onGrown} />
+        <StreamingMarkdown text={turn.text} isOver={() => isOver(turn)} />
       </Answer>
     </>
   );

@@ -43,6 +43,7 @@ function countFor(messages: readonly Message[], wanted: string | null): number {
 export function Thread() {
   const t = texts.value.chat;
   const scroller = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const [isAway, setIsAway] = useState(false);
   const [count, setCount] = useState(PAGE);
@@ -53,8 +54,11 @@ export function Thread() {
   const toEnd = useCallback(() => {
     if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, []);
-  const onGrown = useCallback(() => {
-    if (follows.current) toEnd();
+  useEffect(() => {
+    if (!inner.current) return undefined;
+    const growing = new ResizeObserver(() => follows.current && toEnd());
+    growing.observe(inner.current);
+    return () => growing.disconnect();
   }, []);
   function onScroll(): void {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
@@ -78,7 +82,7 @@ export function Thread() {
   const hidden = Math.max(0, messages.length - count);
   return (
     <div class="thread" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={texts.value.views.chat}>
-      <div class="thread-inner">
+      <div class="thread-inner" ref={inner}>
         {threadError.value && (
           <ErrorNote error={threadError.value}>
             <button type="button" onClick={reloadThread}>
@@ -97,7 +101,7 @@ export function Thread() {
           <StoredMessage key={message.id} message={message} />
         ))}
         {turns.map((turn) => (
-          <LiveExchange key={turn.idempotencyKey} turn={turn} onGrown={onGrown} />
+          <LiveExchange key={turn.idempotencyKey} turn={turn} />
         ))}
       </div>
       {isAway && (

@@ -17,7 +17,7 @@ interface PlotTexts {
 
 export interface Plot {
   /** Draws these turns; they are turned so that the oldest stands at the left. */
-  show(turns: readonly { at: string; total_ms: number; first_token_ms: number | null }[]): void;
+  show(turns: readonly { at: string; total_ms: number | null; first_token_ms: number | null }[]): void;
   close(): void;
 }
 

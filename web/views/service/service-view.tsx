@@ -35,14 +35,16 @@ function Figure({ title, numbers }: { title: string; numbers: readonly number[] 
 function Latency({ turns }: { turns: ServiceStatus["turns"] }) {
   const t = texts.value.service;
   if (turns.length === 0) return <p class="quiet">{t.noTurns}</p>;
+  const failed = turns.filter(({ code }) => code !== null).length;
   const withoutLayer = turns.filter(({ degraded }) => degraded.length > 0).length;
   return (
     <>
       <div class="figures">
         <Figure title={t.firstToken} numbers={turns.flatMap(({ first_token_ms: ms }) => (ms === null ? [] : [ms]))} />
-        <Figure title={t.total} numbers={turns.map(({ total_ms }) => total_ms)} />
+        <Figure title={t.total} numbers={turns.flatMap(({ total_ms: ms }) => (ms === null ? [] : [ms]))} />
       </div>
       <LatencyPlot turns={turns} />
+      {failed > 0 && <p class="note error">{t.failedTurns(failed, turns.length)}</p>}
       {withoutLayer > 0 && <p class="note warning">{t.degradedTurns(withoutLayer, turns.length)}</p>}
     </>
   );
