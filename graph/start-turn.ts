@@ -80,8 +80,10 @@ export function startTurn(
   const began = performance.now();
   let firstTokenAt: number | null = null;
   const notices: Notice[] = [];
+  const started: Record<string, number> = {};
+  const onNode = (name: string): void => void (started[name] = millisecondsSince(began));
   const firstTokenMs = (): number | null => (firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt));
-  const told = (): TurnTold => ({ totalMs: millisecondsSince(began), firstTokenMs: firstTokenMs(), notices });
+  const told = (): TurnTold => ({ totalMs: millisecondsSince(began), firstTokenMs: firstTokenMs(), started, notices });
 
   function record(event: NodeEvent): void {
     if (event.status === "accepted") {
@@ -95,13 +97,14 @@ export function startTurn(
 
   async function run(): Promise<LastEvent> {
     const state = await graph.invoke(input, {
-      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError, key, told },
+      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError, key, told, onNode },
     });
     onUsage?.(state.usage);
     const timings = {
       total_ms: millisecondsSince(began),
       first_token_ms: firstTokenMs(),
       nodes: state.timings,
+      started,
     };
     return toLastEvent(state, timings);
   }

@@ -20,12 +20,15 @@ export const TurnContext = z.object({
   onError: z.any().optional(),
   key: z.any().optional(),
   told: z.any().optional(),
+  onNode: z.any().optional(),
 });
 
 /** What a turn has told so far, for its outcome. Milliseconds since it began; `firstTokenMs` is null when no token came. */
 export interface TurnTold {
   totalMs: number;
   firstTokenMs: number | null;
+  /** When each node began. */
+  started: Record<string, number>;
   notices: Notice[];
 }
 
@@ -40,6 +43,8 @@ export interface TurnContext {
   /** The Idempotency-Key that the turn begins with. */
   key?: TurnKey | undefined;
   told?: (() => TurnTold) | undefined;
+  /** Hears when a node begins. */
+  onNode?: ((name: string) => void) | undefined;
 }
 
 /** What a node uses of the runtime that LangGraph hands it. Without a stream there is no `writer`, in Studio no `context`. */

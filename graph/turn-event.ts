@@ -1,11 +1,15 @@
 import type { ErrorContent } from "../errors/app-error.ts";
 import type { ExecutionLog, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
 
-/** Milliseconds of a turn; `first_token_ms` is null when no token came. */
+/**
+ * Milliseconds of a turn; `first_token_ms` is null when no token came. `nodes` is how long each node took, `started` when it began after the
+ * turn did: those side by side overlap. Persist, which stores them, is in no stored one.
+ */
 export interface TurnTimings {
   total_ms: number;
   first_token_ms: number | null;
   nodes: Record<string, number>;
+  started: Record<string, number>;
 }
 
 export interface TurnResult {

@@ -38,6 +38,7 @@ export function outcomeOf(state: ConversationState, told: TurnTold | undefined):
       total_ms: told?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
       first_token_ms: told?.firstTokenMs ?? null,
       nodes,
+      started: told?.started ?? {},
     },
     degraded: state.degraded,
     notices: told?.notices ?? [],
@@ -47,7 +48,7 @@ export function outcomeOf(state: ConversationState, told: TurnTold | undefined):
 
 /** Of a turn that failed before it came to more than its message. */
 export function outcomeOfFailure(error: ErrorContent, told: TurnTold | undefined): OutcomeToStore {
-  const timings = { total_ms: told?.totalMs ?? 0, first_token_ms: null, nodes: {} };
+  const timings = { total_ms: told?.totalMs ?? 0, first_token_ms: null, nodes: {}, started: told?.started ?? {} };
   const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: told?.notices ?? [] };
   const outcome: TurnOutcome = { completed: false, error, timings, ...nothing };
   return { outcome, ifSuperseded: {} };

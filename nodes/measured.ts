@@ -15,6 +15,7 @@ function withNotes(runtime: TurnRuntime, notes: Record<string, unknown>): TurnRu
 /** The node with its milliseconds in `timings` and, in debug, an entry in the execution log with what it noted. */
 export function measured(name: string, node: Node, observer: Observer = NOBODY): Node {
   return async function measuredNode(state, runtime) {
+    runtime.context?.onNode?.(name);
     const began = performance.now();
     const notes: Record<string, unknown> = {};
     const update = await observer.watch({ work: "node", name }, async (learn) => {

@@ -40,7 +40,7 @@ describe("startTurn", () => {
       conversation_id: (await turn.accepted).conversationId,
       completed: true,
       usage: { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false },
-      receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [] },
+      receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
     });
   });
@@ -48,10 +48,14 @@ describe("startTurn", () => {
   test("times the whole, the first token and every node", async () => {
     const last = await opened.makeTalk().say("Hello!");
     if (last.status !== "done") throw new Error(JSON.stringify(last));
-    const { total_ms, first_token_ms, nodes } = last.content.timings;
+    const { total_ms, first_token_ms, nodes, started } = last.content.timings;
     expect(first_token_ms).toBeGreaterThan(0);
     expect(total_ms).toBeGreaterThanOrEqual(first_token_ms ?? Infinity);
     expect(Object.keys(nodes).sort()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(Object.keys(started).sort()).toEqual(Object.keys(nodes).sort());
+    const ends = Object.entries(started).map(([name, began]) => began + (nodes[name] ?? 0));
+    expect(Math.max(...ends)).toBeLessThanOrEqual(total_ms + 0.05); // each is rounded to a hundredth
+    expect(started["retrieve"]).toBeGreaterThanOrEqual((started["history"] ?? 0) + (nodes["history"] ?? 0) - 0.05);
   });
 
   test("gives every reader every event, early, late or never", async () => {
