@@ -8,7 +8,7 @@ import { RetryBody } from "../job-routes.ts";
 import { DocumentBody, KnowledgeBody } from "../knowledge-request.ts";
 import * as answers from "./answers.ts";
 import * as openAIAnswers from "./openai-answers.ts";
-import { ImportEvent, ImportResult, TurnEvent, TurnResult } from "./turn-answers.ts";
+import { CancelledTurn, ImportEvent, ImportResult, Turn, TurnEvent, TurnResult } from "./turn-answers.ts";
 
 /** The schemas that have names in the description, which generated clients take over: those of bodies as they validate, and of answers. */
 export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
@@ -25,6 +25,8 @@ export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   RouteDecision,
   TurnError,
   Usage,
+  Turn,
+  CancelledTurn,
   TurnEvent,
   TurnResult,
   ImportEvent,

@@ -1,13 +1,18 @@
 import { z } from "zod";
+import { FORM as EVENT_ID } from "../event-position.ts";
+import { KEY as IDEMPOTENCY_KEY } from "../idempotency-key.ts";
 import { callerId } from "../request-fields.ts";
 
 /** Headers that operations read, each once. */
 export const REQUEST_HEADERS = {
   "Idempotency-Key": {
-    schema: z.string().min(1).max(200),
+    schema: z.string().regex(IDEMPOTENCY_KEY),
     what: "A retry with the same key and body is the same turn: it is replayed, or followed while it runs. With another body: 422.",
   },
-  "Last-Event-ID": { schema: z.string(), what: "The id of the last event that arrived; the stream goes on behind it." },
+  "Last-Event-ID": {
+    schema: z.string().regex(EVENT_ID),
+    what: "The id of the last event that arrived, unchanged; the stream goes on behind it.",
+  },
   "If-Match": {
     schema: z.string(),
     what: 'The version that may be replaced, in quotes: "3". With another one there: 409 `stale_version`.',

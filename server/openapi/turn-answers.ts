@@ -2,6 +2,13 @@ import { z } from "zod";
 import type { TurnEvent as GraphTurnEvent } from "../../graph/turn-event.ts";
 import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "../../graph/state.ts";
 
+const timings = z.object({
+  total_ms: z.number(),
+  first_token_ms: z.number().nullable().describe("Null when no token came."),
+  nodes: z.record(z.string(), z.number()).describe("Milliseconds by node of the graph."),
+  started: z.record(z.string(), z.number()).describe("When each of them began, in milliseconds after the turn did."),
+});
+
 /** What a turn answers, as clients read it. Types of the graph are checked against these. */
 export const TurnResult = z.object({
   answer: z.string(),
@@ -9,11 +16,7 @@ export const TurnResult = z.object({
   message_id: z.uuid().describe("The message in which the answer is stored."),
   completed: z.boolean().describe("False when the answer was cut short; such an answer is listed and never used as memory."),
   usage: Usage,
-  timings: z.object({
-    total_ms: z.number(),
-    first_token_ms: z.number().nullable().describe("Null when no token came."),
-    nodes: z.record(z.string(), z.number()).describe("Milliseconds by node of the graph."),
-  }),
+  timings,
   receipt: Receipt,
   degraded: z.array(Layer).describe("Memory layers that were switched on but could not be used in this turn."),
 });
@@ -31,6 +34,30 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("done", TurnResult),
   event("error", TurnError),
 ]) satisfies z.ZodType<GraphTurnEvent>;
+
+export const Turn = z
+  .object({
+    id: z.uuid(),
+    state: z
+      .enum(["running", "done", "failed", "interrupted"])
+      .describe("Of an interrupted turn the process died; send its message again."),
+    conversation_id: z.uuid().nullable(),
+    message_id: z.uuid().nullable().describe("The user's message."),
+    answer_message_id: z.uuid().nullable(),
+    started_at: z.iso.datetime().nullable(),
+    ended_at: z.iso.datetime().nullable(),
+    completed: z.boolean().nullable(),
+    error: TurnError.nullable(),
+    route_decision: RouteDecision.nullable(),
+    receipt: Receipt.nullable(),
+    usage: Usage.nullable(),
+    timings: timings.nullable(),
+    degraded: z.array(Layer),
+    notices: z.array(Notice),
+  })
+  .describe("Fields of its end are null, or empty, before it.");
+
+export const CancelledTurn = z.object({ turn_id: z.uuid(), cancelled: z.boolean().describe("False when it had ended already.") });
 
 export const ImportResult = z.object({
   conversation_id: z.uuid(),
