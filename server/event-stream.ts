@@ -12,6 +12,18 @@ export interface EventStreamOptions {
   after?: EventPosition;
 }
 
+/** Bytes of one write at most: how far a client has read shows only between two writes. */
+const LARGEST_WRITE = 16 * 1024;
+
+/** A text in pieces of one write each; the text itself when it is short. */
+function piecesOf(text: string): readonly (string | Buffer)[] {
+  if (text.length <= LARGEST_WRITE) return [text];
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / LARGEST_WRITE) }, (_, index) =>
+    bytes.subarray(index * LARGEST_WRITE, (index + 1) * LARGEST_WRITE),
+  );
+}
+
 /** Waits until the socket takes more, or is closed: a client that left never drains, and the connection of one that stands still is cut. */
 function drained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
@@ -48,13 +60,19 @@ export async function sendEventStream(
     for await (const batch of placeEvents(batches, after)) {
       if (response.destroyed) return;
       const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
-      const hasRoom = response.write(frames);
+      const [first = "", ...rest] = piecesOf(frames);
+      let hasRoom = response.write(first);
       if (!firstTokenSent) {
         // Node holds writes until the promises of this moment are done: 3 ms of work before the model is asked, 5 ms with a fast model.
         response.socket?.uncork();
         firstTokenSent = batch.some(({ event }) => event.status === "token");
       }
       if (!hasRoom) await drained(response);
+      for (const piece of rest) {
+        if (response.destroyed) return;
+        hasRoom = response.write(piece);
+        if (!hasRoom) await drained(response);
+      }
     }
     response.end();
   } finally {

@@ -11,8 +11,8 @@ export interface SlowestReader {
   checkMs: number;
 }
 
-/** Half a minute of a lost radio link, then a tenth of what the slowest mobile networks carry. */
-export const SLOWEST_READER: SlowestReader = { graceMs: 30_000, bytesPerSecond: 1_024, checkMs: 2_000 };
+/** Half a minute of a lost radio link, then 64 kbit a second. */
+export const SLOWEST_READER: SlowestReader = { graceMs: 30_000, bytesPerSecond: 8 * 1024, checkMs: 2_000 };
 
 /** Since when bytes have been waiting for a client without a break, and how many it had been given before. */
 interface Backlog {

@@ -57,7 +57,7 @@ describe("a client that stops reading", () => {
     const { connection, watched } = await startUnread("behind");
     await sleep(1_000);
     connection.socket.resume();
-    const lastToken = `id: ${TOKENS.length + 1}\n`;
+    const lastToken = `id: ${TOKENS.length + 1}.`;
     await connection.until(lastToken);
     expect(watched.mostBuffered).toBeLessThan(MEGABYTE);
     connection.socket.destroy();
