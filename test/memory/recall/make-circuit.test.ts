@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeCircuit, type Circuit } from "../../../memory/recall/make-circuit.ts";
+import { NOBODY } from "../../../observe/observer.ts";
 
 const PAUSE_MS = 5_000;
 const away = async (): Promise<never> => Promise.reject(new Error("away"));
@@ -40,6 +41,16 @@ describe("a circuit", () => {
   test("after three failures in a row fails at once, without asking", async () => {
     await failTimes(3);
     expect((await call(async () => "answer")).asked).toBe(false);
+  });
+
+  test("tells an observer each state that it takes on", async () => {
+    const told: unknown[] = [];
+    circuit = makeCircuit("index", { ...NOBODY, tell: (happening) => told.push(happening) });
+    await failTimes(3);
+    now += PAUSE_MS;
+    await call(async () => "answer");
+    const states = ["closed", "open", "half_open", "closed"];
+    expect(told).toEqual(states.map((state) => ({ happened: "circuit", circuit: "index", state })));
   });
 
   test("does not add failures up that are not in a row", async () => {
