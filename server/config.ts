@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { SECTION_NAME } from "../memory/agent/core-sections.ts";
-import { apiKeys } from "./parse-api-keys.ts";
+import { apiKeys, SHORTEST_REACHABLE_KEY } from "./parse-api-keys.ts";
 
 /** The longest time a timer of Node runs, in milliseconds (2^31 - 1, about 25 days); a longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -177,7 +177,14 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
         field: path.join("."),
         problem: `${message}; it is "${shown(path.join("."), set)}"`,
       }));
-  if (!LOOPBACK.test(set["HOST"] ?? "127.0.0.1") && !set["API_KEYS"] && !set["JWT_SECRET"] && !set["JWT_JWKS_URL"]) {
+  const isReachable = !LOOPBACK.test(set["HOST"] ?? "127.0.0.1");
+  if (isReachable && parsed.data?.API_KEYS?.some(({ key }) => key.length < SHORTEST_REACHABLE_KEY)) {
+    problems.push({
+      field: "API_KEYS",
+      problem: `has a key of fewer than ${SHORTEST_REACHABLE_KEY} characters, on a HOST that other machines can reach; make it longer`,
+    });
+  }
+  if (isReachable && !set["API_KEYS"] && !set["JWT_SECRET"] && !set["JWT_JWKS_URL"]) {
     problems.push({
       field: "HOST",
       problem: `"${set["HOST"]}" can be reached from other machines; set API_KEYS (key:tenant,…) or JWT_SECRET or JWT_JWKS_URL, or use 127.0.0.1`,

@@ -28,13 +28,21 @@ describe("API_KEYS", () => {
   });
 
   test.each([
-    ...["short:acme", "no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","],
+    ...["no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","],
     ...["long-enough:acme:", "long-enough:acme:READ", "long-enough:acme:owner", "long-enough:acme:read:write", "long-enough::read"],
     ...["with a space:acme", "schlüsselwort:acme"],
   ])("is refused when an entry is wrong: %p", (API_KEYS) => {
     const refusal = refusalOf(API_KEYS);
     expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
     expect(refusal.message).toContain("key:tenant");
+  });
+
+  test("may hold a short key only where no other machine can send it", () => {
+    expect(parseConfig({ API_KEYS: "key-a:acme" }).API_KEYS).toEqual([{ key: "key-a", tenantId: "acme", scope: "write" }]);
+    expect(() => parseConfig({ HOST: "0.0.0.0", API_KEYS: "long-enough:acme,key-abc:acme" })).toThrow(
+      /API_KEYS: has a key of fewer than 8/,
+    );
+    expect(parseConfig({ HOST: "0.0.0.0", API_KEYS: "key-abcd:acme" }).HOST).toBe("0.0.0.0");
   });
 
   test("is refused when two entries have the same key: which of them counts would be a guess", () => {

@@ -154,7 +154,7 @@ describe("a token that names its user", () => {
     ["admin beside another claim", { scope: "read", scopes: ["admin"] }, "admin"],
     ["a word that only begins like admin", { scope: "administrator admin:none" }, "write"],
     ["ADMIN", { scope: "ADMIN" }, "write"],
-  ])("with %s may %p%p", async (_name, claims, scope) => {
+  ])("with %s: its claims are %j, it may %s", async (_name, claims, scope) => {
     const headers = tokenOf("sam", claims);
     const chat = await postJson(`${service.url}/api/v1/chat`, { user_id: "sam", session_id: "s", message: "hi" }, headers);
     expect(chat.status).toBe(scope === "read" ? 403 : 200);
