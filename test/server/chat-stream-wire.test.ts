@@ -5,7 +5,7 @@ import { openServiceWithModel, type ServiceWithModel } from "../support/service-
 const LAST_CHUNK = "\r\n0\r\n\r\n";
 const TOKENS = ["Hello", " 世界,\n", '"😀"\r\n', "id: 7\ndata: {}\n\n", "\u2028end"];
 
-const frame = (id: number, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
+const frame = (id: string, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 
 async function readStream(url: string, sessionId: string): Promise<RawResponse> {
   const connection = await connectTo(url);
@@ -48,15 +48,17 @@ describe("the bytes of a chat stream", () => {
       method: "default",
       reason: "there is no knowledge base",
     };
+    const sent = (index: number): number => TOKENS.slice(0, index + 1).join("").length;
     const expected = [
-      frame(1, { status: "route_decision", content: route }),
-      ...TOKENS.map((content, index) => frame(index + 2, { status: "token", content })),
+      frame("1.0", { status: "route_decision", content: route }),
+      ...TOKENS.map((content, index) => frame(`${index + 2}.${sent(index)}`, { status: "token", content })),
     ].join("");
     expect(body.slice(0, expected.length)).toBe(expected);
     const last = body.slice(expected.length);
-    const done: unknown = JSON.parse(last.replace("id: 7\ndata: ", ""));
+    const lastId = `7.${sent(TOKENS.length - 1)}`;
+    const done: unknown = JSON.parse(last.replace(`id: ${lastId}\ndata: `, ""));
     expect(done).toMatchObject({ status: "done", content: { answer: TOKENS.join("") } });
-    expect(last).toBe(frame(7, done));
+    expect(last).toBe(frame(lastId, done));
   });
 
   test.each([
@@ -102,7 +104,7 @@ describe("the heartbeat of a chat stream", () => {
     const beforeFirstToken = body.slice(0, body.indexOf('"status":"token"'));
     expect(beforeFirstToken.split(": heartbeat\n\n").length - 1).toBeGreaterThanOrEqual(3);
     const withoutComments = body.replaceAll(": heartbeat\n\n", "");
-    expect([...withoutComments.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))).toEqual([1, 2, 3]);
+    expect([...withoutComments.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(["1.0", "2.5", "3.5"]);
     expect(withoutComments).not.toMatch(/^:/m);
   });
 });

@@ -21,7 +21,7 @@ describe("a turn over HTTP", () => {
     const { status, headers, events } = await postTurn(running.url, ask("stream"));
     expect(status).toBe(200);
     expect(headers.get("x-turn-id")).toMatch(UUID);
-    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => String(index + 1)));
+    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => `${index + 1}.${tokenText(events.slice(0, index + 1)).length}`));
     expect(events.map(({ data }) => data.status)).toEqual(["route_decision", ...Array.from({ length: 40 }, () => "token"), "done"]);
     expect(contentOf(events, "done")).toMatchObject({
       answer: tokenText(events),
