@@ -184,6 +184,7 @@ export const JobsAnswer = z.object({
       z.object({
         id: z.uuid(),
         kind: jobKind,
+        tenant: z.string().optional().describe("For whoever sees those of all tenants."),
         user_id: z.string().optional(),
         conversation_id: z.uuid().optional(),
         error: jobError,

@@ -7,6 +7,32 @@ const tag = "service";
 
 export const SERVICE_OPERATIONS: readonly Operation[] = [
   {
+    id: "openPage",
+    method: "get",
+    path: "/",
+    tag,
+    summary: "The page to talk and to look inside",
+    answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
+    errors: ["not_found"],
+    isOpen: true,
+  },
+  {
+    id: "getPageAsset",
+    method: "get",
+    path: "/assets/:file",
+    tag,
+    summary: "What that page is made of",
+    params: { file: z.string() },
+    answers: {
+      200: {
+        what: "A script, a style sheet or a text.",
+        content: { "text/javascript": z.string(), "text/css": z.string(), "text/plain": z.string() },
+      },
+    },
+    errors: ["not_found"],
+    isOpen: true,
+  },
+  {
     id: "getHealth",
     method: "get",
     path: "/healthz",
@@ -78,6 +104,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "A page to read it",
     answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
+    errors: ["not_found"],
   },
   {
     id: "getDocsAsset",

@@ -118,6 +118,8 @@ describe("answers are what the description says", () => {
     for (const id of ["getHealth", "getReadiness", "getStatus", "getApiDescription", "listJobs"]) await ask(id);
     await ask("retryJobs", { body: {} });
     for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);
+    const [, script = ""] = /src="\/assets\/([^"]+)"/.exec((await client.call("openPage")).text) ?? [];
+    await client.call("getPageAsset", { params: { file: script } });
     await client.call("getDocsAsset", { params: { file: "start.js" } });
     const { documents } = await ask<{ documents: { id: string }[] }>("listDocuments", { params: { kb: "travel" } });
     await ask("deleteDocument", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });

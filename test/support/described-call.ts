@@ -16,6 +16,7 @@ export interface DescribedRequest {
 export interface DescribedAnswer {
   status: number;
   headers: Headers;
+  text: string;
   /** What was JSON, parsed: one value, or one for each event. */
   values: Record<string, never>[];
 }
@@ -35,7 +36,7 @@ export function operationOf(id: string): Operation {
 
 function toAddress(url: string, { path }: Operation, { params = {}, query = {} }: DescribedRequest): string {
   const filled = path.replace(/[:*](\w+)/g, (_whole, name: string) => encodeURIComponent(params[name] ?? `no-${name}`));
-  return `${url}${filled}?${new URLSearchParams(query)}`;
+  return `${url}${filled}?${new URLSearchParams(query).toString()}`;
 }
 
 /** The JSON of an answer: of each event of a stream one. */
@@ -83,7 +84,7 @@ export function makeDescribedClient(url: string): DescribedClient {
         const { code } = (values[0] as unknown as ErrorBody).error;
         expect({ id, codes: described.codes }).toEqual({ id, codes: expect.arrayContaining([code]) as unknown });
       }
-      return { status, headers: response.headers, values };
+      return { status, headers: response.headers, text, values };
     },
   };
 }
