@@ -39,7 +39,7 @@ export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, check
       } else if (behind === null) {
         backlogs.set(socket, { since: now, written: socket.bytesWritten - socket.writableLength });
       } else if (now - behind.since > graceMs + ((socket.bytesWritten - behind.written) / bytesPerSecond) * 1_000) {
-        socket.destroy();
+        socket.resetAndDestroy(); // closing alone would leave megabytes with the system until the client has read them
       }
     }
   }
