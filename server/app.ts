@@ -17,6 +17,7 @@ import { knowledgeRoutes, type KnowledgeRouteParts } from "./knowledge-routes.ts
 import { jobRoutes } from "./job-routes.ts";
 import { metricsRoute, type MetricsRouteParts } from "./metrics-route.ts";
 import { watchRequests, type WatchRequestsParts } from "./observe/watch-requests.ts";
+import { makeOpenTurn, type OpenTurnParts } from "./open-turn.ts";
 import { openaiRoutes, type OpenAIRouteParts } from "./openai/openai-routes.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
@@ -29,7 +30,7 @@ import { userRoutes, type UserRouteParts } from "./user-routes.ts";
 
 export interface AppParts
   extends
-    ChatRouteParts,
+    Omit<ChatRouteParts, "openTurn">,
     HealthParts,
     ConversationRouteParts,
     ConversationMemoryParts,
@@ -38,7 +39,8 @@ export interface AppParts
     KnowledgeRouteParts,
     EpisodeRouteParts,
     IdentityParts,
-    OpenAIRouteParts,
+    Omit<OpenAIRouteParts, "openTurn">,
+    OpenTurnParts,
     MetricsRouteParts,
     TurnRouteParts,
     WatchRequestsParts,
@@ -59,6 +61,7 @@ const OTHER_FIELDS_BYTES = 16 * 1024;
 /** The HTTP interface. Statuses and server-sent events exist only in this folder. */
 export function makeApp(parts: AppParts): Express {
   const maxBodyBytes = parts.maxMessageChars * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
+  const openTurn = makeOpenTurn(parts);
   return express()
     .disable("x-powered-by")
     .disable("etag")
@@ -70,7 +73,7 @@ export function makeApp(parts: AppParts): Express {
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute(parts))
     .use(openApiRoutes(parts))
-    .use("/v1", openaiRoutes(parts))
+    .use("/v1", openaiRoutes({ ...parts, openTurn }))
     .use("/api/v1", importRoutes(parts), knowledgeRoutes(parts)) // with body limits of their own
     .use(
       "/api/v1",
@@ -80,7 +83,7 @@ export function makeApp(parts: AppParts): Express {
     )
     .use(
       "/api/v1",
-      chatRoutes(parts),
+      chatRoutes({ ...parts, openTurn }),
       turnRoutes(parts),
       conversationRoutes(parts),
       conversationMemoryRoutes(parts),

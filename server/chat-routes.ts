@@ -2,21 +2,18 @@ import { Router, type Request, type Response } from "express";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { assertKnowledgeBase } from "../nodes/routing/decide-route.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import type { TurnRecordStore } from "../stores/postgres/turn-record-store.ts";
-import { makeLaunchTurn, type BeginTurnParts } from "./begin-turn.ts";
 import { tenantOf } from "./caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId } from "./event-position.ts";
 import { sendEventStream } from "./event-stream.ts";
-import { bodyHashOf, keyHashOf } from "./idempotency-key.ts";
-import { makeKeyedTurns } from "./keyed-turns.ts";
+import type { OpenTurn } from "./open-turn.ts";
 import { leavingOf } from "./turn-routes.ts";
-import { localSource, type TurnSource } from "./turn-source.ts";
+import type { TurnSource } from "./turn-source.ts";
 import { withUserOf } from "./user-of.ts";
 
-export interface ChatRouteParts extends BeginTurnParts {
+export interface ChatRouteParts {
+  openTurn: OpenTurn;
   knowledge: KnowledgeCatalog;
-  turns: TurnRecordStore;
   maxMessageChars: number;
   heartbeatMs: number;
 }
@@ -33,34 +30,13 @@ async function letIn(source: TurnSource, response: Response): Promise<string> {
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
-export function chatRoutes({ knowledge, turns, maxMessageChars, heartbeatMs, ...parts }: ChatRouteParts): Router {
-  const { running } = parts;
-  const launchTurn = makeLaunchTurn(parts);
-  const keyed = makeKeyedTurns(turns, running);
-
+export function chatRoutes({ knowledge, maxMessageChars, heartbeatMs, openTurn }: ChatRouteParts): Router {
   /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const tenantId = tenantOf(response);
-    const keyHash = keyHashOf(request);
     const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
     if (body.kb_prefix !== null) assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
-    const owner = { tenantId, userId: body.user_id };
-    const input = {
-      ...owner,
-      sessionId: body.session_id,
-      message: body.message,
-      debug: body.debug,
-      agentType: body.agent_type,
-      requestedKbPrefix: body.kb_prefix,
-    };
-    const { on_busy: onBusy } = body;
-    const waits = onBusy === "enqueue";
-    const source =
-      keyHash === null
-        ? localSource(await launchTurn(input, { onBusy }), waits)
-        : await keyed.open({ owner, keyHash, bodyHash: bodyHashOf(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
-    running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
-    return source;
+    return openTurn(request, response, body);
   }
 
   return Router()

@@ -3,13 +3,15 @@ import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import { assertUtf8 } from "../assert-utf8.ts";
-import { makeBeginTurn, type BeginTurnParts } from "../begin-turn.ts";
 import { callerOf } from "../caller.ts";
 import { parseChatRequest } from "../chat-request.ts";
 import { bodyWithin } from "../limits/body-within.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import type { TokenQuota } from "../limits/token-quota.ts";
+import type { OpenTurn } from "../open-turn.ts";
+import type { RunningTurns } from "../running-turns.ts";
 import { requireJson } from "../require-json.ts";
+import { leavingOf } from "../turn-routes.ts";
 import { answerTask, type TaskModel } from "./answer-task.ts";
 import { eventsOfTurn, type CompletionEvent } from "./completion-event.ts";
 import { makeCompletionFrames, wholeCompletion, type CompletionFacts } from "./completion-frames.ts";
@@ -21,7 +23,9 @@ import { sessionOfCompletion } from "./session-of-completion.ts";
 import { structuredAnswerOf } from "./structured-answer.ts";
 import { namedUser, userOfCompletion } from "./user-of-completion.ts";
 
-export interface OpenAIRouteParts extends BeginTurnParts {
+export interface OpenAIRouteParts {
+  openTurn: OpenTurn;
+  running: RunningTurns;
   knowledge: KnowledgeCatalog;
   rates: RateLimits;
   quota: Pick<TokenQuota, "assertLeft" | "add">;
@@ -45,8 +49,7 @@ const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object
 
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes(parts: OpenAIRouteParts): Router {
-  const { knowledge, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
-  const beginTurn = makeBeginTurn(parts);
+  const { openTurn, knowledge, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
   const readBody = bodyWithin(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const basesOf = (response: Response) => knowledge.list(callerOf(response).tenantId);
 
@@ -62,21 +65,16 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
-    const caller = callerOf(response);
-    const { user_id, session_id, message } = parseChatRequest(
-      {
-        user_id: userOfCompletion(request, caller, body.user),
-        session_id: sessionOfCompletion(request, body),
-        message: messageOfTurn(body),
-      },
-      maxMessageChars,
-    );
-    const turn = await beginTurn(
-      response,
-      { tenantId: caller.tenantId, userId: user_id, sessionId: session_id, message, requestedKbPrefix: kbPrefix },
-      { onBusy: "enqueue", onDisconnect: "cancel" },
-    );
-    return { id: turn.turnId, batches: eventsOfTurn(turn.eventBatches()), headers: { "x-turn-id": turn.turnId } };
+    const asked = {
+      user_id: userOfCompletion(request, callerOf(response), body.user),
+      session_id: sessionOfCompletion(request, body),
+      message: messageOfTurn(body),
+      kb_prefix: kbPrefix,
+      on_busy: "enqueue",
+    };
+    const source = await openTurn(request, response, parseChatRequest(asked, maxMessageChars));
+    const { turnId } = source;
+    return { id: turnId, batches: eventsOfTurn(source.eventBatches(leavingOf(response))), headers: { "x-turn-id": turnId } };
   }
 
   return Router()

@@ -154,6 +154,17 @@ describe("completions with the official client", () => {
     expect(await messagesOf(running.url, "ada", "again")).toHaveLength(4);
   });
 
+  test("sent again with their Idempotency-Key are the same turn, and another message with it is refused", async () => {
+    const { completions } = client("keyed").chat;
+    const options = { headers: { "Idempotency-Key": "k-1" } };
+    const request = { model: MODEL, user: "ada", messages: [says("only once")] };
+    const [first, second] = [await completions.create(request, options), await completions.create(request, options)];
+    expect([second.id, second.choices]).toEqual([first.id, first.choices]);
+    expect(await messagesOf(running.url, "ada", "keyed")).toHaveLength(2);
+    const other = completions.create({ ...request, messages: [says("something else")] }, options);
+    expect(await failureOf(other)).toMatchObject({ status: 422, code: "idempotency_mismatch" });
+  });
+
   test("without a user are the one person's of a service without keys", async () => {
     await client("alone").chat.completions.create({ model: MODEL, messages: [says("hello")] });
     expect((await listConversations(running.url, "default")).map(({ session_id }) => session_id)).toContain("alone");

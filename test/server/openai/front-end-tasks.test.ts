@@ -76,6 +76,9 @@ describe("a front end's own tasks with the offline model", () => {
       { messages: [says("### Task:\nWrite a poem")] },
       { ...CHAT, "X-OpenWebUI-Chat-Id": "person", "X-Task": "{{TASK}}" },
     );
+    const begun = [says(pasted), { role: "assistant", content: "{}" }, says("Thanks. And now?")];
+    await ask(service.url, { messages: begun }, { ...CHAT, "X-OpenWebUI-Chat-Id": "begun" });
+    expect((await messagesOf(service.url, "ada", "begun"))[0]?.content).toBe("Thanks. And now?");
     expect((await messagesOf(service.url, "ada", "pasted")).map(({ role }) => role)).toEqual(["user", "assistant"]);
     expect((await messagesOf(service.url, "ada", "person")).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });

@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput } from "../graph/start-turn.ts";
@@ -11,7 +10,7 @@ import type { Metrics } from "./metrics.ts";
 import type { RecentTurns } from "./recent-turns.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
-export interface BeginTurnParts {
+export interface LaunchTurnParts {
   graph: ConversationGraph;
   running: RunningTurns;
   limits: TurnLimits;
@@ -20,17 +19,8 @@ export interface BeginTurnParts {
   log: Logger;
 }
 
-export interface BeginTurnOptions {
-  onBusy: OnBusy;
-  /** What becomes of the turn when the client leaves before the end of the answer. */
-  onDisconnect: "cancel" | "continue";
-}
-
 /** Starts a turn. Throws AppError `shutting_down` once the service is stopping, and what TurnLimits throws. */
 export type LaunchTurn = (input: TurnInput & Owner, options: { onBusy: OnBusy; key?: TurnKey }) => Promise<RunningTurn>;
-
-/** Starts a turn for the client behind `response`, as LaunchTurn does. */
-export type BeginTurn = (response: ServerResponse, input: TurnInput & Owner, options: BeginTurnOptions) => Promise<RunningTurn>;
 
 /** One line for each turn, when it ends. */
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
@@ -44,7 +34,7 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every turn is started: registered while it runs, counted and logged when it ends. */
-export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: BeginTurnParts): LaunchTurn {
+export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
   return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
     const turn = await limits.begin(input, (onUsage) => {
@@ -57,16 +47,6 @@ export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, l
       recentTurns.add(last);
       logEnd(log, turn.turnId, last, causes);
     });
-    return turn;
-  };
-}
-
-/** The same for one client, whose leaving cancels the turn unless it said otherwise. */
-export function makeBeginTurn(parts: BeginTurnParts): BeginTurn {
-  const launchTurn = makeLaunchTurn(parts);
-  return async function beginTurn(response, input, { onBusy, onDisconnect }) {
-    const turn = await launchTurn(input, { onBusy });
-    parts.running.attach(turn.turnId, response, { cancels: onDisconnect === "cancel" });
     return turn;
   };
 }
