@@ -33,10 +33,15 @@ async function openTracesOf(config: Config, log: Logger, providers: Providers): 
     headers,
     serviceName,
     providers,
-    onChange(works, error) {
-      if (works) log.info("traces are sent again");
-      else log.warn({ cause: error?.name }, "traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; those that wait too long are dropped");
-    },
+    onChange: (works, error) =>
+      outsideRequests(() => {
+        if (works) log.info("traces are sent again");
+        else
+          log.warn(
+            { reason: error?.message },
+            "traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; those that wait too long are dropped",
+          );
+      }),
   });
 }
 

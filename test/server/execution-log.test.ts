@@ -19,7 +19,7 @@ describe("the execution log", () => {
 
   test("has one entry a node, with what it found and how long that took, and nothing that was said", async () => {
     const logs = await logsOf(true);
-    const byNode = Object.fromEntries(logs.map((log) => [log["node"], log]));
+    const byNode = Object.fromEntries(logs.map((log) => [String(log["node"]), log]));
     expect(Object.keys(byNode).sort()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
     const milliseconds = expect.any(Number) as number;
     expect(byNode).toMatchObject({
