@@ -1,12 +1,13 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName } from "../check-definition.ts";
-import type { SearchStore } from "../search-index.ts";
+import type { IndexDefinition, SearchIndex, SearchStore } from "../search-index.ts";
 import type { MilvusAddress } from "./open-milvus-search-store.ts";
 import { checkMilvusResponse } from "./check-milvus-response.ts";
 import { makeReady } from "./make-ready.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
-import { prepareCollection } from "./prepare-collection.ts";
+import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
+import { prepareCollection, refuseUndivided } from "./prepare-collection.ts";
 import { toIndexError } from "./to-index-error.ts";
 
 /** For creating, loading and dropping, in milliseconds: they may take long on a server that is well. */
@@ -45,26 +46,34 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
   });
   const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
+
+  async function openPart(definition: IndexDefinition): Promise<SearchIndex> {
+    const readiness = makeReady(async () => {
+      await check();
+      await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
+    }, timeoutMs);
+    await readiness.prepare();
+    return makeMilvusSearchIndex({ client, definition, readiness, inTurn });
+  }
+
   return {
     kind: "milvus",
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      const readiness = makeReady(async () => {
-        await check();
-        await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
-      }, timeoutMs);
-      await readiness.prepare();
-      return makeMilvusSearchIndex({ client, definition, readiness, inTurn });
+      await refuseUndivided(client, definition.name).catch(toIndexError);
+      const parts = await Promise.all(partNames(definition.name).map((name) => openPart({ ...definition, name })));
+      return makePartedIndex(parts, definition.dimensions);
     },
     async listIndexes() {
       const { data } = await checkMilvusResponse(client.showCollections()).catch(toIndexError);
-      return data.map(({ name }) => name).toSorted();
+      return [...new Set(data.map(({ name }) => indexOfPart(name)))].toSorted();
     },
     async dropIndex(name) {
-      await checkMilvusResponse(client.dropCollection({ collection_name: checkName(name), timeout: PREPARE_TIMEOUT_MS })).catch(
-        toIndexError,
-      );
+      // Of that name alone: one that was made before indexes had parts.
+      for (const collection_name of [checkName(name), ...partNames(name)]) {
+        await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(toIndexError);
+      }
     },
     check: () => check().catch(toIndexError),
     async close() {

@@ -36,6 +36,15 @@ async function exists(client: MilvusClient, name: string): Promise<boolean> {
   return value === true;
 }
 
+/** Throws AppError `invalid_configuration` when an index of this name was made before indexes had parts. */
+export async function refuseUndivided(client: MilvusClient, name: string): Promise<void> {
+  if (!(await exists(client, name))) return;
+  throw new AppError(
+    "invalid_configuration",
+    `The search index "${name}" was made otherwise: it is one collection, not several. Run \`npm run reindex\`.`,
+  );
+}
+
 async function create(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
   try {
     await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));

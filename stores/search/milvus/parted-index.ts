@@ -1,0 +1,64 @@
+import { checkOwnerKey } from "../check-key.ts";
+import type { SearchDocument, SearchIndex } from "../search-index.ts";
+
+/**
+ * Collections that an index is made of, each for a share of the owners. A search touches one. Milvus reads of it what the partition key leaves;
+ * Milvus Lite goes through all rows of a collection in every search, whoever they belong to (docs/decisions/0012).
+ */
+export const PARTS = 16;
+
+const PART_NAME = /^(.+)_part\d+$/;
+
+/** Names of the collections of an index. */
+export function partNames(name: string): string[] {
+  return Array.from({ length: PARTS }, (_, part) => `${name}_part${part}`);
+}
+
+/** The index that a collection belongs to; its own name, when it is no part of one. */
+export function indexOfPart(collection: string): string {
+  return PART_NAME.exec(collection)?.[1] ?? collection;
+}
+
+/** Always the same for an owner. Keys are hashes, so that the parts are about equal. */
+function partOf(ownerKey: string): number {
+  return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
+}
+
+/** One index of as many parts as partNames names, in that order. */
+export function makePartedIndex(parts: readonly SearchIndex[], dimensions: number): SearchIndex {
+  const written = new Set<SearchIndex>();
+  const of = (ownerKey: string): SearchIndex => {
+    const part = parts[partOf(ownerKey)];
+    if (!part) throw new RangeError(`An index has ${PARTS} parts; this one has ${parts.length}.`);
+    return part;
+  };
+  return {
+    dimensions,
+    async upsert(documents) {
+      const shares = new Map<SearchIndex, SearchDocument[]>();
+      for (const document of documents) {
+        const part = of(document.ownerKey);
+        shares.set(part, [...(shares.get(part) ?? []), document]);
+      }
+      for (const part of shares.keys()) written.add(part);
+      await Promise.all([...shares].map(([part, share]) => part.upsert(share)));
+    },
+    searchVectors: async (filter, embedding, limit) => of(filter.ownerKey).searchVectors(filter, embedding, limit),
+    searchWords: async (filter, lexicalQuery, limit) => of(filter.ownerKey).searchWords(filter, lexicalQuery, limit),
+    fetch: async (ownerKey, ids) => of(ownerKey).fetch(ownerKey, ids),
+    removeGroups: async (ownerKey, groupIds) => of(ownerKey).removeGroups(ownerKey, groupIds),
+    remove: async (ownerKey, ids) => of(ownerKey).remove(ownerKey, ids),
+    removeOwner: async (ownerKey) => of(ownerKey).removeOwner(ownerKey),
+    async count(ownerKey) {
+      if (ownerKey !== undefined) return of(ownerKey).count(ownerKey);
+      const counts = await Promise.all(parts.map((part) => part.count()));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    /** Only what was written here since the last time: Milvus limits how often a collection is flushed. */
+    async flush() {
+      const due = [...written];
+      written.clear();
+      await Promise.all(due.map((part) => part.flush()));
+    },
+  };
+}
