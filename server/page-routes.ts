@@ -51,7 +51,9 @@ function send(request: Request, response: Response, { contentType, byEncoding }:
   const encoding = (["br", "gzip"] as const).find((name) => request.acceptsEncodings(name)) ?? "identity";
   if (encoding !== "identity") response.set("content-encoding", encoding);
   response.set({ "content-type": contentType, vary: "accept-encoding", "x-content-type-options": "nosniff" });
-  response.end(request.method === "HEAD" ? undefined : byEncoding[encoding]);
+  const content = byEncoding[encoding];
+  response.set("content-length", String(content.length));
+  response.end(request.method === "HEAD" ? undefined : content);
 }
 
 /**

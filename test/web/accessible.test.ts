@@ -1,0 +1,198 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { postJson } from "../support/api-client.ts";
+import { closeWithoutProblems, openBrowser, openTestedPage, texts, whyNoBrowser, type TestedPage } from "../support/browser.ts";
+import { openTestService } from "../support/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { zh } from "../../web/texts/zh.ts";
+
+const missing = await whyNoBrowser();
+if (missing) test.skip(`the page for everybody (skipped: ${missing})`, () => undefined);
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Serious and critical findings on what is shown now; the policy of the page lets nothing in but what a debugger evaluates. */
+async function findingsOn(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`).join(" | ")}`);
+}
+
+(missing ? describe.skip : describe)("the page for everybody", () => {
+  let browser: Browser;
+  let url: string;
+  let conversation: string;
+  let tested: TestedPage;
+
+  beforeAll(async () => {
+    ({ url } = await startServiceProcess({ DATA_DIR: "memory://", RATE_LIMIT_PER_MINUTE: "0", MEMORY_READ_TIMEOUT_MS: "10000" }));
+    browser = await openBrowser();
+    for (const message of ["I live in Lisbon.", "I am a vegetarian."]) {
+      const body = { user_id: "ada", session_id: "s", message };
+      conversation = (await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, body)).json.conversation_id;
+      await postJson(`${url}/api/v1/conversations/${conversation}/settle?timeout_ms=50000`, {});
+    }
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await killServiceProcesses();
+  });
+  afterEach(() => closeWithoutProblems(tested));
+
+  test.each(["light", "dark"] as const)("no view has a serious problem for assistive technology, %s", async (colorScheme) => {
+    tested = await openTestedPage(browser, url, { colorScheme, at: `/#/chat/${conversation}` });
+    const { page } = tested;
+    const found: Record<string, string[]> = {};
+    await tested.answer.getByRole("button", { name: texts.chat.inspect }).click();
+    await page.locator(".operation").first().waitFor();
+    found["chat"] = await findingsOn(page);
+    await page.getByRole("button", { name: texts.conversations.import }).click();
+    found["import"] = await findingsOn(page);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: texts.settings.open }).click();
+    found["settings"] = await findingsOn(page);
+    await page.keyboard.press("Escape");
+    for (const tab of ["core", "episodes", "changes", "jobs", "erase"] as const) {
+      await page.goto(`${url}/#/memory/${tab}`);
+      await page.getByRole("link", { name: texts.memory.tabs[tab], exact: true }).waitFor();
+      if (tab === "core") await page.locator("[data-section=profile]").getByRole("button", { name: texts.memory.core.edit }).click();
+      if (tab === "changes") await page.locator(".operation").first().waitFor();
+      found[tab] = await findingsOn(page);
+    }
+    await page.goto(`${url}/#/service`);
+    await page.locator(".plot canvas").waitFor();
+    found["service"] = await findingsOn(page);
+    expect(found).toEqual(Object.fromEntries(Object.keys(found).map((view) => [view, []])));
+    expect(await page.evaluate<string>("document.documentElement.dataset.theme")).toBe(colorScheme);
+  });
+
+  test("the first question has no serious problem either", async () => {
+    tested = await openTestedPage(browser, url, { user: null });
+    await tested.page.getByLabel(texts.who.label).waitFor();
+    expect(await findingsOn(tested.page)).toEqual([]);
+  });
+
+  test("everything is done by keyboard: talk, look inside, go to memory and back, begin anew", async () => {
+    tested = await openTestedPage(browser, url, { user: null });
+    const { page } = tested;
+    const focused = (): Promise<string> => page.evaluate<string>("document.activeElement?.id || document.activeElement?.textContent || ''");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe(texts.skip);
+    await page.getByLabel(texts.who.label).focus();
+    await page.keyboard.type("keyboard");
+    await page.keyboard.press("Enter");
+    await page.locator("#message").waitFor();
+    await page.keyboard.press("Alt+1");
+    await page.locator("#content").focus();
+    await page.keyboard.press("/");
+    expect(await focused()).toBe("message");
+    await page.keyboard.type("first line");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("second line");
+    await page.keyboard.press("Enter");
+    await tested.settled();
+    expect(await page.locator("article.from-user .as-written").innerText()).toBe("first line\nsecond line");
+    expect(await focused()).toBe("message");
+    await page.keyboard.press("Alt+i");
+    await page.locator(".timeline").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".inspector").waitFor({ state: "detached" });
+    await page.keyboard.press("Alt+2");
+    await page.locator("[data-section=profile]").waitFor();
+    await page.keyboard.press("Alt+3");
+    await page.getByText(texts.service.title).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("Alt+1");
+    await page.keyboard.press("Alt+n");
+    await page.getByText(texts.chat.empty).waitFor();
+  });
+
+  test("a screen reader hears that an answer is under way and then the answer, not every token", async () => {
+    tested = await openTestedPage(browser, url, { user: "listener" });
+    const { page } = tested;
+    await page.evaluate(
+      "window.heard = []; new MutationObserver(() => window.heard.push(document.querySelector('[data-testid=announcer]').textContent)).observe(document.querySelector('[data-testid=announcer]'), { childList: true, characterData: true, subtree: true })",
+    );
+    await tested.say("Hello");
+    await tested.settled();
+    const heard = await page.evaluate<string[]>("window.heard");
+    expect(heard[0]).toBe(texts.chat.isReading);
+    expect(heard.at(-1)).toContain("offline model");
+    expect(new Set(heard).size).toBe(2);
+    expect(await page.locator("[aria-live], [role=status], [role=alert]").count()).toBe(1);
+  });
+
+  test("on a phone, conversations and the inside of an answer are drawers, and nothing is cut off", async () => {
+    tested = await openTestedPage(browser, url, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const { page } = tested;
+    const isCut = (): Promise<boolean> => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
+    await page.getByRole("button", { name: texts.conversations.title }).tap();
+    await page
+      .getByRole("dialog")
+      .getByRole("link", { name: /Lisbon/ })
+      .tap();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await tested.answer.getByRole("button", { name: texts.chat.inspect }).tap();
+    await page.getByRole("dialog").locator(".operation").first().waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    expect(await isCut()).toBe(false);
+    await page.getByRole("dialog").getByRole("button", { name: texts.close }).tap();
+    for (const at of ["/#/memory/core", "/#/memory/erase", "/#/service"]) {
+      await page.goto(url + at);
+      await page.locator("h1").waitFor();
+      expect({ at, isCut: await isCut() }).toEqual({ at, isCut: false });
+    }
+  });
+
+  test("speaks Chinese to a Chinese browser, and whatever is chosen after that", async () => {
+    tested = await openTestedPage(browser, url, { locale: "zh-CN", at: `/#/chat/${conversation}` });
+    const { page } = tested;
+    await tested.answer.getByRole("button", { name: zh.chat.inspect }).click();
+    await page.getByText(zh.inspector.timeline).waitFor();
+    expect(await page.evaluate<string>("document.documentElement.lang")).toBe("zh-CN");
+    await page.getByRole("button", { name: zh.settings.open }).click();
+    await page.getByRole("dialog").getByRole("combobox", { name: zh.settings.language }).selectOption("en");
+    await page.getByRole("dialog").getByRole("combobox", { name: texts.settings.theme }).selectOption("dark");
+    await page.reload();
+    await page.getByRole("button", { name: texts.conversations.fresh }).waitFor();
+    expect(await page.evaluate<string>("document.documentElement.dataset.theme")).toBe("dark");
+  });
+
+  test("asks for the key when the service has keys, says when it is wrong, and keeps it for the tab only", async () => {
+    const guarded = await openTestService({ API_KEYS: "a-long-secret:acme" });
+    try {
+      tested = await openTestedPage(browser, guarded.url, { refusals: [401] });
+      const { page } = tested;
+      const give = async (key: string): Promise<void> => {
+        await page.getByLabel(texts.key.label).fill(key);
+        await page.getByRole("button", { name: texts.key.go }).click();
+      };
+      await page.getByText(texts.key.title).waitFor();
+      expect(await findingsOn(page)).toEqual([]);
+      await give("not-the-key");
+      await page.getByText(texts.key.refused).waitFor();
+      await give("a-long-secret");
+      await page.getByText(texts.conversations.none).waitFor();
+      await tested.say("Hello");
+      await tested.settled();
+      expect(await page.evaluate<string>("JSON.stringify(localStorage)")).not.toContain("a-long-secret");
+      await page.reload();
+      await page.getByRole("link", { name: /Hello/ }).waitFor();
+      const other = await page.context().newPage();
+      await other.goto(guarded.url);
+      await other.getByText(texts.key.title).waitFor();
+      await other.close();
+    } finally {
+      await tested.page.goto("about:blank");
+      await guarded.close();
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { closeWithoutProblems, openBrowser, openTestedPage, texts, whyNoBrowser, type TestedPage } from "../support/browser.ts";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+
+const missing = await whyNoBrowser();
+if (missing) test.skip(`hostile and huge texts on the page (skipped: ${missing})`, () => undefined);
+
+/** Everything that would run, fetch or restyle something if any of it became more than text. */
+const HOSTILE = [
+  "<script>window.ran = 'script'</script>",
+  "<img src=x onerror=\"window.ran = 'image'\">",
+  "<svg onload=\"window.ran = 'svg'\"><a href=\"javascript:window.ran='svg link'\">svg</a></svg>",
+  '<iframe src="https://evil.example/frame"></iframe><link rel="stylesheet" href="https://evil.example/style.css">',
+  '<style>* { display: none }</style><p style="background: url(https://evil.example/p)">styled</p>',
+  "[a link](javascript:window.ran='link') and [another](JaVaScRiPt:window.ran='case') and [data](data:text/html,<script>window.ran=1</script>)",
+  "![a picture](https://evil.example/picture.png) and ![one more](javascript:window.ran='picture')",
+  '[a title](https://good.example/ "x\\" onmouseover=\\"window.ran=1")',
+  '<https://good.example/?q="onclick=window.ran=1>',
+  '`<b>code</b>` and [constructor] and [__proto__] and <math><mi//xlink:href="data:x,<script>window.ran=1</script>">',
+  "<form action=https://evil.example/><button>send</button></form><base href=https://evil.example/><meta http-equiv=refresh content='0;url=https://evil.example/'>",
+  "```html\n<script>window.ran = 'fence'</script>\n```",
+].join("\n\n");
+
+(missing ? describe.skip : describe)("hostile and huge texts on the page", () => {
+  let browser: Browser;
+  let model: ModelServer;
+  let url: string;
+  let tested: TestedPage;
+
+  beforeAll(async () => {
+    model = await startModelServer();
+    ({ url } = await startServiceProcess({
+      DATA_DIR: "memory://",
+      OPENAI_BASE_URL: model.url,
+      CHAT_MODEL: "test-chat",
+      ENABLE_EPISODIC_MEMORY: "false",
+      ENABLE_CORE_MEMORY: "false",
+      ENABLE_SUMMARY: "false",
+      RATE_LIMIT_PER_MINUTE: "0",
+      MAX_MESSAGE_CHARS: "200000",
+    }));
+    browser = await openBrowser();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await killServiceProcesses();
+    await model?.close();
+  });
+  afterEach(() => closeWithoutProblems(tested));
+
+  const pieces = (text: string, length: number): string[] => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [];
+
+  test.each([
+    ["in a few pieces", 5_000],
+    ["character by character", 3],
+  ])("HTML, scripts, frames, pictures and addresses that run stay text, streamed %s, in question and answer", async (_how, length) => {
+    model.answer({ tokens: pieces(HOSTILE, length) });
+    tested = await openTestedPage(browser, url, { user: `hostile ${length}` });
+    await tested.say(HOSTILE);
+    await tested.settled();
+    const { page, answer } = tested;
+    expect(await answer.innerText()).toContain("<script>window.ran = 'script'</script>");
+    for (const tag of [
+      "script",
+      "img",
+      "svg",
+      "iframe",
+      "style",
+      "form",
+      "link",
+      "base",
+      "math",
+      "[style]",
+      "[onerror]",
+      "[onmouseover]",
+    ]) {
+      expect({ tag, found: await page.locator(`.message ${tag}`).count() }).toEqual({ tag, found: 0 });
+    }
+    const links = await Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute("href")));
+    expect(links.filter((href) => !href?.startsWith("https://"))).toEqual([]);
+    expect(links).toContain("https://evil.example/picture.png"); // a link that somebody may follow, not a picture that is fetched
+    const rels = await Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute("rel")));
+    expect(new Set(rels)).toEqual(new Set(["noopener noreferrer nofollow"]));
+    await page.reload();
+    await page.getByRole("link", { name: /<script>/ }).click();
+    await answer.getByText("window.ran = 'script'").waitFor();
+    expect(await page.evaluate<string>("String(window.ran)")).toBe("undefined");
+  });
+
+  test("an answer that streams becomes the same elements as one that is loaded", async () => {
+    const markdown =
+      "# Title\n\nA *paragraph* with `code`.\n\n1. one\n\n2. two\n   - inner\n\n   more of two\n\n3. three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a = 1;\n\nlet b = 2;\n```\n\n> quoted\n> text\n\nSet\next\n---\n\n- [x] done\n- [ ] open\n\nEnd.";
+    model.answer({ tokens: pieces(markdown, 2), betweenMs: 2 });
+    tested = await openTestedPage(browser, url, { user: "same" });
+    await tested.say("Markdown, please");
+    await tested.settled();
+    const shape = (): Promise<string> => tested.answer.locator(".markdown").innerHTML();
+    await tested.answer.getByText("End.").waitFor();
+    const streamed = await shape();
+    await tested.page.reload();
+    await tested.page.getByRole("link", { name: /Markdown, please/ }).click();
+    await tested.answer.getByText("End.").waitFor();
+    expect(await shape()).toBe(streamed);
+    expect(streamed).toContain("<h1");
+    expect(streamed).toContain("<table>");
+  });
+
+  test("huge and deeply nested Markdown leaves the page usable", async () => {
+    const huge = `${">".repeat(3_000)} deep\n\n${"[".repeat(5_000)}\n\n${"word ".repeat(30_000)}\n\n${"- item\n".repeat(3_000)}\n\nThe end of it.`;
+    model.answer({ tokens: pieces(huge, 4_000) });
+    tested = await openTestedPage(browser, url, { user: "huge" });
+    await tested.say(`Please: ${"long ".repeat(20_000)}`);
+    await tested.settled();
+    await tested.answer.getByText("The end of it.").waitFor();
+    expect((await tested.page.locator("article.from-user").innerText()).length).toBeLessThan(3_000);
+    await tested.page.getByRole("button", { name: new RegExp(`^${texts.more}`) }).click();
+    expect((await tested.page.locator("article.from-user").innerText()).length).toBeGreaterThan(90_000);
+    model.answer({ tokens: ["still here"] });
+    await tested.say("And now?");
+    await tested.answer.getByText("still here").waitFor();
+    const overflow = await tested.page.evaluate<boolean>("document.documentElement.scrollWidth > document.documentElement.clientWidth");
+    expect(overflow).toBe(false);
+  });
+
+  test("text from right to left is set so, beside text from left to right", async () => {
+    model.answer({ tokens: ["שלום עולם\n\nHello world\n\n```\ncode = 1\n```"] });
+    tested = await openTestedPage(browser, url, { user: "rtl" });
+    await tested.say("مرحبا بالعالم");
+    await tested.settled();
+    const directionOf = (index: number): Promise<string> =>
+      tested.page.evaluate<string>(`getComputedStyle(document.querySelectorAll(".from-assistant .block")[${index}]).direction`);
+    expect([await directionOf(0), await directionOf(1), await directionOf(2)]).toEqual(["rtl", "ltr", "ltr"]);
+    const asked = await tested.page.evaluate<string>('getComputedStyle(document.querySelector(".from-user .as-written")).direction');
+    expect(asked).toBe("rtl");
+  });
+});
