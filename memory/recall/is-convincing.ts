@@ -25,10 +25,18 @@ const MAX_WORDS = 4;
  * BM25 has no upper end, so it is compared with what it would be had every word of the question one episode of those found. That makes the
  * share nearly independent of how much is indexed, and small where only little is: with three episodes any word may be the one.
  */
-export function isConvincing({ hit, words, cosine }: RankedEpisode, { found, query, minSimilarity, time }: EvidenceParts): boolean {
-  if ((cosine ?? -1) >= minSimilarity) return true;
-  if (time !== null && hit.createdAt >= time.from && hit.createdAt < time.until) return true;
+export function convincingBy({ found, query, minSimilarity, time }: EvidenceParts): (episode: RankedEpisode) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);
   const weightOfRare = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf of what one of so many has
-  return words !== null && words >= MIN_SHARE * weight * weightOfRare;
+  const enough = MIN_SHARE * weight * weightOfRare;
+  return ({ hit, words, cosine }) => {
+    if ((cosine ?? -1) >= minSimilarity) return true;
+    if (time !== null && hit.createdAt >= time.from && hit.createdAt < time.until) return true;
+    return words !== null && words >= enough;
+  };
+}
+
+/** The same, of one episode. */
+export function isConvincing(episode: RankedEpisode, evidence: EvidenceParts): boolean {
+  return convincingBy(evidence)(episode);
 }

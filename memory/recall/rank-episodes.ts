@@ -8,6 +8,10 @@ export interface RankingWeights {
   neighbour: number;
   /** That share in own BM25 at most: what has none of the words itself may be about something else. Without: whatever it comes to. */
   neighbourOfOwn?: number;
+  /** Share that an exchange gets of how much nearer in meaning its better neighbour is, when both were said within an hour. Default: none. */
+  neighbourMeaning?: number;
+  /** What having none of the words counts, as a share of the worst that has some. Default: as the worst itself. */
+  wordless?: number;
   /** Being of the day that the question names. It lifts, yet does not exclude: the answer was said on another day in a quarter of cases. */
   time: number;
   /** The same for a week, month, year. Default: as for a day. */
@@ -39,24 +43,42 @@ export interface RankedEpisode {
 /** Days after which an episode has half of the recency that is left. */
 const RECENCY_HALF_LIFE_DAYS = 90;
 const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Scores that differ by less, as a share, are the same. */
+const ROUNDING = 1e-9;
+/** What was said further apart is another talk. */
+const ONE_TALK_MS = 60 * 60 * 1_000;
 
 /** The better first; of equals always the same. */
 export function bestFirst(one: RankedEpisode, other: RankedEpisode): number {
   return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
 }
 
-/** Turns a leg's scores into standard deviations from their mean; what the leg did not find counts as its worst. */
-function standardise(scores: Map<string, number>): (id: string) => number {
+/**
+ * Turns a leg's scores into standard deviations from their mean. What the leg did not find counts as a share of its worst; when all that it found
+ * are alike, one deviation below them stands for the worst.
+ */
+function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
   const values = [...scores.values()];
   if (values.length === 0) return () => 0;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length) || 1;
-  const worst = (Math.min(...values) - mean) / deviation;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  const alike = deviation <= ROUNDING * Math.abs(mean);
+  const worst = alike ? -1 : (Math.min(...values) - mean) / deviation;
   return (id) => {
     const value = scores.get(id);
-    return value === undefined ? worst : (value - mean) / deviation;
+    if (value === undefined) return missing * worst;
+    return alike ? 0 : (value - mean) / deviation;
   };
 }
+
+/** Finds what was said right before and right after a hit, as far as it was found too. */
+function neighboursAmong(hits: Map<string, SearchHit>): (hit: SearchHit) => SearchHit[] {
+  const following = new Map<string, SearchHit>();
+  for (const hit of hits.values()) if (hit.previousId) following.set(hit.previousId, hit);
+  return ({ id, previousId }) => [previousId ? hits.get(previousId) : undefined, following.get(id)].filter((hit) => hit !== undefined);
+}
+
+type Neighbours = ReturnType<typeof neighboursAmong>;
 
 /**
  * The root of BM25 with a share of the better neighbour's, for every hit. The root, because BM25 has a long upper end: the one hit with a rare
@@ -64,22 +86,36 @@ function standardise(scores: Map<string, number>): (id: string) => number {
  */
 function wordScores(
   hits: Iterable<SearchHit>,
+  neighbours: Neighbours,
   words: Map<string, number>,
   { neighbour, neighbourOfOwn = Infinity }: RankingWeights,
 ): Map<string, number> {
-  const following = new Map<string, string>();
-  const all = [...hits];
-  for (const { id, previousId } of all) if (previousId) following.set(previousId, id);
   const result = new Map<string, number>();
-  for (const { id, previousId } of all) {
-    const before = previousId ? (words.get(previousId) ?? 0) : 0;
-    const after = words.get(following.get(id) ?? "") ?? 0;
-    const own = words.get(id) ?? 0;
-    const share = neighbour * Math.max(before, after);
+  for (const hit of hits) {
+    const own = words.get(hit.id) ?? 0;
+    const share = neighbour * Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
     const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own));
-    if (score > 0) result.set(id, Math.sqrt(score));
+    if (score > 0) result.set(hit.id, Math.sqrt(score));
   }
   return result;
+}
+
+/**
+ * Cosine, lifted towards that of a neighbour which is nearer: "I bought it in Paris" means the thing that was named just before. Never lowered,
+ * and not by what was said at another time: neighbours that are about something else say nothing.
+ */
+function meaningScores(
+  hits: readonly SearchHit[],
+  neighbours: Neighbours,
+  cosines: Map<string, number>,
+  { neighbourMeaning = 0 }: RankingWeights,
+): Map<string, number> {
+  const lifted = (hit: SearchHit): number => {
+    const inTalk = neighbours(hit).filter(({ createdAt }) => Math.abs(createdAt.getTime() - hit.createdAt.getTime()) <= ONE_TALK_MS);
+    const nearest = Math.max(hit.score, ...inTalk.map(({ id }) => cosines.get(id) ?? hit.score));
+    return hit.score + neighbourMeaning * (nearest - hit.score);
+  };
+  return new Map(hits.map((hit) => [hit.id, lifted(hit)]));
 }
 
 /**
@@ -90,8 +126,9 @@ export function rankEpisodes({ wordHits, vectorHits, weights, now, time }: Episo
   const hits = new Map([...vectorHits, ...wordHits].map((hit) => [hit.id, hit]));
   const words = new Map(wordHits.map(({ id, score }) => [id, score]));
   const cosines = new Map(vectorHits.map(({ id, score }) => [id, score]));
-  const wordScore = standardise(wordScores(hits.values(), words, weights));
-  const vectorScore = standardise(cosines);
+  const neighbours = neighboursAmong(hits);
+  const wordScore = standardise(wordScores(hits.values(), neighbours, words, weights), weights.wordless ?? 1);
+  const vectorScore = standardise(meaningScores(vectorHits, neighbours, cosines, weights), 1);
   const ofTime = time?.kind === "span" ? (weights.span ?? weights.time) : weights.time;
 
   const ranked = [...hits.values()].map((hit): RankedEpisode => {

@@ -9,9 +9,9 @@ import { ownerKey } from "../../stores/search/owner-key.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
-import { isConvincing } from "./is-convincing.ts";
 import { makeCircuit } from "./make-circuit.ts";
-import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
+import { rankEpisodes } from "./rank-episodes.ts";
+import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
 
@@ -20,7 +20,7 @@ export interface RecallParts {
   episodes: EpisodeStore;
   embedder: Embedder;
   timeZone: string;
-  /** Cosine below which an episode without a word in common is not recalled. */
+  /** Cosine below which an episode without a word in common is not recalled, unless it is nearer than what has words enough. */
   minSimilarity: number;
   maxAgeDays?: number | undefined;
   now?: () => Date;
@@ -60,7 +60,7 @@ export type Recall = (request: RecallRequest) => Promise<Recalled>;
 /** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */
 const LEG_LIMIT = 300;
 /** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
-const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, time: 3, span: 1, importance: 0.1, recency: 0.1 };
+const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** More than asked for are looked up in Postgres: some may have been erased there that the index still has. */
 const SPARE = 10;
@@ -115,9 +115,6 @@ export function makeRecall(parts: RecallParts): Recall {
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
-  const isRelevant = ({ hit, words, cosine }: RankedEpisode, day: QuestionTime | null): boolean =>
-    words !== null || (cosine ?? -1) >= minSimilarity || (day !== null && hit.createdAt >= day.from && hit.createdAt < day.until);
-
   return async function recall({ tenantId, userId, question, recent = [], conversationId, limit, except, signal }) {
     const moment = now();
     const complete = completeQuestion(question, [...recent]);
@@ -137,14 +134,17 @@ export function makeRecall(parts: RecallParts): Recall {
     const ranked = rankEpisodes({
       wordHits,
       vectorHits,
-      weights: { ...WEIGHTS, vector: embedder.vectorWeight },
+      // Squared: what a weak embedder says of a neighbour is twice in doubt.
+      weights: { ...WEIGHTS, vector: embedder.vectorWeight, neighbourMeaning: embedder.vectorWeight ** 2 },
       now: moment,
       time,
     });
-    const relevant = ranked.filter((candidate) => isRelevant(candidate, day) && !isExcept(candidate.hit, except));
-    // One that convinces brings the others, in their order: what has little of the question alone may still belong to the answer.
-    const evidence = { found: ranked.length, query, minSimilarity, time };
-    const wanted = relevant.some((candidate) => isConvincing(candidate, evidence)) ? relevant.slice(0, limit + SPARE) : [];
+    const relevant = relevantEpisodes(ranked, {
+      evidence: { found: ranked.length, query, minSimilarity, time },
+      day,
+      isWanted: ({ hit }) => !isExcept(hit, except),
+    });
+    const wanted = relevant.slice(0, limit + SPARE);
     const texts = await episodes.load(
       { tenantId, userId },
       wanted.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),

@@ -11,11 +11,13 @@ const ALONE: RankingWeights = { vector: 0, neighbour: 0, time: 0, importance: 0,
 interface HitFields {
   previousId?: string | null;
   daysAgo?: number;
+  minutesLater?: number;
   importance?: number;
 }
 
-function hit(id: string, score: number, { previousId = null, daysAgo = 10, importance = 0.5 }: HitFields = {}): SearchHit {
-  const createdAt = new Date(NOW.getTime() - daysAgo * DAY_MS);
+function hit(id: string, score: number, fields: HitFields = {}): SearchHit {
+  const { previousId = null, daysAgo = 10, minutesLater = 0, importance = 0.5 } = fields;
+  const createdAt = new Date(NOW.getTime() - daysAgo * DAY_MS + minutesLater * 60_000);
   return { id, score, previousId, createdAt, ownerKey: "owner", groupId: "group", attributes: { importance } };
 }
 
@@ -79,6 +81,58 @@ describe("rankEpisodes", () => {
   test("takes the better neighbour, not both, so that a run of weak ones does not beat a hit", () => {
     const wordHits = [hit("a", 4), hit("b", 4, { previousId: "a" }), hit("c", 4, { previousId: "b" }), hit("alone", 5)];
     expect(order({ wordHits, weights: { ...ALONE, neighbour: 0.2 } })[0]).toBe("alone");
+  });
+
+  test("lifts an exchange towards the meaning of a neighbour that is nearer, on either side, and never lowers one", () => {
+    const vectorHits = [
+      hit("before", 0.2),
+      hit("named", 0.9, { previousId: "before" }),
+      hit("after", 0.2, { previousId: "named" }),
+      hit("apart", 0.2),
+      hit("far", -0.5, { previousId: "apart" }),
+    ];
+    const scoresAt = (neighbourMeaning: number): Record<string, number> =>
+      Object.fromEntries(
+        rank({ vectorHits, weights: { ...ALONE, vector: 1, neighbourMeaning } }).map((one) => [one.hit.id, one.score] as const),
+      );
+    const [without, lifted] = [scoresAt(0), scoresAt(0.5)];
+    expect([without["before"], without["after"]]).toEqual([without["apart"], without["apart"]]);
+    expect(lifted["before"]).toBe(lifted["after"]);
+    expect(lifted["after"]).toBeGreaterThan(lifted["apart"] ?? 0);
+    expect(lifted["named"]).toBeGreaterThan(lifted["after"] ?? 0);
+    // Beside "far", which it does not lose by.
+    expect(lifted["apart"]).toBeGreaterThan(lifted["far"] ?? 0);
+    expect(rank({ vectorHits, weights: { ...ALONE, neighbourMeaning: 0.5 } }).map(({ cosine }) => cosine)).toContain(-0.5);
+  });
+
+  test("takes no meaning from a neighbour of another talk: an hour apart is the same, more is not", () => {
+    const scoreAfter = (minutesLater: number): number => {
+      const vectorHits = [hit("named", 0.9), hit("after", 0.2, { previousId: "named", minutesLater }), hit("apart", 0.2)];
+      const ranked = rank({ vectorHits, weights: { ...ALONE, vector: 1, neighbourMeaning: 0.5 } });
+      const [after, apart] = ["after", "apart"].map((id) => ranked.find((one) => one.hit.id === id)?.score ?? 0);
+      return (after ?? 0) - (apart ?? 0);
+    };
+    expect(scoreAfter(60)).toBeGreaterThan(0);
+    expect(scoreAfter(61)).toBe(0);
+  });
+
+  test("counts having none of the words as a share of the worst that has some", () => {
+    const wordHits = [hit("best", 9), hit("middle", 4), hit("worst", 1)];
+    const vectorHits = [hit("wordless", 0.9)];
+    const scoreOf = (wordless?: number): number => {
+      const ranked = rank({ wordHits, vectorHits, weights: { ...ALONE, ...(wordless === undefined ? {} : { wordless }) } });
+      const [one, worst] = ["wordless", "worst"].map((id) => ranked.find((episode) => episode.hit.id === id)?.score ?? 0);
+      return (one ?? 0) / (worst ?? 1);
+    };
+    expect(scoreOf()).toBe(1);
+    expect(scoreOf(0.4)).toBeCloseTo(0.4);
+  });
+
+  test("counts the only hit by words above what has none of them, also when it is less near", () => {
+    const vectorHits = [hit("near", 0.8), hit("alone", 0.78), hit("other", 0.1)];
+    expect(order({ wordHits: [hit("alone", 7)], vectorHits })[0]).toBe("alone");
+    const alike = ["a", "b", "c"].map((id) => hit(id, 0.1 + 0.2));
+    expect(order({ wordHits: alike, vectorHits: [hit("wordless", 0.5)], weights: ALONE }).at(-1)).toBe("wordless");
   });
 
   test("lifts what is of the named time above better matches, and keeps those behind it", () => {
