@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { writeAsRead } from "../write-as-read.ts";
 import type { CompletionEvent } from "./completion-event.ts";
 import type { CompletionFrames } from "./completion-frames.ts";
 
@@ -7,18 +8,6 @@ export interface CompletionStreamOptions {
   headers: Record<string, string>;
   /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
-}
-
-/** Waits until the socket takes more, or is closed: a client that left never drains. */
-function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      response.off("drain", settle).off("close", settle);
-      resolve();
-    };
-    response.on("drain", settle).on("close", settle);
-  });
 }
 
 /**
@@ -52,9 +41,8 @@ export async function sendCompletionStream(
       if (batch.length === 0) continue;
       const [first] = batch;
       if (first?.kind === "error" && !response.headersSent) throw first.error;
-      const hasRoom = response.write(opening() + batch.map((event) => frames.of(event)).join(""));
-      response.socket?.uncork(); // Node holds writes until the promises of this moment are done
-      if (!hasRoom) await drained(response);
+      const atOnce = !response.headersSent;
+      await writeAsRead(response, opening() + batch.map((event) => frames.of(event)).join(""), { atOnce });
     }
     response.end();
   } finally {
