@@ -49,11 +49,12 @@ describe("a turn over HTTP", () => {
       message_id: expect.stringMatching(UUID),
       completed: true,
       usage: { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false },
-      timings: { total_ms: expect.any(Number), first_token_ms: expect.any(Number), nodes: expect.any(Object) },
-      receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [] },
+      timings: { total_ms: expect.any(Number), first_token_ms: expect.any(Number), nodes: expect.any(Object), started: expect.any(Object) },
+      receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
     });
     expect(Object.keys(json.timings.nodes).sort()).toEqual(NODES);
+    expect(Object.keys(json.timings.started).sort()).toEqual(NODES);
     const streamed = contentOf((await postTurn(running.url, ask("whole"))).events, "done");
     expect(Object.keys(streamed).sort()).toEqual(Object.keys(json).sort());
     expect(streamed).toMatchObject({ conversation_id: json.conversation_id, receipt: { window_messages: 2 } });
