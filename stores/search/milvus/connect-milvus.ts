@@ -1,10 +1,10 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName } from "../check-definition.ts";
-import type { IndexDefinition, SearchIndex, SearchStore } from "../search-index.ts";
+import type { IndexDefinition, SearchStore } from "../search-index.ts";
 import type { MilvusAddress } from "./open-milvus-search-store.ts";
 import { checkMilvusResponse } from "./check-milvus-response.ts";
-import { makeReady } from "./make-ready.ts";
+import { makeReady, type Readiness } from "./make-ready.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { prepareCollection, refuseUndivided } from "./prepare-collection.ts";
@@ -47,14 +47,11 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
   const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
 
-  async function openPart(definition: IndexDefinition): Promise<SearchIndex> {
-    const readiness = makeReady(async () => {
+  const readinessOf = (definition: IndexDefinition): Readiness =>
+    makeReady(async () => {
       await check();
       await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
     }, timeoutMs);
-    await readiness.prepare();
-    return makeMilvusSearchIndex({ client, definition, readiness, inTurn });
-  }
 
   return {
     kind: "milvus",
@@ -62,8 +59,16 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     async openIndex(definition) {
       checkDefinition(definition);
       await refuseUndivided(client, definition.name).catch(toIndexError);
-      const parts = await Promise.all(partNames(definition.name).map((name) => openPart({ ...definition, name })));
-      return makePartedIndex(parts, definition.dimensions);
+      const parts = partNames(definition.name).map((name) => {
+        const part = { ...definition, name };
+        return { definition: part, readiness: readinessOf(part) };
+      });
+      // The first tells whether the index can be had. The others are prepared by who first needs one: a few users need few collections.
+      await parts[0]?.readiness.prepare();
+      return makePartedIndex(
+        parts.map((part) => makeMilvusSearchIndex({ client, ...part, inTurn })),
+        definition.dimensions,
+      );
     },
     async listIndexes() {
       const { data } = await checkMilvusResponse(client.showCollections()).catch(toIndexError);

@@ -29,7 +29,12 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
-  const write = <Result>(call: () => Promise<Result>): Promise<Result> => inTurn.execute(() => readiness.use(call));
+  // Nobody waits for a write: unlike a search it may take as long as making the collection does.
+  const write = <Result>(call: () => Promise<Result>): Promise<Result> =>
+    inTurn.execute(async () => {
+      await readiness.prepare();
+      return readiness.use(call);
+    });
 
   const search = (filter: SearchFilter, what: { anns_field: string; metric_type: string; data: number[] | string }, limit: number) => {
     const request = {

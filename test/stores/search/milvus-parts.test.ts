@@ -29,10 +29,20 @@ function describeParts(): void {
 
   const collections = async (): Promise<string[]> => (await client.showCollections()).data.map(({ name }) => name).toSorted();
 
+  test("an index of a few owners has a few collections, and is found and listed with them", async () => {
+    const index = await store.openIndex(definitionOf("few"));
+    expect(await index.searchWords({ ownerKey: OWNERS[0] ?? "" }, "sample", 5)).toEqual([]);
+    await index.upsert([sampleDocument(1, { ownerKey: OWNERS[1] ?? "" })]);
+    expect((await collections()).length).toBeLessThanOrEqual(3);
+    expect(await store.listIndexes()).toEqual(["few"]);
+    const again = await store.openIndex(definitionOf("few"));
+    expect(await again.searchWords({ ownerKey: OWNERS[1] ?? "" }, "sample", 5)).toHaveLength(1);
+    await store.dropIndex("few");
+    expect(await collections()).toEqual([]);
+  }, 120_000);
+
   test("forty owners written in one batch are each found by their own, counted together, and dropped together", async () => {
     const index = await store.openIndex(definitionOf("many"));
-    expect(await collections()).toEqual(partNames("many").toSorted());
-    expect(await store.listIndexes()).toEqual(["many"]);
     await index.upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner, lexicalText: `sample w${number}` })));
     await index.flush();
     for (const [number, owner] of OWNERS.entries()) {
@@ -43,6 +53,8 @@ function describeParts(): void {
       expect([byWords, byVectors].map((hits) => hits.map(({ id }) => id))).toEqual([[sampleId(number)], [sampleId(number)]]);
     }
     expect(await index.count()).toBe(OWNERS.length);
+    expect(await collections()).toEqual(partNames("many").toSorted());
+    expect(await store.listIndexes()).toEqual(["many"]);
     await store.dropIndex("many");
     expect(await collections()).toEqual([]);
   }, 120_000);
