@@ -1,6 +1,7 @@
 import { benchGrowth } from "./growth.ts";
 import { benchKnowledge } from "./knowledge.ts";
 import { benchMemoryRules } from "./memory-rules.ts";
+import { benchPage } from "./page.ts";
 import { benchRecall } from "./recall.ts";
 import { benchRetrieve } from "./retrieve.ts";
 import { benchRouting } from "./routing.ts";
@@ -17,6 +18,7 @@ const BENCHMARKS: Record<string, () => Promise<void>> = {
   routing: benchRouting,
   "memory-rules": benchMemoryRules,
   knowledge: benchKnowledge,
+  page: benchPage,
 };
 
 const wanted = process.argv.slice(2);

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { postJson } from "../support/api-client.ts";
-import { closeWithoutProblems, openBrowser, openTestedPage, texts, whyNoBrowser, type TestedPage } from "../support/browser.ts";
+import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 import { openTestService } from "../support/service.ts";
 import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
 import { zh } from "../../web/texts/zh.ts";
@@ -172,7 +173,7 @@ async function findingsOn(page: Page): Promise<string[]> {
       tested = await openTestedPage(browser, guarded.url, { refusals: [401] });
       const { page } = tested;
       const give = async (key: string): Promise<void> => {
-        await page.getByLabel(texts.key.label).fill(key);
+        await page.getByRole("textbox", { name: texts.key.label }).fill(key);
         await page.getByRole("button", { name: texts.key.go }).click();
       };
       await page.getByText(texts.key.title).waitFor();
@@ -191,7 +192,7 @@ async function findingsOn(page: Page): Promise<string[]> {
       await other.getByText(texts.key.title).waitFor();
       await other.close();
     } finally {
-      await tested.page.goto("about:blank");
+      await tested.close();
       await guarded.close();
     }
   });

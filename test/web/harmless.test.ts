@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { closeWithoutProblems, openBrowser, openTestedPage, texts, whyNoBrowser, type TestedPage } from "../support/browser.ts";
+import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
 
@@ -104,7 +105,7 @@ const HOSTILE = [
     await tested.answer.getByText("End.").waitFor();
     expect(await shape()).toBe(streamed);
     expect(streamed).toContain("<h1");
-    expect(streamed).toContain("<table>");
+    expect(streamed).toContain("<table");
   });
 
   test("huge and deeply nested Markdown leaves the page usable", async () => {
@@ -130,7 +131,7 @@ const HOSTILE = [
     await tested.say("مرحبا بالعالم");
     await tested.settled();
     const directionOf = (index: number): Promise<string> =>
-      tested.page.evaluate<string>(`getComputedStyle(document.querySelectorAll(".from-assistant .block")[${index}]).direction`);
+      tested.page.evaluate<string>(`getComputedStyle(document.querySelectorAll(".from-assistant .block > *")[${index}]).direction`);
     expect([await directionOf(0), await directionOf(1), await directionOf(2)]).toEqual(["rtl", "ltr", "ltr"]);
     const asked = await tested.page.evaluate<string>('getComputedStyle(document.querySelector(".from-user .as-written")).direction');
     expect(asked).toBe("rtl");

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { callApi, listConversations, postJson } from "../support/api-client.ts";
-import { closeWithoutProblems, openBrowser, openTestedPage, texts, whyNoBrowser, type TestedPage } from "../support/browser.ts";
+import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

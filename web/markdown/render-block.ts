@@ -37,18 +37,24 @@ const ALLOWED = {
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
-/** The blocks of a text. `links` are definitions of addresses found in earlier parts of it; those of this part are added. */
+/**
+ * The blocks of a text; one that cannot be parsed (nested a thousandfold) is a single block of plain text. `links` are definitions of
+ * addresses found in earlier parts of it; those of this part are added.
+ */
 export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   const lexer = new marked.Lexer(marked.defaults);
   lexer.tokens.links = links;
-  return lexer.lex(text);
+  try {
+    return lexer.lex(text);
+  } catch {
+    return [{ type: "text", raw: text, text }];
+  }
 }
 
 /** One block as elements without anything that runs or fetches. A block that cannot be parsed is shown as it is written. */
 export function renderBlock(block: Token): HTMLElement {
   const holder = document.createElement("div");
   holder.className = "block";
-  holder.dir = "auto";
   try {
     holder.append(
       DOMPurify.sanitize(marked.parser([block]), {
@@ -61,6 +67,7 @@ export function renderBlock(block: Token): HTMLElement {
     holder.textContent = block.raw;
   }
   for (const scrolled of holder.querySelectorAll<HTMLElement>("pre")) scrolled.tabIndex = 0;
-  for (const directed of holder.querySelectorAll<HTMLElement>("p, li, td, th, h1, h2, h3, h4, h5, h6, blockquote")) directed.dir = "auto";
+  // The outermost element tells the direction: browsers pass over elements with a direction of their own when they look for it.
+  for (const child of holder.children) if (child instanceof HTMLElement) child.dir = "auto";
   return holder;
 }

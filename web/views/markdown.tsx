@@ -11,7 +11,7 @@ export function Markdown({ text }: { text: string }) {
     markdown.show(text, true);
     return () => markdown.close();
   }, [text]);
-  return <div class="markdown" dir="auto" ref={element} />;
+  return <div class="markdown" ref={element} />;
 }
 
 interface StreamingProps {
@@ -31,5 +31,5 @@ export function StreamingMarkdown({ text, isOver }: StreamingProps) {
       markdown.close();
     };
   }, [text]);
-  return <div class="markdown" dir="auto" ref={element} />;
+  return <div class="markdown" ref={element} />;
 }

@@ -22,10 +22,11 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
           ))}
         </nav>
       )}
-      <button type="button" class="who" onClick={onSettings} aria-label={t.settings.open}>
+      <button type="button" class="who" onClick={onSettings}>
         <span class="who-name" dir="auto">
           {userId.value ?? ""}
         </span>
+        <span class="visually-hidden">{t.settings.open}</span>
         <span aria-hidden="true">⚙</span>
       </button>
     </header>

@@ -24,7 +24,7 @@ export function MemoryView() {
   const Shown = TABS[tab];
   if (owner === null) return null;
   return (
-    <div class="page-view">
+    <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
       <div class="page-inner">
         <h1 dir="auto">
           {t.title} · {owner}

@@ -138,7 +138,7 @@ export function ServiceView() {
     retryJobs({}).then(loaded.reload, (thrown: unknown) => setError(toApiError(thrown)));
   }
   return (
-    <div class="page-view">
+    <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
       <div class="page-inner">
         <h1>{t.title}</h1>
         {error && <ErrorNote error={error} />}
