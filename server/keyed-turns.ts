@@ -104,8 +104,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
         if (error instanceof KeyTaken) continue;
         // Busy with the first attempt of this very key, perhaps, which has begun in another process meanwhile.
         const again = error instanceof AppError && error.code === "conversation_busy" ? await look(request) : null;
-        if (again && "source" in again) return again.source;
-        throw error;
+        return again && "source" in again ? again.source : localSource(turn, false); // which rejects with this error
       }
     }
     throw new KeyTaken();
