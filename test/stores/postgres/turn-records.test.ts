@@ -9,7 +9,6 @@ import { describeOnBothDatabases } from "../../support/databases.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-const TENANT = { tenantId: "tenant", userId: null };
 const OUTCOME: OutcomeToStore = {
   outcome: { completed: true, error: null },
   ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
