@@ -9,6 +9,9 @@ import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, typ
 import { describeOnBothDatabases } from "../../support/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 
+/** Of whichever user. */
+const TENANT = { tenantId: "tenant", userId: null };
+
 const FAILED: OutcomeToStore = { outcome: { completed: false, error: { code: "model_unavailable", retryable: true } }, ifSuperseded: {} };
 
 describeOnBothDatabases("a turn with a key", (open) => {
@@ -84,7 +87,7 @@ describeOnBothDatabases("a turn with a key", (open) => {
     ]);
     expect(messages[0]?.metadata["turn_id"]).toBe(retry.turnId);
     expect(await records.findByKey(first, first.key.keyHash)).toMatchObject({ id: retry.turnId, bodyHash: "body", isHeld: true });
-    expect(await records.find({ tenantId: "tenant", userId: null }, first.turnId)).toMatchObject({
+    expect(await records.find(first, first.turnId)).toMatchObject({
       outcome: FAILED.outcome,
       bodyHash: null,
     });
@@ -142,6 +145,6 @@ describeOnBothDatabases("a turn with a key", (open) => {
     expect((await makeEraseStore(database).episode(first, begun.messageId))?.erased.messages).toBe(3);
     expect(await messagesOf(second)).toEqual([]);
     expect(await records.findByKey(first, first.key.keyHash)).toBeNull();
-    expect(await records.find({ tenantId: "tenant", userId: null }, first.turnId)).toBeNull();
+    expect(await records.find(first, first.turnId)).toBeNull();
   });
 });

@@ -9,6 +9,9 @@ import { describeOnBothDatabases } from "../../support/databases.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
+/** Of whichever user. */
+const TENANT = { tenantId: "tenant", userId: null };
+
 const OUTCOME: OutcomeToStore = {
   outcome: { completed: true, error: null },
   ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
@@ -35,7 +38,7 @@ describeOnBothDatabases("the records of turns", (open) => {
 
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
     const begun = await beginFreely(turns, sampleTurn());
-    expect(await records.find({ tenantId: "tenant", userId: null }, begun.turnId)).toEqual({
+    expect(await records.find(TENANT, begun.turnId)).toEqual({
       id: begun.turnId,
       tenantId: "tenant",
       userId: "user",
@@ -56,7 +59,7 @@ describeOnBothDatabases("the records of turns", (open) => {
     const begun = await beginFreely(turns, sampleTurn());
     const answer = sampleAnswer({ content: "答案 😀" });
     await turns.finish(begun, answer, [], OUTCOME);
-    const found = await records.find({ tenantId: "tenant", userId: null }, begun.turnId);
+    const found = await records.find(TENANT, begun.turnId);
     expect(found).toMatchObject({ answerId: answer.messageId, answer: "答案 😀", outcome: OUTCOME.outcome, isHeld: false });
     expect(found?.endedAt?.getTime()).toBeGreaterThanOrEqual(found?.startedAt.getTime() ?? Infinity);
     expect(JSON.stringify(found?.outcome)).not.toContain("答案");
@@ -66,15 +69,15 @@ describeOnBothDatabases("the records of turns", (open) => {
     const begun = await beginFreely(turns, sampleTurn());
     await turns.finish(begun, null, [], OUTCOME);
     await turns.finish(begun, null, [], { outcome: { completed: false, error: { code: "internal_error" } }, ifSuperseded: {} });
-    expect((await records.find({ tenantId: "tenant", userId: null }, begun.turnId))?.outcome).toEqual(OUTCOME.outcome);
+    expect((await records.find(TENANT, begun.turnId))?.outcome).toEqual(OUTCOME.outcome);
   });
 
   test("tell of one whose conversation was taken over that it was, and before its end that it holds nothing", async () => {
     const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-    expect(await records.find({ tenantId: "tenant", userId: null }, late.turnId)).toMatchObject({ isHeld: false, outcome: null });
+    expect(await records.find(TENANT, late.turnId)).toMatchObject({ isHeld: false, outcome: null });
     await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
     expect(await turns.finish(late, sampleAnswer(), [], OUTCOME)).toBe("superseded");
-    expect((await records.find({ tenantId: "tenant", userId: null }, late.turnId))?.outcome).toEqual(OUTCOME.ifSuperseded);
+    expect((await records.find(TENANT, late.turnId))?.outcome).toEqual(OUTCOME.ifSuperseded);
   });
 
   test("leave none of a turn that was refused, and none of another tenant", async () => {
@@ -82,7 +85,7 @@ describeOnBothDatabases("the records of turns", (open) => {
     await beginFreely(turns, turn);
     const refused = { ...turn, turnId: uuidv7() };
     expect(await turns.begin(refused)).toBeNull();
-    expect(await records.find({ tenantId: "tenant", userId: null }, refused.turnId)).toBeNull();
+    expect(await records.find(TENANT, refused.turnId)).toBeNull();
     expect(await records.find({ tenantId: "tenant ", userId: null }, turn.turnId)).toBeNull();
   });
 
@@ -124,18 +127,18 @@ describeOnBothDatabases("the records of turns", (open) => {
       const today = await beginFreely(turns, sampleTurn());
       for (const turn of [old, today]) await turns.finish(turn, sampleAnswer(), [], OUTCOME);
       await age(old.turnId);
-      expect(await records.find({ tenantId: "tenant", userId: null }, old.turnId)).toMatchObject({
+      expect(await records.find(TENANT, old.turnId)).toMatchObject({
         isGone: true,
         outcome: OUTCOME.outcome,
       });
       expect(await emptyTurns(database)).toBeGreaterThanOrEqual(1);
-      expect(await records.find({ tenantId: "tenant", userId: null }, old.turnId)).toMatchObject({
+      expect(await records.find(TENANT, old.turnId)).toMatchObject({
         isGone: true,
         outcome: null,
         bodyHash: null,
       });
       expect(await records.findByKey(old, key.keyHash)).toBeNull();
-      expect(await records.find({ tenantId: "tenant", userId: null }, today.turnId)).toMatchObject({
+      expect(await records.find(TENANT, today.turnId)).toMatchObject({
         isGone: false,
         outcome: OUTCOME.outcome,
       });
