@@ -58,8 +58,11 @@ function answerTokens(): string[] {
 
 async function firstPaintOf(page: Page, address: string): Promise<number> {
   await page.goto(address);
-  await page.waitForFunction("performance.getEntriesByName('first-contentful-paint').length > 0");
-  return page.evaluate<number>("performance.getEntriesByName('first-contentful-paint')[0].startTime");
+  for (;;) {
+    const paint = await page.evaluate<number | undefined>("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");
+    if (paint !== undefined) return paint;
+    await page.waitForTimeout(20);
+  }
 }
 
 interface Load {

@@ -25,6 +25,7 @@ const lastMessage = ({ messages }: ChatRequestBody): string => messages.at(-1)?.
 function answer(body: ChatRequestBody): ModelScript {
   if (body.model === "summary")
     return { tokens: ["Ada moved from Lisbon to Porto and eats no meat. She asked for quiet films by the sea."] };
+  if (body.model === "router") return { tokens: ['{"kb_prefix":"general","confidence":0.9,"reason":"no documents are needed"}'] };
   if (body.model === "memory") {
     const isFirst = body.messages.every(({ role }) => role !== "tool") && JSON.stringify(body.messages).includes("moved from Lisbon");
     const update = {
@@ -34,8 +35,12 @@ function answer(body: ChatRequestBody): ModelScript {
     };
     return isFirst ? { toolCalls: [{ name: "core_memory_update", arguments: update }] } : { tokens: ["Nothing to do."] };
   }
-  const known = Object.entries(ANSWERS).find(([question]) => lastMessage(body).includes(question))?.[1];
-  return { tokens: (known ?? "Noted.").match(/\s*\S{1,6}/g) ?? [], firstTokenMs: 180, betweenMs: 12 };
+  // The last message of a prompt may begin with what was recalled: the question stands at its end.
+  const [question = ""] = Object.keys(ANSWERS).toSorted(
+    (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
+  );
+  const known = lastMessage(body).includes(question) ? ANSWERS[question] : undefined;
+  return { tokens: (known ?? "Noted.").match(/\s*\S{1,6}/g) ?? [], firstTokenMs: 180, betweenMs: 12, withoutUsage: true };
 }
 
 interface Opened {
@@ -54,6 +59,7 @@ async function openService(modelUrl: string): Promise<Opened> {
       CHAT_MODEL: "chat",
       SUMMARY_MODEL: "summary",
       MEMORY_MODEL: "memory",
+      ROUTER_MODEL: "router",
       EMBEDDING_MODEL: "built-in",
       HISTORY_WINDOW: "2",
       SUMMARY_MIN_MESSAGES: "4",
@@ -94,6 +100,8 @@ async function talkBefore(url: string): Promise<string> {
   await say("films", "My favourite film is the one about the lighthouse keeper on the Azores.");
   await say("garden", "The tomatoes on my balcony want more sun than they get.");
   await say("today", "I moved from Lisbon to Porto last week. I still do not eat meat.");
+  await send(`/users/${USER}/core-memory/preferences`, { content: "Quiet films by the sea.\nTrains rather than cars." }, "PUT");
+  await send(`/users/${USER}/core-memory/profile`, { content: "Name: Ada.\nLives in Porto since November 2026.\nEats no meat." }, "PUT");
   return say("today", "Can you suggest a film like the one about the lighthouse?");
 }
 

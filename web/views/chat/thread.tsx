@@ -12,8 +12,11 @@ import { UserMessage } from "./user-message.tsx";
 
 /** Messages that are shown at first, and how many more at a time. */
 const PAGE = 60;
-/** As long as the end is no further away than this, in pixels, the thread follows the answer. */
+/** Who comes this near to the end again, in pixels, follows the answer again. */
 const NEAR_END = 120;
+
+/** Scrolling within this time after a wheel, a finger, a key or the mouse moved is somebody's own, in milliseconds. */
+const BY_HAND_MS = 1_000;
 
 const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
 
@@ -45,6 +48,9 @@ export function Thread() {
   const scroller = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  const lastTop = useRef(0);
+  const movedAt = useRef(-BY_HAND_MS);
+  const onMove = (): void => void (movedAt.current = performance.now());
   const [isAway, setIsAway] = useState(false);
   const [count, setCount] = useState(PAGE);
   const messages = olderMessages.value;
@@ -60,10 +66,14 @@ export function Thread() {
     growing.observe(inner.current);
     return () => growing.disconnect();
   }, []);
+  /** Only somebody who scrolls up stops following; browsers scroll too, when a message turns out higher or lower than was guessed. */
   function onScroll(): void {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
-    follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
-    setIsAway(!follows.current);
+    const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    if (isNearEnd) follows.current = true;
+    else if (scrollTop < lastTop.current && performance.now() - movedAt.current < BY_HAND_MS) follows.current = false;
+    lastTop.current = scrollTop;
+    setIsAway(!follows.current && !isNearEnd);
   }
 
   useEffect(() => setCount(countFor(messages, target)), [conversationId.value, target, messages]);
@@ -81,7 +91,18 @@ export function Thread() {
 
   const hidden = Math.max(0, messages.length - count);
   return (
-    <div class="thread" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={texts.value.views.chat}>
+    <div
+      class="thread"
+      ref={scroller}
+      onScroll={onScroll}
+      onWheel={onMove}
+      onTouchMove={onMove}
+      onKeyDown={onMove}
+      onPointerDown={onMove}
+      tabIndex={0}
+      role="region"
+      aria-label={texts.value.views.chat}
+    >
       <div class="thread-inner" ref={inner}>
         {threadError.value && (
           <ErrorNote error={threadError.value}>

@@ -37,8 +37,9 @@ export function drawLatency(holder: HTMLElement, colours: PlotColours, texts: Pl
         { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100] },
         { ...axis, size: 64, values: (_self, ticks) => ticks.map((ms) => texts.show(ms)) },
       ],
+      legend: { markers: { fill: (_self, index) => [colours.text, colours.total, colours.firstToken][index] ?? colours.text } },
       series: [
-        { label: texts.turn },
+        { label: texts.turn, value: (_self, turn: number | null) => turn ?? "–" },
         { label: texts.total, stroke: colours.total, width: 2, points: { size: 5 }, value },
         { label: texts.firstToken, stroke: colours.firstToken, width: 2, points: { size: 5 }, value },
       ],
