@@ -3,6 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "./database.ts";
 import { listenOnPostgres } from "./listen-on-postgres.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
+import { PostgresSocket } from "./postgres-socket.ts";
 
 /** How long a statement waits for a connection, in milliseconds; node-postgres would wait for ever. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -29,6 +30,7 @@ export async function openPostgres(url: string): Promise<Database> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
+    stream: () => new PostgresSocket(),
     application_name: "conversation-graph",
   };
   const database = makePooledDatabase({
