@@ -125,6 +125,24 @@ if (missing) test.skip(`talking on the page (skipped: ${missing})`, () => undefi
     ]);
   });
 
+  test("a message that was left without an answer stands as one, in its place", async () => {
+    model.answer({ status: 400 });
+    tested = await openTestedPage(browser, url, { user, refusals: [503] });
+    await tested.say("Nobody answers this");
+    await tested.answer.getByText(texts.chat.failed).waitFor();
+    model.answer({ tokens: ["an ", "answer"] });
+    await tested.say("And this?");
+    await tested.settled();
+    await tested.page.reload();
+    await tested.page.getByRole("link", { name: /Nobody answers this/ }).click();
+    await tested.answer.getByText("an answer").waitFor();
+    const [left, answered] = await tested.page.locator("article.from-user").allInnerTexts();
+    expect(left).toContain(texts.chat.noAnswer);
+    expect(answered).not.toContain(texts.chat.noAnswer);
+    await tested.page.getByRole("button", { name: texts.chat.inspect }).first().click();
+    await tested.page.locator(".inspector .badge", { hasText: texts.inspector.states.failed }).waitFor();
+  });
+
   test("says which layer an answer was given without, for a knowledge base that was chosen by hand", async () => {
     await fetch(`${url}/api/v1/knowledge/travel`, {
       method: "PUT",

@@ -25,8 +25,8 @@ async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
     turn.phase.value = "done";
     return;
   }
-  const lost = new ApiError(0, "turn_interrupted", "The process that answered has stopped.");
-  fail(turn, stored.error ? new ApiError(503, stored.error.code, stored.error.message) : lost);
+  turn.error.value = stored.error ?? { code: "turn_interrupted", message: "The process that answered has stopped.", retryable: true };
+  turn.phase.value = "failed";
 }
 
 /** Reads the stream of one connection to its end. Throws when it ends before the turn does. */

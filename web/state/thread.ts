@@ -87,7 +87,7 @@ function openDraft(): void {
 
 /** Reads the shown conversation again. */
 export function reloadThread(): void {
-  const id = conversationId.value;
+  const { conversationId: id } = place.value;
   conversationId.value = null;
   if (id !== null) void open(id);
   else openDraft();

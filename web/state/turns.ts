@@ -61,9 +61,11 @@ export function retryTurn(turn: LiveTurn): void {
   run(turn);
 }
 
-/** Turns of a session that are over and in the stored messages now need not be shown from here any more. */
+/** Turns of a session that are done, or failed and were followed by others, are told by the stored messages from now on. */
 export function dropDoneTurns(userId: string, sessionId: string): void {
-  const stays = ({ body, phase }: LiveTurn): boolean => body.user_id !== userId || body.session_id !== sessionId || phase.value !== "done";
+  const isHere = ({ body }: LiveTurn): boolean => body.user_id === userId && body.session_id === sessionId;
+  const last = liveTurns.value.findLast(isHere);
+  const stays = (turn: LiveTurn): boolean => !isHere(turn) || !isOver(turn) || (turn === last && turn.phase.value === "failed");
   if (!liveTurns.value.every(stays)) liveTurns.value = liveTurns.value.filter(stays);
 }
 

@@ -17,7 +17,7 @@ export const enMemory = {
     remove: "Remove",
     history: "History",
     version: (version: number) => `version ${version}`,
-    by: (actor: string) => `by ${actor}`,
+    by: (actor: string) => `by ${({ agent: "the memory agent", person: "a person" } as Record<string, string>)[actor] ?? actor}`,
     revert: "Back to this one",
     current: "current",
     removed: "Removed",

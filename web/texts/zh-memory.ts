@@ -13,7 +13,7 @@ export const zhMemory: Texts["memory"] = {
     remove: "移除",
     history: "历史",
     version: (version) => `第 ${version} 版`,
-    by: (actor) => `由 ${actor}`,
+    by: (actor) => `由${({ agent: "记忆代理", person: "人工" } as Record<string, string>)[actor] ?? ` ${actor}`}`,
     revert: "恢复到此版",
     current: "当前",
     removed: "已移除",

@@ -20,9 +20,14 @@ const BY_HAND_MS = 1_000;
 
 const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
 
-function StoredMessage({ message }: { message: Message }) {
+/** `isAnswered`: another message of the assistant follows, or may still come. */
+function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: boolean }) {
   const { id, role, content, created_at, completed } = message;
-  if (role === "user") return <UserMessage id={`message-${id}`} text={content} time={created_at} />;
+  if (role === "user") {
+    return (
+      <UserMessage id={`message-${id}`} text={content} time={created_at} unansweredTurn={isAnswered ? undefined : turnIdOf(message)} />
+    );
+  }
   return (
     <Answer
       id={`message-${id}`}
@@ -118,8 +123,8 @@ export function Thread() {
             {t.earlier}
           </button>
         )}
-        {messages.slice(hidden).map((message) => (
-          <StoredMessage key={message.id} message={message} />
+        {messages.slice(hidden).map((message, index, shown) => (
+          <StoredMessage key={message.id} message={message} isAnswered={shown[index + 1]?.role === "assistant"} />
         ))}
         {turns.map((turn) => (
           <LiveExchange key={turn.idempotencyKey} turn={turn} />

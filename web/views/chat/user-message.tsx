@@ -1,11 +1,20 @@
 import { useState } from "preact/hooks";
+import { inspected } from "../../state/inspected.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 
 /** More of a message is shown on demand: a pasted book does not bury the conversation. */
 const SHORT = 1_500;
 
+interface UserMessageProps {
+  id?: string;
+  text: string;
+  time: string;
+  /** The turn that left it without an answer, null when that is not known; undefined when there is an answer. */
+  unansweredTurn?: string | null | undefined;
+}
+
 /** What the user said, as it was written. */
-export function UserMessage({ id, text, time }: { id?: string; text: string; time: string }) {
+export function UserMessage({ id, text, time, unansweredTurn }: UserMessageProps) {
   const t = texts.value;
   const [isWhole, setIsWhole] = useState(text.length <= SHORT);
   return (
@@ -20,6 +29,16 @@ export function UserMessage({ id, text, time }: { id?: string; text: string; tim
           </button>
         )}
       </div>
+      {unansweredTurn !== undefined && (
+        <p class="quiet small">
+          {t.chat.noAnswer}
+          {unansweredTurn !== null && (
+            <button type="button" class="quiet-button" onClick={() => (inspected.value = unansweredTurn)}>
+              {t.chat.inspect}
+            </button>
+          )}
+        </p>
+      )}
       <time class="quiet small" dateTime={time}>
         {showTime(time)}
       </time>
