@@ -1,23 +1,27 @@
 import { AppError } from "../errors/app-error.ts";
 import type { TurnEvent } from "../graph/turn-event.ts";
 
-/** How far a client has come in a turn's events: the SSE id `<number>.<characters>`. */
+/** How far a client has come in a turn's events: the SSE id `<number>.<characters>.<turn>`. */
 export interface EventPosition {
   /** Of the event, from 1; 0: before the first. */
   number: number;
   /** Of the answer, in UTF-16 code units, that were sent up to and with it. */
   characters: number;
+  /** The last eight digits of the turn id that the stream named; undefined: whichever turn is told. */
+  turn?: string | undefined;
 }
 
 export const BEGINNING: EventPosition = { number: 0, characters: 0 };
 
-export const FORM = /^(\d{1,9})\.(\d{1,9})$/;
+export const FORM = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
+
+const turnOf = (turnId: string): string => turnId.slice(-8);
 
 /** The header of a client that comes back. Throws AppError `invalid_request`. */
 export function parseLastEventId(header: string | undefined): EventPosition {
   if (header === undefined || header === "") return BEGINNING;
-  const [, number, characters] = FORM.exec(header) ?? [];
-  if (number !== undefined && characters !== undefined) return { number: Number(number), characters: Number(characters) };
+  const [, number, characters, turn] = FORM.exec(header) ?? [];
+  if (number !== undefined && characters !== undefined) return { number: Number(number), characters: Number(characters), turn };
   throw AppError.invalid([
     { field: "Last-Event-ID", problem: `"${header.slice(0, 80)}" is no id of an event; send the last "id" of the stream, unchanged` },
   ]);
@@ -30,11 +34,18 @@ export interface PlacedEvent {
 }
 
 /**
- * Events from the first on, with their ids, without what a client at `after` has had. The number of characters decides what is missing of
- * the answer, so that one place means the same in the live events and in those made of a stored outcome, which are fewer; a token that
- * reaches beyond it is cut. Numbers go on behind that of `after`, and the last event is always sent.
+ * Events of a turn from the first on, with their ids, without what a client at `after` has had. The number of characters decides what is
+ * missing of the answer, so that one place means the same in the live events and in those made of a stored outcome, which are fewer; a token
+ * that reaches beyond it is cut. Numbers go on behind that of `after`, and the last event is always sent. A place in another turn, an earlier
+ * attempt at the same message, is none in this one: its events are told from the first.
  */
-export async function* placeEvents(batches: AsyncIterable<TurnEvent[]>, after: EventPosition = BEGINNING): AsyncGenerator<PlacedEvent[]> {
+export async function* placeEvents(
+  turnId: string,
+  batches: AsyncIterable<TurnEvent[]>,
+  given: EventPosition = BEGINNING,
+): AsyncGenerator<PlacedEvent[]> {
+  const turn = turnOf(turnId);
+  const after = given.turn === undefined || given.turn === turn ? given : BEGINNING;
   let place = 0;
   let told = 0;
   let { number } = after;
@@ -49,7 +60,7 @@ export async function* placeEvents(batches: AsyncIterable<TurnEvent[]>, after: E
       if (had > 0) missing = { ...event, content: event.content.slice(had) };
     } else if (event.status !== "done" && event.status !== "error" && place <= after.number) return;
     number = Math.max(place, number + 1);
-    yield { id: `${number}.${Math.max(told, after.characters)}`, event: missing };
+    yield { id: `${number}.${Math.max(told, after.characters)}.${turn}`, event: missing };
   }
 
   for await (const batch of batches) {

@@ -34,7 +34,7 @@ export async function sendEventStream(
   }, heartbeatMs);
   try {
     let firstTokenSent = false;
-    for await (const batch of placeEvents(batches, after)) {
+    for await (const batch of placeEvents(turnId, batches, after)) {
       if (response.destroyed) return;
       const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
       await writeAsRead(response, frames, { atOnce: !firstTokenSent });

@@ -43,7 +43,8 @@ describe("the bytes of a chat stream", () => {
 
   test("are one id line, one data line and an empty line per event, with line breaks inside a token escaped", async () => {
     running.model.answer({ tokens: TOKENS });
-    const body = (await readStream(running.url, "frames")).chunks.join("");
+    const { headers, chunks } = await readStream(running.url, "frames");
+    const [body, turn] = [chunks.join(""), headers["x-turn-id"]?.slice(-8)];
     const route = {
       kb_prefix: "general",
       worker_name: "general:hybrid_agent",
@@ -53,12 +54,12 @@ describe("the bytes of a chat stream", () => {
     };
     const sent = (index: number): number => TOKENS.slice(0, index + 1).join("").length;
     const expected = [
-      frame("1.0", { status: "route_decision", content: route }),
-      ...TOKENS.map((content, index) => frame(`${index + 2}.${sent(index)}`, { status: "token", content })),
+      frame(`1.0.${turn}`, { status: "route_decision", content: route }),
+      ...TOKENS.map((content, index) => frame(`${index + 2}.${sent(index)}.${turn}`, { status: "token", content })),
     ].join("");
     expect(body.slice(0, expected.length)).toBe(expected);
     const last = body.slice(expected.length);
-    const lastId = `7.${sent(TOKENS.length - 1)}`;
+    const lastId = `7.${sent(TOKENS.length - 1)}.${turn}`;
     const done: unknown = JSON.parse(last.replace(`id: ${lastId}\ndata: `, ""));
     expect(done).toMatchObject({ status: "done", content: { answer: TOKENS.join("") } });
     expect(last).toBe(frame(lastId, done));
@@ -103,11 +104,14 @@ describe("the heartbeat of a chat stream", () => {
   test("is sent as comments while the model is silent, which leave the ids of the events alone", async () => {
     running = await openServiceWithModel({}, { heartbeatMs: 50 });
     running.model.answer({ tokens: ["Hello"], firstTokenMs: 500, betweenMs: 200 });
-    const body = (await readStream(running.url, "heartbeat")).chunks.join("");
+    const { headers, chunks } = await readStream(running.url, "heartbeat");
+    const body = chunks.join("");
     const beforeFirstToken = body.slice(0, body.indexOf('"status":"token"'));
     expect(beforeFirstToken.split(": heartbeat\n\n").length - 1).toBeGreaterThanOrEqual(3);
     const withoutComments = body.replaceAll(": heartbeat\n\n", "");
-    expect([...withoutComments.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(["1.0", "2.5", "3.5"]);
+    expect([...withoutComments.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(
+      ["1.0", "2.5", "3.5"].map((place) => `${place}.${headers["x-turn-id"]?.slice(-8)}`),
+    );
     expect(withoutComments).not.toMatch(/^:/m);
   });
 });

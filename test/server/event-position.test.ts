@@ -8,13 +8,15 @@ const NOTICE = { status: "notice", content: { code: "context_trimmed", message: 
 const DONE = { status: "done", content: { completed: true } } as TurnEvent;
 const token = (content: string): TurnEvent => ({ status: "token", content });
 
+const TURN = "01a202b1-a89e-7671-8609-822c37f95833";
+
 async function* inBatches(events: TurnEvent[], size: number): AsyncGenerator<TurnEvent[]> {
   for (let start = 0; start < events.length; start += size) yield events.slice(start, start + size);
 }
 
 async function place(events: TurnEvent[], after?: EventPosition, size = 3): Promise<PlacedEvent[]> {
   const placed: PlacedEvent[] = [];
-  for await (const batch of placeEvents(inBatches(events, size), after)) placed.push(...batch);
+  for await (const batch of placeEvents(TURN, inBatches(events, size), after)) placed.push(...batch);
   return placed;
 }
 
@@ -22,14 +24,17 @@ const textOf = (placed: PlacedEvent[]): string => placed.map(({ event }) => (eve
 const numberOf = ({ id }: PlacedEvent): number => parseLastEventId(id).number;
 
 describe("the id of an event", () => {
-  test("is its number and the characters of the answer sent so far", async () => {
+  test("is its number, the characters of the answer sent so far and the end of the turn's id", async () => {
     const placed = await place([ROUTE, token("ab"), NOTICE, token("cde"), DONE]);
-    expect(placed.map(({ id }) => id)).toEqual(["1.0", "2.2", "3.2", "4.5", "5.5"]);
+    expect(placed.map(({ id }) => id)).toEqual(["1.0", "2.2", "3.2", "4.5", "5.5"].map((start) => `${start}.37f95833`));
   });
 
-  test.each(["x", "12", "1.2.3", "-1.0", "1.", ".5", " 1.2", "1e3.1", "9999999999.1"])("is refused in another form: %p", (header) => {
-    expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/);
-  });
+  test.each(["x", "12", "1.2.3", "1.2.37F95833", "-1.0", "1.", ".5", " 1.2", "1e3.1", "9999999999.1"])(
+    "is refused in another form: %p",
+    (header) => {
+      expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/);
+    },
+  );
 
   test.each([undefined, "", "0.0"])("of the beginning is %p", (header) => {
     expect(parseLastEventId(header)).toEqual({ number: 0, characters: 0 });
@@ -39,6 +44,13 @@ describe("the id of an event", () => {
 const tokens = fc.array(fc.string({ minLength: 1, maxLength: 5, unit: "binary" }), { minLength: 1, maxLength: 8 });
 
 describe("a client that comes back", () => {
+  test("to another attempt at its message gets that one from its first event", async () => {
+    const events = [ROUTE, token("another answer"), DONE];
+    expect(await place(events, parseLastEventId("7.9.00000000"))).toEqual(await place(events));
+    expect(textOf(await place(events, parseLastEventId("7.9.37f95833")))).toBe("nswer");
+    expect(textOf(await place(events, parseLastEventId("7.9")))).toBe("nswer");
+  });
+
   test("gets of the same events exactly those behind its place, with the ids that they had", async () => {
     await fc.assert(
       fc.asyncProperty(tokens, fc.nat(), fc.integer({ min: 1, max: 4 }), async (words, at, size) => {
@@ -73,6 +85,6 @@ describe("a client that comes back", () => {
   });
 
   test("who claims to have had more than there is gets the end", async () => {
-    expect(await place([ROUTE, token("ab"), DONE], { number: 999, characters: 999 })).toEqual([{ id: "1000.999", event: DONE }]);
+    expect(await place([ROUTE, token("ab"), DONE], { number: 999, characters: 999 })).toEqual([{ id: "1000.999.37f95833", event: DONE }]);
   });
 });

@@ -74,6 +74,16 @@ describe("an Idempotency-Key", () => {
     expect(told(rest)).toEqual(told(first).slice(3));
   });
 
+  test("tells another attempt from its first event, however far the client had come in the one that failed", async () => {
+    running.model.answer({ tokens: WORDS.slice(0, 5), ending: "cut" });
+    const failed = await send();
+    running.model.answer({ tokens: ["other ", "words ", "altogether"] });
+    const lastEventId = failed.events.at(-1)?.id ?? "";
+    const again = await postTurn(url, ask(), { headers: { ...headers, "last-event-id": lastEventId } });
+    expect(tokenText(again.events)).toBe("other words altogether");
+    expect(again.events.map(({ id }) => id?.split(".")[0])).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
   test("cancels when the last of its readers has left, and not before", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 150 });
     const leaves = (at: number) =>
