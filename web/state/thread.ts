@@ -8,7 +8,7 @@ import { isOver } from "./live-turn.ts";
 import { chatAddress, goTo, place, renamePlace } from "./route.ts";
 import { userId } from "./settings.ts";
 import { readTab, writeTab } from "./tab-storage.ts";
-import { dropDoneTurns, liveTurns } from "./turns.ts";
+import { dropToldTurns, liveTurns } from "./turns.ts";
 
 const DRAFT = "session";
 
@@ -65,7 +65,7 @@ async function open(id: string): Promise<void> {
     }
     const messages = await readAll(id, isWanted);
     if (messages === null) return;
-    dropDoneTurns(owner, conversation.session_id);
+    dropToldTurns(owner, conversation.session_id);
     storedMessages.value = messages;
     sessionId.value = conversation.session_id;
     conversationId.value = id;

@@ -14,11 +14,20 @@ export const liveTurns = signal<LiveTurn[]>([]);
 const leaving = new AbortController();
 let saveTimer: number | undefined;
 
-/** Keeps the turns that are not done for a reload. Where their texts find no room, their events are asked for from the first on. */
+const isSameSession = ({ body }: LiveTurn, other: LiveTurn): boolean =>
+  body.user_id === other.body.user_id && body.session_id === other.body.session_id;
+
+/** A turn that is done is told by the stored messages, and so is one that failed once the conversation has gone on after it. */
+function isTold(turn: LiveTurn, index: number, all: readonly LiveTurn[]): boolean {
+  if (turn.phase.value !== "failed") return turn.phase.value === "done";
+  return all.slice(index + 1).some((later) => isSameSession(turn, later));
+}
+
+/** Keeps the turns that the stored messages do not tell for a reload. Where their texts find no room, their events are asked for from the first on. */
 function save(): void {
   clearTimeout(saveTimer);
   saveTimer = undefined;
-  const records = liveTurns.value.filter(({ phase }) => phase.value !== "done").map(toRecord);
+  const records = liveTurns.value.filter((...turn) => !isTold(...turn)).map(toRecord);
   if (records.length === 0) writeTab(STORED_AS, null);
   else if (!writeTab(STORED_AS, records))
     writeTab(STORED_AS, records.map((record) => ({ ...record, text: "", lastEventId: null }))); // prettier-ignore
@@ -61,12 +70,11 @@ export function retryTurn(turn: LiveTurn): void {
   run(turn);
 }
 
-/** Turns of a session that are done, or failed and were followed by others, are told by the stored messages from now on. */
-export function dropDoneTurns(userId: string, sessionId: string): void {
-  const isHere = ({ body }: LiveTurn): boolean => body.user_id === userId && body.session_id === sessionId;
-  const last = liveTurns.value.findLast(isHere);
-  const stays = (turn: LiveTurn): boolean => !isHere(turn) || !isOver(turn) || (turn === last && turn.phase.value === "failed");
-  if (!liveTurns.value.every(stays)) liveTurns.value = liveTurns.value.filter(stays);
+/** Turns of a session that the stored messages tell need not be shown from here any more. */
+export function dropToldTurns(userId: string, sessionId: string): void {
+  const { value: all } = liveTurns;
+  const left = all.filter((turn, index) => turn.body.user_id !== userId || turn.body.session_id !== sessionId || !isTold(turn, index, all));
+  if (left.length < all.length) liveTurns.value = left;
 }
 
 /** Forgets a user's turns, or those of one session, after they were erased. */
