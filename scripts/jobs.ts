@@ -12,7 +12,7 @@ npm run jobs -- retry [KIND]    runs those again that failed for good; kinds: ${
 const isKind = (text: string): text is JobKind => (JOB_KINDS as readonly string[]).includes(text);
 
 async function list(overview: JobOverview): Promise<void> {
-  const [counts, dead] = await Promise.all([overview.count(), overview.listDead(20)]);
+  const [counts, dead] = await Promise.all([overview.count(null), overview.listDead(20, null)]);
   if (counts.length === 0) console.log("no jobs");
   for (const { kind, state, count } of counts) console.log(`${kind} ${state}: ${count}`);
   for (const { job, failure, attempts, diedAt } of dead) {
@@ -23,7 +23,7 @@ async function list(overview: JobOverview): Promise<void> {
 async function run([command, kind]: string[], overview: JobOverview): Promise<void> {
   if (command === undefined) return list(overview);
   if (command !== "retry" || (kind !== undefined && !isKind(kind))) throw new AppError("invalid_request", USAGE);
-  console.log(`${await overview.retryDead(kind === undefined ? {} : { kind })} jobs will run again`);
+  console.log(`${await overview.retryDead({ tenantId: null, kind })} jobs will run again`);
 }
 
 try {

@@ -4,7 +4,7 @@ import { AppError } from "../errors/app-error.ts";
 import type { Erase } from "../memory/erase/make-erase.ts";
 import type { ConversationStore } from "../stores/postgres/conversation-store.ts";
 import type { MessageStore } from "../stores/postgres/message-store.ts";
-import { actsFor, callerOf, tenantOf } from "./caller.ts";
+import { callerOf, tenantOf } from "./caller.ts";
 import { conversationNotFound, findConversation } from "./find-conversation.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { messageToJson } from "./message-json.ts";
@@ -42,9 +42,8 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
     })
     .get("/messages/:id", async (request, response) => {
       const id = parseUuid("message id", request.params["id"]);
-      const caller = callerOf(response);
-      const found = await messages.find(caller.tenantId, id);
-      if (!found || !actsFor(caller, found.userId)) throw new AppError("not_found", `There is no message ${id}.`);
+      const found = await messages.find(callerOf(response), id);
+      if (!found) throw new AppError("not_found", `There is no message ${id}.`);
       response.json({ message: messageToJson(found.message), conversation_id: found.conversationId, user_id: found.userId });
     })
     .delete("/conversations/:id", async (request, response) => {

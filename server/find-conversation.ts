@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationStore, StoredConversation } from "../stores/postgres/conversation-store.ts";
-import { actsFor, callerOf } from "./caller.ts";
+import { callerOf } from "./caller.ts";
 import { parseUuid } from "./request-fields.ts";
 
 export function conversationNotFound(conversationId: string): AppError {
@@ -10,9 +10,8 @@ export function conversationNotFound(conversationId: string): AppError {
 
 /** Throws AppError `not_found`, for one that is not the caller's, too. */
 export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<StoredConversation> {
-  const caller = callerOf(response);
-  const conversation = await conversations.find(caller.tenantId, id);
-  if (!conversation || !actsFor(caller, conversation.userId)) throw conversationNotFound(id);
+  const conversation = await conversations.find(callerOf(response), id);
+  if (!conversation) throw conversationNotFound(id);
   return conversation;
 }
 

@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
 import { AppError } from "../errors/app-error.ts";
 import type { TurnRecord, TurnRecordStore } from "../stores/postgres/turn-record-store.ts";
-import { actsFor, callerOf, tenantOf } from "./caller.ts";
+import { actsFor, callerOf } from "./caller.ts";
 import type { KeptTurn } from "./kept-turns.ts";
 import { parseUuid } from "./request-fields.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -26,16 +26,19 @@ export interface FoundTurn {
  */
 export async function findTurn({ running, turns }: FindTurnParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
-  const id = running.find(given)?.instead ?? given;
-  const found = running.find(id);
-  const kept = found?.owner.tenantId === tenantOf(response) ? found : null;
+  const caller = callerOf(response);
+  const keptOfCaller = (turnId: string): KeptTurn | null => {
+    const found = running.find(turnId);
+    return found && found.owner.tenantId === caller.tenantId && actsFor(caller, found.owner.userId) ? found : null;
+  };
+  const id = keptOfCaller(given)?.instead ?? given;
+  const kept = keptOfCaller(id);
   const isRunningHere = kept !== null && kept.last === null;
-  const record = await turns.find(tenantOf(response), id).catch((error: unknown) => {
+  const record = await turns.find(caller, id).catch((error: unknown) => {
     if (isRunningHere) return null;
     throw error;
   });
   // What has ended and is in no row was refused, or erased, however much of it is still in memory.
-  const owner = isRunningHere ? kept.owner : record;
-  if (!owner || !actsFor(callerOf(response), owner.userId)) throw new AppError("not_found", `There is no turn ${id}.`);
+  if (!isRunningHere && !record) throw new AppError("not_found", `There is no turn ${id}.`);
   return { id, kept, isRunningHere, record };
 }

@@ -16,10 +16,10 @@ export const RetryBody = z.strictObject({
   conversation_id: uuidField.optional(),
 });
 
-/** The tenant whose jobs a caller sees; undefined for those of all. */
-export function jobTenantOf(response: Response): string | undefined {
+/** The tenant whose jobs a caller sees; null for those of all. */
+export function jobTenantOf(response: Response): string | null {
   const { everyTenant, tenantId } = callerOf(response);
-  return everyTenant ? undefined : tenantId;
+  return everyTenant ? null : tenantId;
 }
 
 /**
@@ -44,7 +44,7 @@ export function jobRoutes({ jobOverview, conversations }: { jobOverview: JobOver
         dead: dead.map(({ id, job, failure, attempts, createdAt, diedAt }) => ({
           id,
           kind: job.kind,
-          ...(tenantId === undefined && "tenantId" in job ? { tenant: job.tenantId } : {}),
+          ...(tenantId === null && "tenantId" in job ? { tenant: job.tenantId } : {}),
           ...("conversationId" in job ? { user_id: job.userId, conversation_id: job.conversationId } : {}),
           error: failure,
           attempts,

@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
+import type { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput } from "../graph/start-turn.ts";
 import type { OnBusy } from "../graph/turn-context.ts";
 import type { Owner } from "../stores/owner.ts";
-import type { TurnKey } from "../stores/postgres/turn-key.ts";
+import { KeyTaken, type TurnKey } from "../stores/postgres/turn-key.ts";
 import { causeFacts, type CauseFacts } from "./cause-facts.ts";
 import type { TurnLimits } from "./limits/turn-limits.ts";
 import type { Metrics } from "./metrics.ts";
@@ -37,14 +38,20 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
   return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
+    let isToldByAnother = false;
+    const onError = (error: AppError): void => {
+      isToldByAnother ||= error instanceof KeyTaken;
+      causes.push(...causeFacts(error));
+    };
     const turn = await limits.begin(input, (onUsage) => {
       running.assertOpen();
-      return startTurn(graph, input, { ...options, onUsage, onError: (error) => causes.push(...causeFacts(error)) });
+      return startTurn(graph, input, { ...options, onUsage, onError });
     });
     running.add(turn, input);
     void turn.ended.then((last) => {
+      if (isToldByAnother) return; // the turn that has its key counts, where it runs
       metrics.turnEnded(last);
-      recentTurns.add(last);
+      recentTurns.add(input, last);
       logEnd(log, turn.turnId, last, causes);
     });
     return turn;

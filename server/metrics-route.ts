@@ -20,7 +20,7 @@ const QUEUE_TIMEOUT_MS = 2_000;
 /** `GET /metrics`, for Prometheus. Answers also while the database is away, which is when they are looked at. */
 export function metricsRoute({ metrics, jobOverview, oldestWaiting, log }: MetricsRouteParts): Router {
   const readQueue = async () => {
-    const [counts, oldest] = await Promise.all([jobOverview.count(), oldestWaiting()]);
+    const [counts, oldest] = await Promise.all([jobOverview.count(null), oldestWaiting()]);
     return { counts, oldest };
   };
   return Router().get("/metrics", async (_request, response) => {

@@ -1,4 +1,6 @@
 import type { LastEvent } from "../graph/start-turn.ts";
+import type { Owner } from "../stores/owner.ts";
+import { actsFor, type Caller } from "./caller.ts";
 
 /** Turns that are remembered. */
 const KEPT = 200;
@@ -12,18 +14,23 @@ export interface RecentTurn {
   code: string | null;
 }
 
-/** The last turns of this process, oldest first: for people who look, without a database of metrics. */
+/** The last turns of this process: for people who look, without a database of metrics. */
 export interface RecentTurns {
-  add(last: LastEvent): void;
-  list(): readonly RecentTurn[];
+  add(owner: Owner, last: LastEvent): void;
+  /** Those that a caller may know of, oldest first. */
+  list(caller: Caller): readonly RecentTurn[];
+}
+
+function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
+  return caller.everyTenant || (tenantId === caller.tenantId && actsFor(caller, userId));
 }
 
 export function makeRecentTurns(): RecentTurns {
-  const turns: RecentTurn[] = [];
+  const turns: { owner: Owner; turn: RecentTurn }[] = [];
   return {
-    add({ status, content }) {
+    add({ tenantId, userId }, { status, content }) {
       const at = new Date();
-      turns.push(
+      const turn =
         status === "error"
           ? { at, total_ms: null, first_token_ms: null, degraded: [], code: content.code }
           : {
@@ -32,10 +39,10 @@ export function makeRecentTurns(): RecentTurns {
               first_token_ms: content.timings.first_token_ms,
               degraded: content.degraded,
               code: null,
-            },
-      );
+            };
+      turns.push({ owner: { tenantId, userId }, turn });
       if (turns.length > KEPT) turns.shift();
     },
-    list: () => turns,
+    list: (caller) => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
   };
 }

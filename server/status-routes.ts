@@ -15,20 +15,20 @@ export interface StatusParts extends HealthParts {
   jobOverview: JobOverview;
 }
 
-/** `GET /status`: what the service is made of and how it fares, for people: dependencies, layers, the last turns of this process, the jobs. */
+/** `GET /status`: what the service is made of and how it fares, for people: dependencies, layers, the last turns of the caller's tenant or user in this process, the jobs. */
 export function statusRoutes({ dependencies, optionalDependencies = {}, layers, models, recentTurns, jobOverview }: StatusParts): Router {
   return Router().get("/status", async (_request, response) => {
-    const isWholeTenant = callerOf(response).userId === null;
+    const caller = callerOf(response);
     const [states, jobs] = await Promise.all([
       statesOf({ ...dependencies, ...optionalDependencies }),
       // Null: the database does not answer, which `dependencies` says, or the caller is one user.
-      isWholeTenant ? jobOverview.count(jobTenantOf(response)).catch(() => null) : null,
+      caller.userId === null ? jobOverview.count(jobTenantOf(response)).catch(() => null) : null,
     ]);
     response.json({
       dependencies: Object.fromEntries(states),
       layers: Object.fromEntries(Object.entries(layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])),
       models,
-      turns: recentTurns.list(),
+      turns: recentTurns.list(caller),
       jobs,
     });
   });

@@ -12,6 +12,8 @@ export interface TurnSource {
   accepted: Promise<{ turnId: string }>;
   /** It may be long until there is anything to tell. */
   waits: boolean;
+  /** This request has begun it, perhaps as another attempt at a message: whatever its client has had is of none of its events. */
+  isNew: boolean;
   /** Every event from the first on. `signal` ends the waiting of a reader that has left. */
   eventBatches(signal: AbortSignal): AsyncIterable<TurnEvent[]>;
   /** The last event, when the turn has ended. */
@@ -61,11 +63,11 @@ async function* together(ending: Promise<Ending>): AsyncGenerator<TurnEvent[], v
 }
 
 /** A turn of this process; `waits`: in line, for a conversation that is busy. */
-export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
+export function localSource(turn: RunningTurn, waits: boolean, isNew = false): TurnSource {
   const { turnId } = turn;
   const accepted = turn.accepted.then(() => ({ turnId }));
   accepted.catch(() => undefined); // its events end with the same error
-  return { turnId, accepted, waits, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
+  return { turnId, accepted, waits, isNew, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
 }
 
 /** A turn that is over, in whichever process it ran. */
@@ -73,19 +75,19 @@ export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
   const ending = Promise.resolve(endingOfRecord(record));
   const last = async (): Promise<LastEvent> => (await ending).last;
-  return { turnId, accepted: Promise.resolve({ turnId }), waits: false, eventBatches: () => together(ending), last };
+  return { turnId, accepted: Promise.resolve({ turnId }), waits: false, isNew: false, eventBatches: () => together(ending), last };
 }
 
 /** A turn that another process runs: nothing is told until its end, or until its lease has run out. */
 export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, stopping: AbortSignal): TurnSource {
-  const { id: turnId, tenantId } = found;
+  const { id: turnId, tenantId, userId } = found;
 
   async function atItsEnd(signal: AbortSignal): Promise<Ending> {
     const over = AbortSignal.any([signal, stopping]);
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
         over.throwIfAborted();
-        const record = await records.find(tenantId, turnId);
+        const record = await records.find({ tenantId, userId }, turnId);
         if (!record) throw new AppError("turn_superseded", "The conversation or this message was deleted while this turn was answering.");
         if (record.outcome || !record.isHeld) return endingOfRecord(record);
         await sleep(pause, undefined, { signal: over }).catch(() => undefined);
@@ -99,6 +101,7 @@ export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, sto
     turnId,
     accepted: Promise.resolve({ turnId }),
     waits: true,
+    isNew: false,
     eventBatches: (signal) => together(atItsEnd(signal)),
     last: async (signal) => (await atItsEnd(signal)).last,
   };

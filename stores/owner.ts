@@ -3,3 +3,9 @@ export interface Owner {
   tenantId: string;
   userId: string;
 }
+
+/** Whose data a look-up by id may find: one user's, or, with null, that of every user of the tenant. */
+export interface OwnerScope {
+  tenantId: string;
+  userId: string | null;
+}

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
+import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import {
@@ -142,9 +142,9 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
       await showProgress();
     }
   };
-  const indexDocument = async (documentId: string): Promise<void> => {
-    const document = await documents.findDocument(documentId);
-    while (document && (await indexChunks(documentId, document, signal))) await showProgress();
+  const indexDocument = async (owned: OwnedDocument): Promise<void> => {
+    const document = await documents.findDocument(owned);
+    while (document && (await indexChunks(owned.documentId, document, signal))) await showProgress();
   };
   const indexEverything = async (): Promise<void> => {
     await indexAll(
@@ -155,7 +155,7 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
     );
     await indexAll(
       (after) => documents.listDocumentsUnindexed(name, after, PAGE),
-      (id) => id,
+      ({ documentId }) => documentId,
       indexDocument,
       signal,
     );

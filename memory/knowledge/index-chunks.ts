@@ -25,8 +25,9 @@ export function chunkText({ title }: { title: string }, { heading, text }: { hea
  */
 export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
   return async function indexChunks(documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<boolean> {
+    const owned = { tenantId: document.tenantId, documentId };
     const indexName = await index.name();
-    const next = await chunks.listUnindexed(documentId, indexName, STEP_CHUNKS);
+    const next = await chunks.listUnindexed(owned, indexName, STEP_CHUNKS);
     if (next.length === 0) return false;
     const texts = next.map((chunk) => chunkText(document, chunk));
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
@@ -44,7 +45,7 @@ export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
     });
     await opened.upsert(next.map(toDocument));
     const ids = next.map(({ id }) => id);
-    if (!(await chunks.markIndexed(ids, indexName))) await opened.removeGroups(ownerKey, [documentId]);
+    if (!(await chunks.markIndexed(owned, ids, indexName))) await opened.removeGroups(ownerKey, [documentId]);
     return true;
   };
 }

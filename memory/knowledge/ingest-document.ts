@@ -14,18 +14,18 @@ const MAX_CHUNKS = 20_000;
 
 /** Reads a document into chunks, or says why it cannot be read. */
 async function readDocument(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
-  const { bytes, contentType, title } = document;
+  const { bytes, contentType, title, tenantId } = document;
   if (!bytes) return;
   try {
     const found = await splitDocument(await parseDocument({ bytes, contentType, title }, signal));
     if (found.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
     if (found.length > MAX_CHUNKS)
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
-    await chunks.saveChunks(documentId, found);
+    await chunks.saveChunks({ tenantId, documentId }, found);
   } catch (error) {
     // A document that cannot be read will not be readable a minute later.
     if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
-    await chunks.fail(documentId, error.message);
+    await chunks.fail({ tenantId, documentId }, error.message);
   }
 }
 
@@ -37,15 +37,15 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
   const indexChunks = makeIndexChunks(parts);
   const reading = bulkhead(READ_AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return {
-    async step({ documentId }, signal) {
-      const document = await parts.chunks.findDocument(documentId);
+    async step({ tenantId, documentId }, signal) {
+      const document = await parts.chunks.findDocument({ tenantId, documentId });
       if (document?.status !== "pending") return;
       if (document.bytes) return reading.execute(() => readDocument(parts.chunks, documentId, document, signal));
-      if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish(documentId);
+      if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
     },
 
-    async remaining(transaction, { documentId }) {
-      const more = await parts.chunks.lockAndLook(transaction, documentId);
+    async remaining(transaction, { tenantId, documentId }) {
+      const more = await parts.chunks.lockAndLook(transaction, { tenantId, documentId });
       if (more === null) return "erased";
       return more ? "more" : "nothing";
     },

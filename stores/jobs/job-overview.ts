@@ -36,23 +36,23 @@ export interface ListedJob {
   createdAt: Date;
 }
 
-/** What operators see of the queue, and the one thing they do with it. */
+/** What operators see of the queue, and the one thing they do with it. A tenant of null stands for all of them. */
 export interface JobOverview {
-  /** Jobs by kind and state; of all tenants without `tenantId`. Nothing is listed of which there is none. */
-  count(tenantId?: string): Promise<JobCount[]>;
+  /** Jobs by kind and state. Nothing is listed of which there is none. */
+  count(tenantId: string | null): Promise<JobCount[]>;
   /** How many jobs of a conversation wait or run, its user's memory agent among them. */
   pending(conversation: Owner & { conversationId: string }): Promise<number>;
   /** These jobs, and those of this conversation that failed for good, oldest first. */
   listOf(conversation: Owner & { conversationId: string }): Promise<ListedJob[]>;
-  /** The newest dead letters, of all tenants without `tenantId`. */
-  listDead(limit: number, tenantId?: string): Promise<DeadLetter[]>;
+  /** The newest dead letters. */
+  listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
   /**
-   * Puts every dead letter back into the queue, of one kind, tenant, user and conversation or of all; returns how many. One whose work is
+   * Puts every dead letter back into the queue, of a tenant, of one kind, user and conversation or of all; returns how many. One whose work is
    * queued anew already just goes.
    */
-  retryDead(which?: {
+  retryDead(which: {
+    tenantId: string | null;
     kind?: JobKind | undefined;
-    tenantId?: string | undefined;
     userId?: string | undefined;
     conversationId?: string | undefined;
   }): Promise<number>;
@@ -104,7 +104,7 @@ const REDRIVE_LIMIT = 1_000;
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
   return {
-    count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId ?? null] }),
+    count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId] }),
 
     async pending(conversation) {
       const [row] = await database.query<{ count: number }>({
@@ -126,7 +126,7 @@ export function makeJobOverview(database: Database): JobOverview {
     },
 
     async listDead(limit, tenantId) {
-      const rows = await database.query<DeadRow>({ name: "job-dead", text: DEAD, values: [tenantId ?? null, limit] });
+      const rows = await database.query<DeadRow>({ name: "job-dead", text: DEAD, values: [tenantId, limit] });
       return rows.map(({ id, data, source_output: output, source_retry_count, source_created_on, created_on }) => ({
         id,
         job: data,
@@ -137,7 +137,8 @@ export function makeJobOverview(database: Database): JobOverview {
       }));
     },
 
-    async retryDead(which = {}) {
+    async retryDead({ tenantId, ...about }) {
+      const which = tenantId === null ? about : { tenantId, ...about };
       const filter = { data: JSON.parse(JSON.stringify(which)) as object }; // without what is undefined
       let moved = 0;
       while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {

@@ -25,7 +25,7 @@ export interface JobTransaction {
   /** Gives a job back to be tried again; false, and nothing is done, when it is no longer this claim's. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
   /** Removes every job of a conversation: waiting, running and dead. Returns how many there were. */
-  erase(conversationId: string): Promise<number>;
+  erase(conversation: Owner & { conversationId: string }): Promise<number>;
   /** Removes every job of a user. Returns how many there were. */
   eraseOwner(owner: Owner): Promise<number>;
 }
@@ -91,11 +91,11 @@ export function makeJobQueue(database: Database): JobQueue {
         await boss.update(QUEUE, undefined, { id, ...startAfter, ...(isLast ? { retryLimit: 0 } : {}), ...db() });
         return true;
       },
-      async erase(conversationId) {
+      async erase({ tenantId, userId, conversationId }) {
         let erased = 0;
         for (const queue of [QUEUE, DEAD_LETTERS]) {
           for (const key of conversationJobKeys(conversationId)) {
-            const found = await boss.findJobs(queue, { key, ...db() });
+            const found = await boss.findJobs(queue, { key, data: { tenantId, userId }, ...db() });
             if (found.length === 0) continue;
             const { affected } = (await boss.deleteJob(
               queue,

@@ -12,6 +12,12 @@ export interface ChunkToStore {
   text: string;
 }
 
+/** A document of a tenant. */
+export interface OwnedDocument {
+  tenantId: string;
+  documentId: string;
+}
+
 /** A document that is to be read and indexed. */
 export interface DocumentToIngest extends DocumentPlace {
   title: string;
@@ -39,31 +45,31 @@ export interface StoredPassage {
 /** Chunks of documents: written by the job that ingests, read by turns. */
 export interface ChunkStore {
   /** Null when the document is gone. */
-  findDocument(documentId: string): Promise<DocumentToIngest | null>;
+  findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
   /** Stores what a document was split into and lets go of its source; false when it is gone or has been read already. */
-  saveChunks(documentId: string, chunks: readonly ChunkToStore[]): Promise<boolean>;
+  saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
   /** Says why a document cannot be read; its source goes. */
-  fail(documentId: string, reason: string): Promise<void>;
+  fail(document: OwnedDocument, reason: string): Promise<void>;
   /** The next chunks, in order, that an index does not have. */
-  listUnindexed(documentId: string, indexName: string, limit: number): Promise<UnindexedChunk[]>;
-  /** Says that an index has these; false when one of them is gone. */
-  markIndexed(chunkIds: readonly string[], indexName: string): Promise<boolean>;
+  listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
+  /** Says that an index has these chunks of a document; false when one of them is gone. */
+  markIndexed(document: OwnedDocument, chunkIds: readonly string[], indexName: string): Promise<boolean>;
   /** Lets a document answer from now on, in place of earlier ones of the same external_id, which go. */
-  publish(documentId: string): Promise<void>;
+  publish(document: OwnedDocument): Promise<void>;
   /** Whether something is left to do for a document; null when it is gone. Locks it. */
-  lockAndLook(transaction: Queryable, documentId: string): Promise<boolean | null>;
+  lockAndLook(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
   /** Documents, whoever's they are, with chunks that an index lacks: the next `limit` behind `after`, by id. */
-  listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<string[]>;
+  listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
   /** Of a knowledge base, those of these chunks whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
 }
 
 const FIND = `
 select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", encode(source, 'base64') as source
-from knowledge_documents where id = $1`;
+from knowledge_documents where id = $1 and tenant_id = $2`;
 
 const READ =
-  "update knowledge_documents set source = null, chunk_count = $2, updated_at = clock_timestamp() where id = $1 and source is not null returning id";
+  "update knowledge_documents set source = null, chunk_count = $3, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and source is not null returning id";
 
 const ADD_CHUNKS = `
 insert into knowledge_chunks (id, document_id, position, heading, content)
@@ -71,15 +77,19 @@ select id, $1, position, heading, content from jsonb_to_recordset($2::jsonb) as 
 
 const UNINDEXED = `
 select id, position, heading, content as text from knowledge_chunks
-where document_id = $1 and not index_names @> array[$2::text] order by position limit $3`;
+where document_id = (select id from knowledge_documents where id = $1 and tenant_id = $2) and not index_names @> array[$3::text]
+order by position limit $4`;
 
 const MARK = `
-update knowledge_chunks set index_names = array_append(array_remove(index_names, $2), $2) where id = any($1) returning id`;
+update knowledge_chunks set index_names = array_append(array_remove(index_names, $4), $4)
+from knowledge_documents documents
+where documents.id = document_id and documents.id = $1 and tenant_id = $2 and knowledge_chunks.id = any($3)
+returning knowledge_chunks.id`;
 
 const REPLACED = `
 delete from knowledge_documents
 using knowledge_documents newer
-where newer.id = $1 and knowledge_documents.tenant_id = newer.tenant_id and knowledge_documents.prefix = newer.prefix
+where newer.id = $1 and newer.tenant_id = $2 and knowledge_documents.tenant_id = newer.tenant_id and knowledge_documents.prefix = newer.prefix
   and knowledge_documents.external_id = newer.external_id and (knowledge_documents.created_at, knowledge_documents.id) < (newer.created_at, newer.id)
 returning knowledge_documents.id, knowledge_documents.tenant_id as "tenantId", knowledge_documents.prefix`;
 
@@ -89,59 +99,60 @@ from knowledge_chunks chunks join knowledge_documents documents on documents.id 
 where chunks.id = any($3) and tenant_id = $1 and prefix = $2 and status = 'indexed'`;
 
 const WITH_UNINDEXED = `
-select distinct document_id as id from knowledge_chunks join knowledge_documents documents on documents.id = document_id
+select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
 where document_id > $2 and not index_names @> array[$1::text] order by document_id limit $3`;
 
 export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ChunkStore {
+  const owned = ({ tenantId, documentId }: OwnedDocument): [string, string] => [documentId, tenantId];
   return {
-    async findDocument(documentId) {
+    async findDocument(document) {
       const [row] = await database.query<Omit<DocumentToIngest, "bytes"> & { source: string | null }>({
         name: "chunk-document",
         text: FIND,
-        values: [documentId],
+        values: owned(document),
       });
       if (!row) return null;
-      const { source, ...document } = row;
-      return { ...document, bytes: source === null ? null : Buffer.from(source, "base64") };
+      const { source, ...found } = row;
+      return { ...found, bytes: source === null ? null : Buffer.from(source, "base64") };
     },
 
-    saveChunks: (documentId, chunks) =>
+    saveChunks: (document, chunks) =>
       database.transaction(async (transaction) => {
-        const read = await transaction.query({ name: "chunk-read", text: READ, values: [documentId, chunks.length] });
+        const read = await transaction.query({ name: "chunk-read", text: READ, values: [...owned(document), chunks.length] });
         if (read.length === 0) return false;
         const rows = chunks.map(({ position, heading, text }) => ({ id: uuidv7(), position, heading, content: text }));
-        await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [documentId, JSON.stringify(rows)] });
+        await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, JSON.stringify(rows)] });
         return true;
       }),
 
-    async fail(documentId, reason) {
+    async fail(document, reason) {
       await database.query({
         name: "chunk-fail",
-        text: "update knowledge_documents set status = 'failed', error = $2, source = null, updated_at = clock_timestamp() where id = $1",
-        values: [documentId, reason],
+        text: "update knowledge_documents set status = 'failed', error = $3, source = null, updated_at = clock_timestamp() where id = $1 and tenant_id = $2",
+        values: [...owned(document), reason],
       });
     },
 
-    listUnindexed: (documentId, indexName, limit) =>
-      database.query<UnindexedChunk>({ name: "chunk-unindexed", text: UNINDEXED, values: [documentId, indexName, limit] }),
+    listUnindexed: (document, indexName, limit) =>
+      database.query<UnindexedChunk>({ name: "chunk-unindexed", text: UNINDEXED, values: [...owned(document), indexName, limit] }),
 
-    async markIndexed(chunkIds, indexName) {
-      const rows = await database.query({ name: "chunk-mark", text: MARK, values: [chunkIds, indexName] });
+    async markIndexed(document, chunkIds, indexName) {
+      const rows = await database.query({ name: "chunk-mark", text: MARK, values: [...owned(document), chunkIds, indexName] });
       return rows.length === chunkIds.length;
     },
 
-    publish: (documentId) =>
+    publish: (document) =>
       queue.transaction(async (transaction, jobs) => {
         const published = await transaction.query({
           name: "chunk-publish",
-          text: "update knowledge_documents set status = 'indexed', updated_at = clock_timestamp() where id = $1 and status = 'pending' returning id",
-          values: [documentId],
+          text: "update knowledge_documents set status = 'indexed', updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and status = 'pending' returning id",
+          values: owned(document),
         });
         if (published.length === 0) return;
         const replaced = await transaction.query<DocumentPlace & { id: string }>({
           name: "chunk-replace",
           text: REPLACED,
-          values: [documentId],
+          values: owned(document),
         });
         const [first] = replaced;
         if (!first) return;
@@ -153,23 +164,17 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
         );
       }),
 
-    async lockAndLook(transaction, documentId) {
+    async lockAndLook(transaction, document) {
       const [row] = await transaction.query<{ status: DocumentStatus }>({
         name: "chunk-look",
-        text: "select status from knowledge_documents where id = $1 for update",
-        values: [documentId],
+        text: "select status from knowledge_documents where id = $1 and tenant_id = $2 for update",
+        values: owned(document),
       });
       return row ? row.status === "pending" : null;
     },
 
-    async listDocumentsUnindexed(indexName, after, limit) {
-      const rows = await database.query<{ id: string }>({
-        name: "chunk-documents",
-        text: WITH_UNINDEXED,
-        values: [indexName, after, limit],
-      });
-      return rows.map(({ id }) => id);
-    },
+    listDocumentsUnindexed: (indexName, after, limit) =>
+      database.query<OwnedDocument>({ name: "chunk-documents", text: WITH_UNINDEXED, values: [indexName, after, limit] }),
 
     async load({ tenantId, prefix }, chunkIds) {
       if (chunkIds.length === 0) return [];

@@ -1,4 +1,4 @@
-import type { Owner } from "../owner.ts";
+import type { Owner, OwnerScope } from "../owner.ts";
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import type { Database } from "./database.ts";
 
@@ -17,8 +17,8 @@ export interface ListedConversation extends StoredConversation {
 }
 
 export interface ConversationStore {
-  /** The conversation with this id in this tenant, whoever's it is; null when there is none. */
-  find(tenantId: string, conversationId: string): Promise<StoredConversation | null>;
+  /** The conversation with this id; null when there is none in this scope. */
+  find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
   /** A user's conversations, the newest created first: a stable order to page through while turns go on. */
   list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
 }
@@ -58,11 +58,11 @@ order by created_at desc, id desc limit $5`;
 
 export function makeConversationStore(database: Database): ConversationStore {
   return {
-    async find(tenantId, conversationId) {
+    async find({ tenantId, userId }, conversationId) {
       const [row] = await database.query<ConversationRow>({
         name: "conversation-find",
-        text: `select ${COLUMNS} from conversations where id = $1 and tenant_id = $2`,
-        values: [conversationId, tenantId],
+        text: `select ${COLUMNS} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`,
+        values: [conversationId, tenantId, userId],
       });
       return row ? toConversation(row) : null;
     },

@@ -161,11 +161,11 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     listUnindexed: (indexName, after, limit) =>
       database.query<OwnedConversation>({ name: "episode-unindexed", text: LIST_UNINDEXED, values: [indexName, after, limit] }),
 
-    async isUnindexed({ conversationId }, indexName) {
+    async isUnindexed(conversation, indexName) {
       const [row] = await database.query<{ missing: boolean }>({
         name: "episode-is-unindexed",
-        text: `select ${MISSING_IN("$1", "$2")} as missing`,
-        values: [conversationId, indexName],
+        text: `select ${MISSING_IN("conversations.id", "$4")} as missing from conversations where id = $1 and tenant_id = $2 and user_id = $3`,
+        values: [...owned(conversation), indexName],
       });
       return row?.missing ?? false;
     },

@@ -86,7 +86,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         if (!row || row.conversations === 0) return null;
         const { sections, operations } = await unlearn(transaction, conversation, { conversationId });
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
-        const erasedJobs = await jobs.erase(conversationId);
+        const erasedJobs = await jobs.erase(conversation);
         await leaveToIndex(transaction, jobs, left);
         const { messages, summaries } = row;
         return { erased: { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs }, left };

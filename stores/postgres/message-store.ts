@@ -1,4 +1,4 @@
-import type { Owner } from "../owner.ts";
+import type { Owner, OwnerScope } from "../owner.ts";
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import type { Database } from "./database.ts";
 
@@ -17,8 +17,8 @@ export interface StoredMessage {
 export interface MessageStore {
   /** All messages, incomplete ones too, oldest first. */
   list(conversation: Owner & { conversationId: string }, page: PageRequest): Promise<Page<StoredMessage>>;
-  /** One message of a tenant, and whose it is; null when there is none. */
-  find(tenantId: string, messageId: string): Promise<FoundMessage | null>;
+  /** One message, and whose it is; null when there is none in this scope. */
+  find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
 }
 
 export interface FoundMessage {
@@ -51,7 +51,7 @@ order by messages.created_at, messages.id limit $6`;
 
 const FIND = `
 select ${COLUMNS}, conversation_id, user_id from messages join conversations on conversations.id = conversation_id
-where messages.id = $1 and tenant_id = $2`;
+where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
 
 export function makeMessageStore(database: Database): MessageStore {
   return {
@@ -64,11 +64,11 @@ export function makeMessageStore(database: Database): MessageStore {
       return toPage(rows.map(toMessage), limit);
     },
 
-    async find(tenantId, messageId) {
+    async find({ tenantId, userId }, messageId) {
       const [row] = await database.query<MessageRow & { conversation_id: string; user_id: string }>({
         name: "message-find",
         text: FIND,
-        values: [messageId, tenantId],
+        values: [messageId, tenantId, userId],
       });
       return row ? { userId: row.user_id, conversationId: row.conversation_id, message: toMessage(row) } : null;
     },

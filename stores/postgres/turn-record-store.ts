@@ -1,4 +1,4 @@
-import type { Owner } from "../owner.ts";
+import type { Owner, OwnerScope } from "../owner.ts";
 import type { Database } from "./database.ts";
 import { OUTCOMES_KEPT } from "./empty-turns.ts";
 
@@ -29,8 +29,8 @@ export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
 /** What is known of turns, in every process. */
 export interface TurnRecordStore {
-  /** Null when there is none in this tenant. */
-  find(tenantId: string, turnId: string): Promise<TurnRecord | null>;
+  /** Null when there is none in this scope. */
+  find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
   /** The newest attempt with this key; null when nobody has it. */
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** Asks whichever process runs it to stop it; false when it has ended. */
@@ -63,9 +63,9 @@ where id = $1 and tenant_id = $2 and user_id = $3`;
 
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
   return {
-    async find(tenantId, turnId) {
-      const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2`;
-      return (await database.query<TurnRecord>({ name: "turn-find", text, values: [turnId, tenantId] }))[0] ?? null;
+    async find({ tenantId, userId }, turnId) {
+      const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2 and ($3::text is null or turns.user_id = $3)`;
+      return (await database.query<TurnRecord>({ name: "turn-find", text, values: [turnId, tenantId, userId] }))[0] ?? null;
     },
 
     async findByKey({ tenantId, userId }, keyHash) {

@@ -7,6 +7,7 @@ import type { Database, Queryable, Statement } from "./database.ts";
 import { ownerLock, shareOwner } from "./lock-owner.ts";
 import { makeEmptying } from "./empty-turns.ts";
 import { retryTurn } from "./retry-turn.ts";
+import { storableJson } from "./storable-json.ts";
 import { isUniqueViolation } from "./storage-error.ts";
 import { KeyTaken, type TurnKey } from "./turn-key.ts";
 
@@ -166,8 +167,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
         JSON.stringify(metadata),
         ownerLock({ tenantId, userId }),
         questionId,
-        JSON.stringify(outcome),
-        JSON.stringify(ifSuperseded),
+        storableJson(outcome),
+        storableJson(ifSuperseded),
       ],
     };
     try {

@@ -88,7 +88,7 @@ describe("a turn", () => {
       await makeEraseStore(opened.database).conversation({ ...talk.input, conversationId });
       expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_superseded" } });
       expect(await talk.stored()).toEqual([]);
-      expect(await conversations.find(talk.input.tenantId, conversationId)).toBeNull();
+      expect(await conversations.find(talk.input, conversationId)).toBeNull();
     });
   });
 

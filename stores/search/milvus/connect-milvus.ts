@@ -10,7 +10,10 @@ import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { prepareCollection, refuseUndivided } from "./prepare-collection.ts";
 import { toIndexError } from "./to-index-error.ts";
 
-/** For creating, loading and dropping, in milliseconds: they may take long on a server that is well. */
+/**
+ * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. No turn waits for it, and with
+ * the time of a search an index on a slow server would never be there.
+ */
 const PREPARE_TIMEOUT_MS = 30_000;
 /**
  * gRPC would wait up to two minutes before it looks again for a server that was away. And Milvus Lite closes the connection of who asks
@@ -45,11 +48,11 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     __SKIP_CONNECT__: true,
   });
   const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
-  const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
+  const check = async (timeout = timeoutMs): Promise<void> => void (await checkMilvusResponse(client.getVersion({ timeout })));
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
     makeReady(async () => {
-      await check();
+      await check(PREPARE_TIMEOUT_MS);
       await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
     }, timeoutMs);
 
@@ -58,7 +61,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      await refuseUndivided(client, definition.name).catch(toIndexError);
+      await refuseUndivided(client, definition.name, PREPARE_TIMEOUT_MS).catch(toIndexError);
       const parts = partNames(definition.name).map((name) => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };

@@ -60,8 +60,11 @@ describe("finding passages", () => {
     });
     const ingest = makeIngestDocument({ chunks, index, embedder });
     const isDone = async (): Promise<boolean> => {
-      if (publish) return (await chunks.findDocument(id))?.status === "indexed";
-      return (await chunks.listUnindexed(id, await index.name(), 1)).length === 0 && (await chunks.findDocument(id))?.bytes === null;
+      const document = { tenantId: place.tenantId, documentId: id };
+      if (publish) return (await chunks.findDocument(document))?.status === "indexed";
+      return (
+        (await chunks.listUnindexed(document, await index.name(), 1)).length === 0 && (await chunks.findDocument(document))?.bytes === null
+      );
     };
     for (let step = 0; step < 10 && !(await isDone()); step++)
       await ingest.step({ kind: "ingest", tenantId: place.tenantId, documentId: id }, new AbortController().signal);

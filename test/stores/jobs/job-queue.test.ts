@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { v7 as uuidv7 } from "uuid";
 import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
@@ -14,6 +13,7 @@ import {
   sampleJob,
   SAMPLE_FAILURE,
   settleJob,
+  type SampleJob,
 } from "../../support/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -159,7 +159,7 @@ describeOnBothDatabases("the job queue", (open) => {
       const job = sampleJob();
       await addJobs(queue, job);
       const claimed = await claimOnly(queue);
-      await queue.transaction((_transaction, jobs) => jobs.erase(job.conversationId));
+      await queue.transaction((_transaction, jobs) => jobs.erase(job));
       await failJob(queue, claimed, { retryAfterSeconds: 0 });
       expect(await settleJob(queue, claimed)).toBe(false);
       expect(await queue.touch([claimed])).toEqual([]);
@@ -208,16 +208,16 @@ describeOnBothDatabases("the job queue", (open) => {
       const job = sampleJob();
       await addJobs(queue, job);
       await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
-      expect(await overview.listDead(10)).toEqual([]);
+      expect(await overview.listDead(10, null)).toEqual([]);
       await failJob(queue, await claimOnly(queue), {}, { code: "model_refused", message: "No." });
-      expect(await overview.listDead(10)).toMatchObject([{ job, attempts: 2, failure: { code: "model_refused", message: "No." } }]);
+      expect(await overview.listDead(10, null)).toMatchObject([{ job, attempts: 2, failure: { code: "model_refused", message: "No." } }]);
       expect(await queue.claim(100)).toEqual([]);
       expect(await overview.pending(job)).toBe(0);
     });
   });
 
   describe("erase", () => {
-    const erase = (id: string): Promise<number> => queue.transaction((_transaction, jobs) => jobs.erase(id));
+    const erase = (job: SampleJob): Promise<number> => queue.transaction((_transaction, jobs) => jobs.erase(job));
 
     test.each(["waiting", "running", "retrying", "dead"])("removes a %s job of the conversation and counts it", async (state) => {
       const [job, other] = [sampleJob(), sampleJob()];
@@ -225,23 +225,23 @@ describeOnBothDatabases("the job queue", (open) => {
       else await addJobs(queue, job, other);
       const claimed = state === "waiting" ? [] : await queue.claim(2);
       if (state === "retrying") for (const one of claimed) await failJob(queue, one, { retryAfterSeconds: 0 });
-      expect(await overview.count()).toEqual([{ kind: "summarise", state, count: 2 }]);
-      expect(await erase(job.conversationId)).toBe(1);
-      expect(await overview.count()).toEqual([{ kind: "summarise", state, count: 1 }]);
-      expect(await erase(job.conversationId)).toBe(0);
-      expect(await erase(other.conversationId)).toBe(1);
+      expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 2 }]);
+      expect(await erase(job)).toBe(1);
+      expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 1 }]);
+      expect(await erase(job)).toBe(0);
+      expect(await erase(other)).toBe(1);
     });
 
     test("counts a waiting job and the dead letter of the same work as two", async () => {
       const job = sampleJob();
       await killJobs(queue, [job], SAMPLE_FAILURE);
       await addJobs(queue, job);
-      expect(await erase(job.conversationId)).toBe(2);
-      expect(await overview.count()).toEqual([]);
+      expect(await erase(job)).toBe(2);
+      expect(await overview.count(null)).toEqual([]);
     });
 
     test("of a conversation without jobs is nothing", async () => {
-      expect(await erase(uuidv7())).toBe(0);
+      expect(await erase(sampleJob())).toBe(0);
     });
   });
 });

@@ -192,7 +192,7 @@ describeOnBothDatabases("the jobs of a user", (open) => {
     test("is not what an erase of a conversation does: the user's job stays", async () => {
       const about = sampleJob(owner);
       await addJobs(queue, about, remember());
-      expect(await queue.transaction((_transaction, jobs) => jobs.erase(about.conversationId))).toBe(1);
+      expect(await queue.transaction((_transaction, jobs) => jobs.erase(about))).toBe(1);
       expect(await stored()).toEqual([remember()]);
     });
   });

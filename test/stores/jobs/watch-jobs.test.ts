@@ -124,7 +124,7 @@ describe("installing the job queue", () => {
     if (!database) throw new Error("no database was opened");
     const job = sampleJob();
     await addJobs(makeJobQueue(database), job, job);
-    expect(await makeJobOverview(database).count()).toEqual([{ kind: "summarise", state: "waiting", count: 1 }]);
+    expect(await makeJobOverview(database).count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 1 }]);
     await Promise.all(databases.map((opened) => opened.close()));
     await drop();
   });

@@ -29,7 +29,7 @@ describeOnBothDatabases("the conversation store", (open) => {
   describe("find", () => {
     test("gives the conversation with its count and times", async () => {
       const { tenantId, userId, sessionId, conversationId } = await completeTurn(turns, sampleTurn());
-      const found = await conversations.find(tenantId, conversationId);
+      const found = await conversations.find({ tenantId, userId: null }, conversationId);
       expect(found).toEqual({
         id: conversationId,
         userId,
@@ -44,8 +44,16 @@ describeOnBothDatabases("the conversation store", (open) => {
 
     test("gives null to another tenant and for an unknown id", async () => {
       const { conversationId, tenantId } = await completeTurn(turns, sampleTurn());
-      expect(await conversations.find("other", conversationId)).toBeNull();
-      expect(await conversations.find(tenantId, uuidv7())).toBeNull();
+      expect(await conversations.find({ tenantId: "other", userId: null }, conversationId)).toBeNull();
+      expect(await conversations.find({ tenantId, userId: null }, uuidv7())).toBeNull();
+    });
+
+    test("gives a user its own and null to every other user of the tenant, whatever the id looks like", async () => {
+      const { conversationId, tenantId } = await completeTurn(turns, sampleTurn({ userId: "ada" }));
+      expect(await conversations.find({ tenantId, userId: "ada" }, conversationId)).toMatchObject({ userId: "ada" });
+      for (const userId of ["", "ad", "Ada", "ada ", "%", "a_a", "\u0430da"]) {
+        expect(await conversations.find({ tenantId, userId }, conversationId)).toBeNull();
+      }
     });
   });
 
@@ -86,7 +94,7 @@ describeOnBothDatabases("the conversation store", (open) => {
       const first = await completeTurn(turns, sampleTurn());
       await completeTurn(turns, sampleTurn({ sessionId: first.sessionId }), sampleAnswer({ completed: false }));
       expect(await erases.conversation(first)).toMatchObject({ erased: { messages: 4, summaries: 0, jobs: 0 } });
-      expect(await conversations.find(first.tenantId, first.conversationId)).toBeNull();
+      expect(await conversations.find(first, first.conversationId)).toBeNull();
       const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [first.conversationId] });
       expect(left).toEqual([]);
     });
@@ -95,7 +103,7 @@ describeOnBothDatabases("the conversation store", (open) => {
       const gone = await completeTurn(turns, sampleTurn());
       const kept = await completeTurn(turns, sampleTurn());
       await erases.conversation(gone);
-      expect(await conversations.find(kept.tenantId, kept.conversationId)).toMatchObject({ messageCount: 2 });
+      expect(await conversations.find(kept, kept.conversationId)).toMatchObject({ messageCount: 2 });
       expect((await makeMessageStore(database).list(kept, { limit: 50, after: null })).items).toHaveLength(2);
     });
 
@@ -109,7 +117,7 @@ describeOnBothDatabases("the conversation store", (open) => {
     test.each([{ tenantId: "other" }, { userId: "other" }])("gives null to another owner and deletes nothing: %p", async (fields) => {
       const conversation = await completeTurn(turns, sampleTurn());
       expect(await erases.conversation({ ...conversation, ...fields })).toBeNull();
-      expect(await conversations.find(conversation.tenantId, conversation.conversationId)).toMatchObject({ messageCount: 2 });
+      expect(await conversations.find(conversation, conversation.conversationId)).toMatchObject({ messageCount: 2 });
     });
 
     test("starts the session afresh: the next turn gets a new conversation", async () => {
@@ -137,7 +145,7 @@ describeOnBothDatabases("the conversation store", (open) => {
     if (!erased) throw new Error("nothing was created");
     expect(await erases.conversation(erased)).toMatchObject({ erased: { messages: 2, summaries: 0, jobs: 0 } });
     for (const conversation of kept) {
-      expect(await conversations.find(conversation.tenantId, conversation.conversationId)).toMatchObject({
+      expect(await conversations.find(conversation, conversation.conversationId)).toMatchObject({
         userId: conversation.userId,
         sessionId: conversation.sessionId,
         messageCount: 2,

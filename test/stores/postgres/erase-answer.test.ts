@@ -35,7 +35,7 @@ describeOnBothDatabases("the answer that is erased with a question", (open) => {
     const text = "select id from messages where conversation_id = $1 order by created_at, id";
     return (await database.query<{ id: string }>({ text, values: [conversation.conversationId] })).map(({ id }) => id);
   };
-  const messageCount = async () => (await makeConversationStore(database).find(owner.tenantId, conversation.conversationId))?.messageCount;
+  const messageCount = async () => (await makeConversationStore(database).find(owner, conversation.conversationId))?.messageCount;
   const idsOf = (...numbers: number[]): string[] =>
     numbers.flatMap((number) => [conversation.exchanges[number]?.messageId ?? "", conversation.exchanges[number]?.answerId ?? ""]);
 

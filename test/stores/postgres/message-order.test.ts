@@ -64,7 +64,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     const times = stored.map(({ createdAt }) => createdAt.getTime());
     expect(times.every((time, index) => index === 0 || time > (times[index - 1] ?? Infinity))).toBe(true);
     for (const messages of seen) expect(messages.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
-    const found = await makeConversationStore(one).find(conversation.tenantId, conversation.conversationId);
+    const found = await makeConversationStore(one).find(conversation, conversation.conversationId);
     expect(found?.messageCount).toBe(total);
   });
 
@@ -87,7 +87,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     const held = await Promise.all(Array.from({ length: 12 }, (_, index) => takeTurn(databases[index % 2] as Database)));
     const [first] = held;
     if (!first) throw new Error("nobody got in");
-    const found = await makeConversationStore(databases[0] as Database).find(first.tenantId, first.conversationId);
+    const found = await makeConversationStore(databases[0] as Database).find(first, first.conversationId);
     expect(found?.messageCount).toBe(12);
   });
 });

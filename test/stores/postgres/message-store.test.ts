@@ -81,10 +81,10 @@ describeOnBothDatabases("the message store", (open) => {
   describe("find", () => {
     test("has one message of its tenant, and tells whose it is", async () => {
       const { messageId, conversationId, userId, tenantId } = await converse(1);
-      const found = await messages.find(tenantId, messageId);
+      const found = await messages.find({ tenantId, userId: null }, messageId);
       expect(found).toMatchObject({ userId, conversationId, message: { id: messageId, role: "user", content: "question 1" } });
-      expect(await messages.find("other", messageId)).toBeNull();
-      expect(await messages.find(tenantId, uuidv7())).toBeNull();
+      expect(await messages.find({ tenantId: "other", userId: null }, messageId)).toBeNull();
+      expect(await messages.find({ tenantId, userId: null }, uuidv7())).toBeNull();
     });
   });
 });

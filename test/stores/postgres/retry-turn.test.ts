@@ -9,9 +9,6 @@ import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, typ
 import { describeOnBothDatabases } from "../../support/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 
-/** Of whichever user. */
-const TENANT = { tenantId: "tenant", userId: null };
-
 const FAILED: OutcomeToStore = { outcome: { completed: false, error: { code: "model_unavailable", retryable: true } }, ifSuperseded: {} };
 
 describeOnBothDatabases("a turn with a key", (open) => {

@@ -19,7 +19,7 @@ describeOnBothDatabases("the end of a turn", (open) => {
   const messagesOf = async (held: HeldTurn): Promise<StoredMessage[]> =>
     (await makeMessageStore(database).list(held, { limit: 100, after: null })).items;
   const messageCount = async ({ tenantId, conversationId }: HeldTurn) =>
-    (await makeConversationStore(database).find(tenantId, conversationId))?.messageCount;
+    (await makeConversationStore(database).find({ tenantId, userId: null }, conversationId))?.messageCount;
   async function jobsOf(conversationId: string): Promise<object[]> {
     const text = "select data from pgboss.job where data->>'conversationId' = $1";
     return (await database.query<{ data: object }>({ text, values: [conversationId] })).map(({ data }) => data);

@@ -110,7 +110,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
       () => turns.begin(sampleTurn({ sessionId: held.sessionId })),
     );
     expect(begun?.conversationId).not.toBe(held.conversationId);
-    expect(await makeConversationStore(database).find(held.tenantId, begun?.conversationId ?? "")).toMatchObject({ messageCount: 1 });
+    expect(await makeConversationStore(database).find(held, begun?.conversationId ?? "")).toMatchObject({ messageCount: 1 });
   });
 
   test("erase takes an answer along that has just been stored", async () => {

@@ -1,0 +1,79 @@
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { checkOwnerKey } from "../../../stores/search/check-key.ts";
+import { knowledgeKey } from "../../../stores/search/knowledge-key.ts";
+import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerJobKey } from "../../../stores/jobs/job.ts";
+import { ownerLock } from "../../../stores/postgres/lock-owner.ts";
+
+/** What joins, quotes, cuts or matches somewhere, and what looks alike. */
+const PIECES = [
+  "a",
+  "A",
+  "\u0430",
+  "/",
+  ":",
+  "|",
+  ",",
+  ".",
+  "-",
+  "_",
+  "%",
+  "\\",
+  '"',
+  "'",
+  "[",
+  "]",
+  "\u0001",
+  " ",
+  "\u00e9",
+  "e\u0301",
+  "\u200f",
+  "knowledge",
+];
+const id = fc.oneof(
+  fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join("")),
+  fc.string({ unit: "binary", minLength: 1, maxLength: 200 }),
+);
+const pair = fc.tuple(id, id);
+const isSame = (one: readonly string[], other: readonly string[]): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+test("two pairs of tenant and user have the same key, job and lock only if they are the same pair", () => {
+  fc.assert(
+    fc.property(pair, pair, ([tenant, user], [otherTenant, otherUser]) => {
+      const same = isSame([tenant, user], [otherTenant, otherUser]);
+      const [owner, other] = [
+        { tenantId: tenant, userId: user },
+        { tenantId: otherTenant, userId: otherUser },
+      ];
+      expect(ownerKey(tenant, user) === ownerKey(otherTenant, otherUser)).toBe(same);
+      expect(knowledgeKey(tenant, user) === knowledgeKey(otherTenant, otherUser)).toBe(same);
+      expect(ownerJobKey(owner) === ownerJobKey(other)).toBe(same);
+      expect(ownerLock(owner) === ownerLock(other)).toBe(same);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test("the same characters cut elsewhere are another pair", () => {
+  fc.assert(
+    fc.property(id, id, id, (one, two, three) => {
+      const keys = [ownerKey(one + two, three), ownerKey(one, two + three)];
+      expect(new Set(keys).size).toBe(2);
+      expect(ownerKey(one, two)).not.toBe(ownerKey(two + one, two));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("keys of users, of tenants and of knowledge bases are never each other's, and each can stand in a filter", () => {
+  fc.assert(
+    fc.property(pair, pair, ([tenant, user], [otherTenant, prefix]) => {
+      const keys = [ownerKey(tenant, user), ownerKey(tenant), knowledgeKey(otherTenant, prefix)];
+      expect(new Set(keys).size).toBe(3);
+      for (const key of keys) expect(checkOwnerKey(key)).toBe(key);
+      expect(knowledgeKey(tenant, user)).not.toBe(ownerKey(JSON.stringify(["knowledge", tenant, user])));
+    }),
+    { numRuns: 2_000 },
+  );
+});
