@@ -15,7 +15,7 @@ const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
 
 /** A value as given; undefined when it says nothing. */
 export function given(field: string, value: unknown): Given | undefined {
-  return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value: value.trim() } : undefined;
+  return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value } : undefined;
 }
 
 /** The first of these headers that says something. Node reads headers as Latin-1; what was sent as UTF-8 is read as that. */
