@@ -83,6 +83,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
       turnId: turn.turnId,
       accepted,
       waits: true,
+      isNew: true,
       async *eventBatches(signal) {
         yield* (await toTell()).eventBatches(signal);
       },
@@ -99,7 +100,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
       if (waits) return inLine(turn, request);
       try {
         await turn.accepted;
-        return localSource(turn, false);
+        return localSource(turn, false, true);
       } catch (error) {
         if (error instanceof KeyTaken) continue;
         // Busy with the first attempt of this very key, perhaps, which has begun in another process meanwhile.

@@ -39,6 +39,11 @@ function toTurn(found: FoundTurn) {
   };
 }
 
+/** Throws AppError `turn_gone` when what came of it is no longer kept. */
+function assertKept({ id, isRunningHere, record }: FoundTurn): void {
+  if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
+}
+
 /** Aborts when the client has left. */
 export function leavingOf(response: Response): AbortSignal {
   const leaving = new AbortController();
@@ -53,19 +58,19 @@ export function turnRoutes(parts: TurnRouteParts): Router {
 
   /** Throws AppError `turn_gone` when its outcome is no longer kept. */
   function sourceOf(found: FoundTurn): TurnSource {
+    assertKept(found);
     const { id, kept, isRunningHere, record } = found;
     const isDoneHere = kept?.last?.status === "done";
     if (kept && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(kept.turn, !kept.isAccepted);
     if (!record) throw turnGone(id);
     if (record.isHeld) return elsewhereSource(turns, record, running.stopping);
-    if (record.isGone) throw turnGone(id);
     return storedSource(record);
   }
 
   return Router()
     .get("/turns/:id", async (request, response) => {
       const found = await findTurn(parts, request, response);
-      if (found.record?.isGone && !found.record.isHeld) throw turnGone(found.id);
+      assertKept(found);
       response.json(toTurn(found));
     })
     .get("/turns/:id/stream", async (request, response) => {

@@ -25,7 +25,7 @@ group by 1 order by 1`;
 /** Markers of erases hold a hash of whose they are and nothing else; they are meant to stay for a while. */
 const HASHES_ONLY = "public.erase_markers";
 /** Of tenants or of the service itself; nothing in them is a user's. */
-const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks"];
+const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks", "token_usage"];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
 
 /** Rows of a table that belong to the user: $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */

@@ -1,5 +1,6 @@
 import type { AIMessageChunk } from "@langchain/core/messages";
 import { z } from "zod";
+import { storableText } from "../../stores/search/storable-text.ts";
 
 /** The router model's one tool. */
 export const ROUTER_TOOL = "route";
@@ -11,7 +12,7 @@ export const RouterAnswer = z.object({
   reason: z
     .string()
     .default("")
-    .transform((reason) => reason.slice(0, 300).toWellFormed()),
+    .transform((reason) => storableText(reason.slice(0, 300))),
 });
 export type RouterAnswer = z.infer<typeof RouterAnswer>;
 
