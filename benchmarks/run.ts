@@ -1,3 +1,4 @@
+import { benchChaos } from "./chaos.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchKnowledge } from "./knowledge.ts";
 import { benchMemoryRules } from "./memory-rules.ts";
@@ -19,6 +20,7 @@ const BENCHMARKS: Record<string, () => Promise<void>> = {
   "memory-rules": benchMemoryRules,
   knowledge: benchKnowledge,
   page: benchPage,
+  chaos: benchChaos,
 };
 
 const wanted = process.argv.slice(2);

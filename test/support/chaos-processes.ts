@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Network } from "./real-client.ts";
+import { startServiceProcess, type ServiceProcess } from "./service-process.ts";
+import { within } from "./within.ts";
+
+/** Milliseconds between a process' start and the next blow, at least and at most. */
+const SHORTEST_LIFE_MS = 500;
+const LONGEST_LIFE_MS = 3_000;
+/** A stopping process waits for its turns, for what they store and for its connections. */
+const STOP_MS = 30_000;
+
+/** Two processes of one service, and somebody who kills them. */
+export interface ChaosProcesses {
+  network: Network;
+  /** Kills and starts them again, one at a time and now and then both, until `isOver`; then both run. */
+  harass(isOver: () => boolean): Promise<void>;
+  /** Ends both with SIGTERM. */
+  stop(): Promise<void>;
+  count: { SIGKILL: number; SIGTERM: number; both: number };
+  /** The longest end after SIGTERM, in milliseconds. */
+  longestStopMs(): number;
+  /** What no process may do, in words. */
+  violations: string[];
+  journal: string[];
+}
+
+/** Lines of a log that tell of a fault of the service: errors that are none of a request, and whatever is no line of the log. */
+function faultsIn(output: string): string[] {
+  return output.split("\n").filter((line) => {
+    if (line === "" || line === "Try it:" || line.startsWith("  curl ")) return false;
+    try {
+      return (JSON.parse(line) as { level: number; code?: string }).level >= 50 && !/"code":"(storage|model|shutting|turn)_/.test(line);
+    } catch {
+      return true;
+    }
+  });
+}
+
+export async function openChaosProcesses(environment: Record<string, string>, random: (below: number) => number): Promise<ChaosProcesses> {
+  const start = (): Promise<ServiceProcess> => startServiceProcess(environment);
+  const services: ServiceProcess[] = await Promise.all([start(), start()]);
+  const killed = new Set<string>();
+  const count = { SIGKILL: 0, SIGTERM: 0, both: 0 };
+  const violations: string[] = [];
+  const journal: string[] = [];
+  let longestStopMs = 0;
+  const note = (what: string): void => void journal.push(`${new Date().toISOString().slice(11, -1)} ${what}`);
+
+  async function end(service: ServiceProcess, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+    count[signal]++;
+    if (signal === "SIGKILL") killed.add(service.url);
+    const began = performance.now();
+    note(`${signal} to ${service.url}`);
+    service.kill(signal);
+    const code = await within(`the end after ${signal}`, service.exited, () => service.output().slice(-3_000), STOP_MS);
+    const ms = Math.round(performance.now() - began);
+    note(`${service.url} ended with ${code} after ${ms} ms`);
+    if (signal === "SIGTERM") longestStopMs = Math.max(longestStopMs, ms);
+    if (signal === "SIGTERM" && code !== 0)
+      violations.push(`${service.url} ended with ${code} after SIGTERM: ${service.output().slice(-3_000)}`);
+    // A killed process may leave half a line.
+    const output = signal === "SIGKILL" ? service.output().slice(0, service.output().lastIndexOf("\n") + 1) : service.output();
+    for (const line of faultsIn(output)) violations.push(`${service.url} printed: ${line}`);
+  }
+
+  async function endAndStart(which: number): Promise<void> {
+    await end(services[which] as ServiceProcess, random(4) === 0 ? "SIGTERM" : "SIGKILL");
+    services[which] = await start();
+    note(`${services[which].url} is there`);
+  }
+
+  return {
+    network: { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) },
+    async harass(isOver) {
+      for (;;) {
+        await sleep(SHORTEST_LIFE_MS + random(LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
+        if (isOver()) return;
+        const both = random(8) === 0;
+        if (both) count.both++;
+        await Promise.all(both ? [endAndStart(0), endAndStart(1)] : [endAndStart(random(2))]);
+      }
+    },
+    stop: () => Promise.all(services.map((service) => end(service, "SIGTERM"))).then(() => undefined),
+    count,
+    longestStopMs: () => longestStopMs,
+    violations,
+    journal,
+  };
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
+import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { findWrongs } from "./chaos-checks.ts";
+import { watchLeases, type LeaseFigures } from "./chaos-leases.ts";
+import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
+import { openChaosProcesses } from "./chaos-processes.ts";
+import { talk, type Exchange } from "./chaos-users.ts";
+import { startModelServer } from "./model-server.ts";
+import { sendAndStay } from "./real-client.ts";
+import { makeSeededRandom } from "./seeded-random.ts";
+import { waitUntil } from "./wait-until.ts";
+
+const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
+export const LEASE_MS = 2_000;
+/** Jobs of a killed process come back within 30 s, those that failed are at most 15 s apart. */
+const JOBS_DONE_MS = 180_000;
+
+export interface ChaosFigures {
+  seed: number;
+  seconds: number;
+  kills: { SIGKILL: number; SIGTERM: number; both: number };
+  messages: number;
+  done: number;
+  cancelled: number;
+  superseded: number;
+  gone: number;
+  posts: number;
+  resumes: number;
+  brokenConnections: number;
+  slowestMs: number;
+  longestStopMs: number;
+  leases: Omit<LeaseFigures, "violations">;
+  jobsDoneMs: number;
+}
+
+/**
+ * Two processes on the empty database of this URL, killed at random for so many seconds, under 20 people whose clients behave like real ones.
+ * Resolves with figures and with everything that was wrong, in words.
+ */
+export async function runChaos(databaseUrl: string, seconds: number, seed: number): Promise<{ figures: ChaosFigures; wrongs: string[] }> {
+  const random = makeSeededRandom(seed);
+  await using opened = new AsyncDisposableStack();
+  const model = await startModelServer({ keepSeen: false });
+  opened.defer(() => model.close());
+  model.answer(makeChaosModel(random));
+  const processes = await openChaosProcesses(
+    {
+      ...{ DATABASE_URL: databaseUrl, OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true" },
+      ...{ TURN_LEASE_MS: String(LEASE_MS), SHUTDOWN_GRACE_MS: "500", MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000", MODEL_IDLE_TIMEOUT_MS: "1500" },
+      ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" },
+    },
+    random,
+  );
+  const database = await openPostgres(databaseUrl);
+  opened.defer(() => database.close());
+  const { network } = processes;
+
+  const leases = watchLeases(database, LEASE_MS);
+  const end = performance.now() + seconds * 1_000;
+  const isOver = (): boolean => performance.now() > end;
+  const [exchanges] = await Promise.all([
+    Promise.all(USERS.map((user, index) => talk(network, user, seed + 2 * index, isOver))).then((all) => all.flat()),
+    processes.harass(isOver),
+  ]);
+  await sleep(LEASE_MS + 100); // what a killed process held has run out
+  const leaseFigures = await leases.stop();
+
+  /** The same key again, when all is over: the same answer, and that of a message whose client went away. */
+  async function sendOnceMore(exchange: Exchange): Promise<void> {
+    if (exchange.reports.some(({ done, gone }) => done || gone)) exchange.reports.push(await sendAndStay(network, exchange, random));
+  }
+  const reports = exchanges.flatMap((exchange) => exchange.reports);
+  for (const someone of USERS) await Promise.all(exchanges.filter(({ userId }) => userId === someone).map(sendOnceMore));
+
+  const before = performance.now();
+  const jobs = makeJobOverview(database);
+  const states = async (): Promise<string[]> => (await jobs.count(null)).map(({ state }) => state);
+  await waitUntil("all jobs are done", async () => (await states()).every((state) => state === "dead"), JOBS_DONE_MS);
+  const jobsDoneMs = Math.round(performance.now() - before);
+  const dead = await jobs.listDead(10, null);
+  const wrongs = [
+    ...leaseFigures.violations,
+    ...dead.map((job) => `a job is dead: ${JSON.stringify(job)}`),
+    ...(await findWrongs(database, exchanges)),
+  ];
+  await processes.stop();
+  wrongs.push(...processes.violations);
+
+  const sum = (count: (report: (typeof reports)[number]) => number): number => reports.reduce((total, report) => total + count(report), 0);
+  const { longestUnrenewedMs, longestHeldMs, ranOut } = leaseFigures;
+  const figures: ChaosFigures = {
+    seed,
+    seconds,
+    kills: processes.count,
+    messages: exchanges.length,
+    done: exchanges.filter((exchange) => exchange.reports.some(({ done }) => done)).length,
+    cancelled: exchanges.filter((exchange) => exchange.reports.every(({ done, cancelled }) => !done && cancelled)).length,
+    superseded: exchanges.filter((exchange) => exchange.reports.every(({ failure }) => failure === "turn_superseded")).length,
+    gone: sum(({ gone }) => Number(gone)),
+    posts: sum(({ tries }) => tries),
+    resumes: sum(({ resumes }) => resumes),
+    brokenConnections: sum(({ breaks }) => breaks),
+    slowestMs: Math.max(...reports.map(({ ms }) => ms)),
+    longestStopMs: processes.longestStopMs(),
+    leases: { longestUnrenewedMs, longestHeldMs, ranOut },
+    jobsDoneMs,
+  };
+  return { figures, wrongs: wrongs.length === 0 ? [] : [...wrongs, `the processes:\n  ${processes.journal.join("\n  ")}`] };
+}
