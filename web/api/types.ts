@@ -176,7 +176,7 @@ export interface ConversationJob {
   kind: string;
   state: "waiting" | "retrying" | "running" | "dead";
   attempts: number;
-  error: string | null;
+  error: Pick<ErrorContent, "code" | "message"> | null;
   created_at: string;
 }
 

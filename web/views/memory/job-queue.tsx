@@ -39,11 +39,7 @@ function JobsOf({ conversation }: { conversation: string }) {
                     {t.memory.jobs.attempts(attempts)} · {t.memory.jobs.since} {showTime(created_at)}
                   </span>
                 </p>
-                {failure !== null && (
-                  <p class="problem small" dir="auto">
-                    {failure}
-                  </p>
-                )}
+                {failure !== null && <ErrorNote error={failure} />}
               </li>
             ))}
           </ul>
