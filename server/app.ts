@@ -21,6 +21,8 @@ import { makeOpenTurn, type OpenTurnParts } from "./open-turn.ts";
 import { openaiRoutes, type OpenAIRouteParts } from "./openai/openai-routes.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { pageRoutes } from "./page-routes.ts";
+import { parseQuery } from "./parse-query.ts";
+import { refuseCrossSite } from "./refuse-cross-site.ts";
 import { requireJson } from "./require-json.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -66,8 +68,9 @@ export function makeApp(parts: AppParts): Express {
     .disable("x-powered-by")
     .disable("etag")
     .set("trust proxy", parts.trustProxy ?? false)
+    .set("query parser", parseQuery)
     .use(watchRequests(parts))
-    .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []))
+    .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []), refuseCrossSite(parts.corsOrigins))
     .use(healthRoutes(parts), pageRoutes()) // whatever needs no key stands here
     .use(authenticate(parts), countRequests(parts.rates), requireScope)
     .use("/metrics", requireWholeTenant)
