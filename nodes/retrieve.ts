@@ -4,6 +4,7 @@ import { millisecondsSince } from "../graph/milliseconds-since.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
+import { orAborted } from "../models/or-aborted.ts";
 import type { Node } from "./measured.ts";
 
 export interface RetrieveParts {
@@ -14,7 +15,7 @@ export interface RetrieveParts {
   topK: number;
   /** Passages in the prompt. */
   passages: number;
-  /** Milliseconds for the whole search, of episodes and documents side by side. */
+  /** Milliseconds for the search of episodes and documents, side by side, and as many again to read what it found. */
   timeoutMs: number;
   /** `user`: of all the user's conversations; `conversation`: of this one. */
   scope: "user" | "conversation";
@@ -83,9 +84,11 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
         degraded: found.degraded ? ["knowledge"] : [],
       };
     };
+    // What was found in time has as long again to be read from Postgres.
+    const atLast = AbortSignal.timeout(2 * timeoutMs);
     /** A throw would end the run here and keep the conversation busy until its lease is over. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
-      search().catch((error: unknown) => {
+      orAborted(search, atLast).catch((error: unknown) => {
         runtime.context?.onError?.(toAppError(error));
         return { degraded: [layer] };
       });

@@ -6,6 +6,7 @@ import { watchedEmbedder } from "../models/watched-embedder.ts";
 import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
+import { findIndexRecord } from "../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../stores/search/search-index.ts";
 import { watchedSearchStore } from "../stores/search/watched-search-store.ts";
@@ -34,6 +35,7 @@ function embeddingModels(config: Config): { model: string; questionModel: string
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
+/** Throws AppError `embedder_unavailable` when the dimensions have to be asked of a server that is away. */
 export async function openEmbedder(config: Config): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
   const { model, questionModel } = embeddingModels(config);
@@ -47,6 +49,19 @@ export async function openEmbedder(config: Config): Promise<Embedder> {
     dimensions: config.EMBEDDING_DIMENSIONS,
     timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
   });
+}
+
+/** The dimensions of this embedder are known from what it has indexed: its server may be away at the start. */
+async function openKnownEmbedder(config: Config, database: Database): Promise<Embedder> {
+  try {
+    return await openEmbedder(config);
+  } catch (error) {
+    const record = await findIndexRecord(database, "current");
+    if (!record) throw error;
+    const embedder = await openEmbedder({ ...config, EMBEDDING_DIMENSIONS: record.dimensions });
+    if (embedder.name !== record.embedder) throw error;
+    return embedder;
+  }
 }
 
 export async function openSearchStore(config: Config, database: Database): Promise<SearchStore> {
@@ -65,7 +80,7 @@ export async function openEpisodes(
   onError: (error: unknown) => void,
   observer: Observer = NOBODY,
 ): Promise<OpenEpisodes> {
-  const embedder = watchedEmbedder(await openEmbedder(config), { observer, ...embeddingModels(config) });
+  const embedder = watchedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
   const store = watchedSearchStore(await openSearchStore(config, database), observer);
   try {
     const memory = await openEpisodicMemory({

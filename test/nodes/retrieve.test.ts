@@ -100,6 +100,11 @@ describe("retrieve", () => {
     expect(update).toEqual({ retrievalMs: expect.any(Number), degraded: ["episodic"] });
   });
 
+  test("goes on without memory when what was found cannot be read: that ends with no signal", async () => {
+    const { update } = await retrieve(() => new Promise(() => undefined), { timeoutMs: 20 });
+    expect(update).toEqual({ retrievalMs: expect.any(Number), degraded: ["episodic"] });
+  });
+
   test("goes on without memory when the turn is cancelled meanwhile", async () => {
     const cancelling = new AbortController();
     const ended = retrieve(silent, { context: { signal: cancelling.signal } });

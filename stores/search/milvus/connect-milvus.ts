@@ -48,13 +48,10 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     __SKIP_CONNECT__: true,
   });
   const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
-  const check = async (timeout = timeoutMs): Promise<void> => void (await checkMilvusResponse(client.getVersion({ timeout })));
+  const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
-    makeReady(async () => {
-      await check(PREPARE_TIMEOUT_MS);
-      await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
-    }, timeoutMs);
+    makeReady(() => prepareCollection(client, definition, PREPARE_TIMEOUT_MS), timeoutMs);
 
   return {
     kind: "milvus",
