@@ -24,25 +24,24 @@ export class AppError extends Error {
   readonly details: readonly Problem[] | undefined;
   /** When the same request may succeed, in seconds from now, where that is known. */
   readonly retryAfterSeconds: number | undefined;
+  /** As its code says, unless whoever throws it knows better. */
+  readonly retryable: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; details?: readonly Problem[]; retryAfterSeconds?: number } = {},
+    options: { cause?: unknown; details?: readonly Problem[]; retryAfterSeconds?: number; retryable?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.retryable = options.retryable ?? ERROR_CODES[code].retryable;
   }
 
   /** An `invalid_request` that names its fields. */
   static invalid(problems: readonly Problem[]): AppError {
     return new AppError("invalid_request", problems.map(({ field, problem }) => `${field}: ${problem}`).join("; "), { details: problems });
-  }
-
-  get retryable(): boolean {
-    return ERROR_CODES[this.code].retryable;
   }
 
   toContent(): ErrorContent {

@@ -63,6 +63,7 @@ export async function retryTurn(
       throw new AppError(
         "turn_superseded",
         "The conversation has gone on since this message failed, so it cannot be answered in its place. Send it with a new Idempotency-Key.",
+        { retryable: false },
       );
     }
     const isLeftByEarlier = earlier.isOverHere && found.holder === earlier.turnId;

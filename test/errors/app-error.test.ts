@@ -11,6 +11,10 @@ describe("an AppError", () => {
     expect(error.toContent()).toEqual({ code, message: "what failed", retryable: ERROR_CODES[code].retryable });
   });
 
+  test("is not retryable when whoever throws it knows that", () => {
+    expect(new AppError("turn_superseded", "what failed", { retryable: false }).toContent().retryable).toBe(false);
+  });
+
   test("shows a client neither its cause nor its stack", () => {
     const error = new AppError("storage_unavailable", "what failed", { cause: new Error("password=secret") });
     expect(JSON.stringify(error.toContent())).not.toMatch(/secret|stack|cause/);

@@ -141,6 +141,14 @@ describe("an Idempotency-Key", () => {
     expect(await stored()).toHaveLength(3);
   });
 
+  test("tells whoever waited in line that no retry mends that the conversation has gone on", async () => {
+    running.model.answer({ status: 500 });
+    await send({ on_busy: "enqueue" });
+    running.model.answer({ tokens: WORDS });
+    await postTurn(url, ask({ message: "and now?" }));
+    expect(contentOf((await send({ on_busy: "enqueue" })).events, "error")).toMatchObject({ code: "turn_superseded", retryable: false });
+  });
+
   test("stays unused when its conversation is busy", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 200 });
     const other = postTurn(url, ask({ message: "another" }));

@@ -55,8 +55,6 @@ export interface ClientReport {
 
 const PATIENCE_MS = 90_000;
 const LONGEST_PAUSE_MS = 1_000;
-/** A message that failed and behind which the conversation has gone on stays unanswered; the first time a new attempt may still do. */
-const MOST_SUPERSEDED = 2;
 const RETRYABLE = new Set([408, 409, 425, 429, 502, 503, 504]);
 
 type Ending = { kind: "over" } | { kind: "again"; afresh: boolean } | { kind: "left" };
@@ -93,7 +91,6 @@ export async function sendAndStay(
   };
   const leaves = [...(whims.leaves ?? [])];
   let cancelsAfter = whims.cancelsAfter;
-  let superseded = 0;
   let turnId: string | null = null;
   let lastEventId: string | null = null;
   const timeLeft = (): number => PATIENCE_MS - (performance.now() - began);
@@ -141,9 +138,7 @@ export async function sendAndStay(
 
   /** What an error means, in a stream or instead of one. */
   function onError(code: string, retryable: boolean): Ending {
-    if (code === "turn_superseded") superseded++;
-    const isFinal = !retryable || report.cancelled || superseded >= MOST_SUPERSEDED;
-    if (!isFinal) return AFRESH;
+    if (retryable && !report.cancelled) return AFRESH;
     report.failure = code;
     return OVER;
   }
@@ -154,7 +149,8 @@ export async function sendAndStay(
     const { code } = (JSON.parse(text) as { error: { code: string } }).error;
     // Of a turn that nobody knows any more the key still does.
     if (turnId !== null && (response.status === 404 || response.status === 410)) return AFRESH;
-    return code === "turn_superseded" ? onError(code, true) : RETRYABLE.has(response.status) ? AGAIN : onError(code, false);
+    // A message that failed and behind which the conversation has gone on stays without an answer.
+    return RETRYABLE.has(response.status) && code !== "turn_superseded" ? AGAIN : onError(code, false);
   }
 
   /** Reads events to the end, or until the client leaves. */
