@@ -34,11 +34,22 @@ export const externalId = storableText
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
+/** Objects and arrays within each other: far fewer than what writing JSON, here or in Postgres, has the stack for. */
+const MAX_LEVELS = 100;
+export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
+
+/** Whether a value from JSON nests so deep that it cannot be written again. */
+export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+}
+
 /** Free-form, as long as Postgres can keep it. */
 export const metadata = z
   .record(z.string(), z.unknown(), "must be a JSON object")
   .default({})
   .superRefine((value, context) => {
+    if (isTooDeep(value)) return context.addIssue(TOO_DEEP);
     const text = JSON.stringify(value);
     if (text.length > MAX_METADATA_CHARACTERS)
       context.addIssue(`has ${text.length} characters, at most ${MAX_METADATA_CHARACTERS} are taken`);
@@ -47,7 +58,7 @@ export const metadata = z
     const given = value["external_id"];
     if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
   })
-  .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON.` });
+  .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON and ${MAX_LEVELS} levels of nesting.` });
 
 /** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {

@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { toAppError } from "../../errors/app-error.ts";
 import { makeEventLog } from "../../graph/event-log.ts";
 import type { Usage } from "../../graph/state.ts";
 import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
@@ -83,6 +84,7 @@ export function answerTask(
 
   void ask()
     .then(finish)
+    .catch((error: unknown) => log.append({ kind: "error", error: toAppError(error) }))
     .finally(() => log.end());
   return log.readBatches();
 }
