@@ -12,7 +12,7 @@ export const GENERAL = "general";
 export function assertKnowledgeBase(requested: string | null, bases: KnowledgeBase[]): void {
   if (requested === null || requested === GENERAL || bases.some((base) => base.prefix === requested)) return;
   const known = [GENERAL, ...bases.map((base) => base.prefix)].join(", ");
-  throw AppError.invalid([{ field: "kb_prefix", problem: `there is no knowledge base "${requested}"; known ones: ${known}` }]);
+  throw AppError.invalid([{ field: "kb_prefix", problem: `there is no knowledge base "${requested.slice(0, 80)}"; known ones: ${known}` }]);
 }
 
 /** What the words of a message say of its route; `open` are the bases still to choose from: several when words name several as often. */

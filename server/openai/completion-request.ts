@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { parseRequest } from "../parse-request.ts";
+import { isTooDeep, TOO_DEEP } from "../request-fields.ts";
+
+/** Far more than front ends send, and few enough to look at each of them. */
+const MAX_MESSAGES = 10_000;
+const MAX_PARTS = 1_000;
+const MAX_TOOLS = 1_000;
+/** Characters of a word of the client's that an error repeats. */
+const MAX_QUOTED = 80;
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
@@ -13,7 +21,9 @@ const CompletionMessage = z
   .looseObject(
     {
       role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
-      content: z.union([z.string(), z.array(ContentPart)], "must be a text or an array of parts").nullish(),
+      content: z
+        .union([z.string(), z.array(ContentPart).max(MAX_PARTS)], `must be a text or an array of at most ${MAX_PARTS} parts`)
+        .nullish(),
     },
     "must be an object with role and content",
   )
@@ -28,13 +38,18 @@ const CompletionMessage = z
 export type CompletionMessage = z.infer<typeof CompletionMessage>;
 
 const onOff = z.boolean("must be true or false").nullish();
-const named = z.looseObject({ name: z.string(), parameters: z.unknown().optional() });
+/** A JSON Schema, as a client wrote it. */
+const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
+const named = z.looseObject({ name: z.string(), parameters: anySchema.optional() });
 
 /** OpenAI's fields that mean something here. Every other one is taken and changes nothing: clients add fields all the time. */
 export const CompletionBody = z.looseObject(
   {
     model: z.string({ error: ({ input }) => (input === undefined ? "is missing; GET /v1/models lists them" : "must be a string") }),
-    messages: z.array(CompletionMessage, "must be an array of messages").min(1, "is empty; send what the user said as its last message"),
+    messages: z
+      .array(CompletionMessage, "must be an array of messages")
+      .min(1, "is empty; send what the user said as its last message")
+      .max(MAX_MESSAGES, `has more than ${MAX_MESSAGES} messages; send the last ones`),
     stream: onOff,
     stream_options: z.looseObject({ include_usage: onOff }, "must be an object").nullish(),
     user: z.string("must be a string").nullish(),
@@ -42,11 +57,14 @@ export const CompletionBody = z.looseObject(
     n: z.literal(1, "must be 1: a conversation goes on with one answer").nullish(),
     modalities: z.array(z.literal("text", "must be text: answers are texts only"), "must be an array").nullish(),
     audio: z.null("is not known here: answers are texts only").optional(),
-    tools: z.array(z.looseObject({ function: named.optional() }), "must be an array of tools").nullish(),
+    tools: z
+      .array(z.looseObject({ function: named.optional() }), "must be an array of tools")
+      .max(MAX_TOOLS, `has more than ${MAX_TOOLS} tools; send fewer`)
+      .nullish(),
     tool_choice: z.union([z.string(), z.looseObject({ function: named.optional() })], "must be a text or an object").nullish(),
     function_call: z.union([z.string(), named], "must be a text or an object").nullish(),
     response_format: z
-      .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).optional() }, "must be an object with a type")
+      .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: anySchema }).optional() }, "must be an object with a type")
       .nullish(),
   },
   "must be a JSON object with model and messages",
@@ -71,12 +89,18 @@ export function messageOfTurn({ messages, tool_choice, function_call, response_f
   if (function_call && function_call !== "auto" && function_call !== "none")
     refuse("function_call", "must be auto or none: answers here are texts, never calls of functions");
   if (response_format && response_format.type !== "text")
-    refuse("response_format", `"${response_format.type}" is not known here: answers are free text; use text or leave it out`);
+    refuse(
+      "response_format",
+      `"${response_format.type.slice(0, MAX_QUOTED)}" is not known here: answers are free text; use text or leave it out`,
+    );
   const place = `messages.${messages.length - 1}`;
   const last = messages.at(-1);
   if (last?.role !== "user") return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's`);
   if (last.otherParts.length > 0)
-    refuse(`${place}.content`, `has parts of type ${[...new Set(last.otherParts)].join(", ")}; only text is read here, remove them`);
+    refuse(
+      `${place}.content`,
+      `has parts of type ${[...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED)}; only text is read here, remove them`,
+    );
   if (last.text.trim() === "") refuse(`${place}.content`, "is blank; send what the user said");
   return last.text;
 }
