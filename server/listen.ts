@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
+import { answerBrokenHttp, requireTarget } from "./answer-broken-http.ts";
 import { dropSlowReaders, SLOWEST_READER, type SlowestReader } from "./limits/drop-slow-readers.ts";
 
 /** How long open connections get to end by themselves at the close, in milliseconds. */
@@ -38,7 +39,8 @@ export async function listen(
   host: string,
   { slowestReader, ...timeouts }: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<Server> {
-  const server = createServer(timeouts satisfies ServerOptions, listener);
+  const server = createServer({ ...timeouts, requireHostHeader: false } satisfies ServerOptions, requireTarget(listener));
+  answerBrokenHttp(server);
   dropSlowReaders(server, slowestReader);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(port, host, resolve);
