@@ -9,10 +9,15 @@ import { conversationNotFound, findConversation } from "./find-conversation.ts";
 import { sendEraseReceipt } from "./erase-receipt.ts";
 import { messageToJson } from "./message-json.ts";
 import { parseRequest } from "./parse-request.ts";
-import { callerId, PageQuery, pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
+import { callerId, pageQuery, parseUuid, toPageRequest } from "./request-fields.ts";
 import { withUserOf } from "./user-of.ts";
 
 export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
+
+export const MessagesQuery = z.object({
+  ...pageQuery,
+  order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+});
 
 export interface ConversationRouteParts {
   conversations: ConversationStore;
@@ -35,9 +40,10 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       });
     })
     .get("/conversations/:id/messages", async (request, response) => {
-      const page = toPageRequest(parseRequest(PageQuery, request.query));
+      const { order, ...page } = parseRequest(MessagesQuery, request.query);
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
-      const { items, next } = await messages.list({ tenantId: tenantOf(response), userId, conversationId }, page);
+      const conversation = { tenantId: tenantOf(response), userId, conversationId };
+      const { items, next } = await messages.list(conversation, toPageRequest(page), order);
       response.json({ messages: items.map(messageToJson), next });
     })
     .get("/messages/:id", async (request, response) => {

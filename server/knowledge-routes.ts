@@ -1,6 +1,7 @@
 import express, { Router, type Request, type RequestHandler, type Response } from "express";
 import { AppError } from "../errors/app-error.ts";
 import { assertReadable } from "../memory/documents/sniff-document.ts";
+import type { ChunkStore } from "../stores/postgres/chunk-store.ts";
 import type { DocumentStore, StoredDocument } from "../stores/postgres/document-store.ts";
 import type { KnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import type { KnowledgeBase } from "../stores/knowledge-catalog.ts";
@@ -18,6 +19,7 @@ const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
 
 export interface KnowledgeRouteParts {
   knowledgeBases: KnowledgeBaseStore;
+  chunks: Pick<ChunkStore, "load">;
   documents: DocumentStore;
   /** Without an index, documents are refused. */
   hasIndex: boolean;
@@ -44,7 +46,7 @@ const readDocumentBody: RequestHandler = (request, response, next) => {
 };
 
 /** Knowledge bases and their documents. */
-export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: KnowledgeRouteParts): Router {
+export function knowledgeRoutes({ knowledgeBases, documents, chunks, hasIndex }: KnowledgeRouteParts): Router {
   const placeOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), prefix: prefixOf(request) });
   const noSuchBase = (prefix: string): AppError => new AppError("not_found", `There is no knowledge base "${prefix}".`);
 
@@ -95,6 +97,17 @@ export function knowledgeRoutes({ knowledgeBases, documents, hasIndex }: Knowled
       const document = parseDocumentRequest(request);
       assertReadable(document);
       response.status(202).json(toDocument(await documents.add(place, document)));
+    })
+    .get("/knowledge/:kb/passages/:passage", async (request, response) => {
+      const place = placeOf(request, response);
+      const passageId = parseUuid("passage id", request.params["passage"]);
+      const [passage] = await chunks.load(place, [passageId]);
+      if (!passage) {
+        const problem = `There is no passage ${passageId} in the knowledge base "${place.prefix}"; its document may have been replaced or deleted.`;
+        throw new AppError("not_found", problem);
+      }
+      const { id, documentId, title, heading, position, text } = passage;
+      response.json({ id, document_id: documentId, title, heading, position, text });
     })
     .delete("/knowledge/:kb/documents/:document", requireWholeTenant, async (request, response) => {
       const place = placeOf(request, response);

@@ -5,6 +5,7 @@ import { makeErase } from "../memory/erase/make-erase.ts";
 import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { findOldestWaiting } from "../stores/jobs/oldest-waiting.ts";
+import { makeChunkStore } from "../stores/postgres/chunk-store.ts";
 import { makeConversationStore } from "../stores/postgres/conversation-store.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import { makeDocumentStore } from "../stores/postgres/document-store.ts";
@@ -92,6 +93,7 @@ export async function openService(
     knowledge: knowledgeBases,
     knowledgeBases,
     documents: makeDocumentStore(database),
+    chunks: makeChunkStore(database),
     hasIndex: episodes !== null,
     running,
     turns: makeTurnRecordStore(database),

@@ -157,6 +157,15 @@ export const Document = z.object({
 
 export const DocumentList = z.object({ documents: z.array(Document), next });
 
+export const Passage = z.object({
+  id: z.uuid(),
+  document_id: z.uuid(),
+  title: z.string(),
+  heading: z.string().describe("The headings above it; empty when there are none."),
+  position: z.int().describe("0 for the first of its document."),
+  text: z.string(),
+});
+
 export const DeletedDocuments = z.object({ deleted: z.object({ documents: z.int() }) });
 
 const jobKind = z.enum(JOB_KINDS);
@@ -211,6 +220,7 @@ export const Readiness = z.object({
 export const Status = z.object({
   dependencies: z.record(z.string(), z.enum(["up", "down"])),
   layers: z.record(Layer, z.enum(["on", "off"])),
+  core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
   models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
   turns: z
     .array(

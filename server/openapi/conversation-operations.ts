@@ -1,7 +1,6 @@
-import { ConversationsQuery } from "../conversation-routes.ts";
+import { ConversationsQuery, MessagesQuery } from "../conversation-routes.ts";
 import { SettleQuery, SummaryQuery } from "../conversation-memory-routes.ts";
 import { ImportRequest } from "../import-request.ts";
-import { PageQuery } from "../request-fields.ts";
 import { ConversationJobs, ConversationList, EraseAnswer, FoundMessage, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
 import { BODY_ERRORS, jsonAnswer, jsonBody, type Answer, type Operation } from "./operation.ts";
 import { ImportEvent, ImportResult } from "./turn-answers.ts";
@@ -29,8 +28,8 @@ export const CONVERSATION_OPERATIONS: readonly Operation[] = [
     method: "get",
     path: "/api/v1/conversations/:id/messages",
     tag,
-    summary: "The messages of a conversation, oldest first",
-    query: PageQuery,
+    summary: "The messages of a conversation, oldest first unless `order` says otherwise",
+    query: MessagesQuery,
     answers: { 200: jsonAnswer(MessageList) },
     errors: ["not_found"],
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DOCUMENT_TYPES } from "../../memory/documents/document-type.ts";
 import { DocumentBody, DocumentQuery, KnowledgeBody, PREFIX } from "../knowledge-request.ts";
 import { PageQuery } from "../request-fields.ts";
-import { DeletedDocuments, Document, DocumentList, KnowledgeBase, KnowledgeList } from "./answers.ts";
+import { DeletedDocuments, Document, DocumentList, KnowledgeBase, KnowledgeList, Passage } from "./answers.ts";
 import { BODY_ERRORS, file, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 
 const tag = "knowledge";
@@ -72,6 +72,16 @@ export const KNOWLEDGE_OPERATIONS: readonly Operation[] = [
     body: { ...jsonBody(DocumentBody), ...Object.fromEntries(Object.keys(DOCUMENT_TYPES).map((type) => [type, file])) },
     answers: { 202: jsonAnswer(Document, "Taken; `status` in the list tells when it is indexed.") },
     errors: [...BODY_ERRORS, "not_found", "document_unreadable", "index_unavailable"],
+  },
+  {
+    id: "getPassage",
+    method: "get",
+    path: "/api/v1/knowledge/:kb/passages/:passage",
+    tag,
+    summary: "A piece of a document, as a receipt names it",
+    params: base,
+    answers: { 200: jsonAnswer(Passage) },
+    errors: ["not_found"],
   },
   {
     id: "deleteDocument",

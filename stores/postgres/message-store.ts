@@ -14,9 +14,11 @@ export interface StoredMessage {
   createdAt: Date;
 }
 
+export type MessageOrder = "oldest_first" | "newest_first";
+
 export interface MessageStore {
-  /** All messages, incomplete ones too, oldest first. */
-  list(conversation: Owner & { conversationId: string }, page: PageRequest): Promise<Page<StoredMessage>>;
+  /** All messages, incomplete ones too, oldest first unless told otherwise. */
+  list(conversation: Owner & { conversationId: string }, page: PageRequest, order?: MessageOrder): Promise<Page<StoredMessage>>;
   /** One message, and whose it is; null when there is none in this scope. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
 }
@@ -49,16 +51,21 @@ where conversation_id = (select id from conversations where id = $1 and tenant_i
   and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'))
 order by messages.created_at, messages.id limit $6`;
 
+const LIST_BACKWARDS = `
+select ${COLUMNS} from messages
+where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)
+  and (messages.created_at, messages.id) < (coalesce($4::timestamptz, 'infinity'), coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+order by messages.created_at desc, messages.id desc limit $6`;
+
 const FIND = `
 select ${COLUMNS}, conversation_id, user_id from messages join conversations on conversations.id = conversation_id
 where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
 
 export function makeMessageStore(database: Database): MessageStore {
   return {
-    async list({ conversationId, tenantId, userId }, { limit, after }) {
+    async list({ conversationId, tenantId, userId }, { limit, after }, order = "oldest_first") {
       const rows = await database.query<MessageRow>({
-        name: "message-list",
-        text: LIST,
+        ...(order === "oldest_first" ? { name: "message-list", text: LIST } : { name: "message-list-backwards", text: LIST_BACKWARDS }),
         values: [conversationId, tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
       });
       return toPage(rows.map(toMessage), limit);

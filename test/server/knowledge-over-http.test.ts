@@ -79,6 +79,24 @@ describe("knowledge bases over HTTP", () => {
     );
   });
 
+  test("a passage of a receipt can be read, by its own tenant and in its own base", async () => {
+    const { receipt } = await say("What is the hotel limit in Lisbon?");
+    const id = receipt.passages[0]?.id;
+    const read = (headers: Record<string, string>, kb = "travel", passage = id) =>
+      callApi(`${running.url}/api/v1/knowledge/${kb}/passages/${passage}`, { headers });
+    expect((await read(KEYS.acme)).json).toEqual({
+      id,
+      document_id: receipt.passages[0]?.document_id,
+      title: "Travel handbook",
+      heading: expect.any(String) as unknown,
+      position: expect.any(Number) as unknown,
+      text: expect.stringContaining("140 euros") as unknown,
+    });
+    expectRefusal(await read(KEYS.globex), { status: 404, code: "not_found" });
+    expectRefusal(await read(KEYS.acme, "hr"), { status: 404, code: "not_found" });
+    expectRefusal(await read(KEYS.acme, "travel", "x"), { status: 400, code: "invalid_request" });
+  });
+
   test("a question that nothing fits is told so, and says that nothing was found rather than invent", async () => {
     const { receipt } = await say("qwertz asdf yxcv", { kb_prefix: "travel" });
     expect(receipt.passages).toEqual([]);

@@ -24,6 +24,7 @@ interface ShownJob {
 interface ShownStatus {
   dependencies: Record<string, string>;
   layers: Record<string, string>;
+  core_memory_sections: string[];
   models: { chat: string; embedder: string | null };
   turns: { at: string; total_ms: number | null; first_token_ms: number | null; degraded: string[]; code: string | null }[];
   jobs: { kind: string; state: string; count: number }[] | null;
@@ -117,6 +118,16 @@ describe("looking inside over HTTP", () => {
     expectRefusal(await get("/messages/x"), { status: 400, code: "invalid_request" });
   });
 
+  test("messages are listed from the newest on when told so", async () => {
+    const { conversation_id: id } = await running.say("hal", "one", ACME);
+    const order = async (query: string) =>
+      (await get<{ messages: ListedMessage[] }>(`/conversations/${id}/messages${query}`)).json.messages.map(({ role }) => role);
+    expect(await order("?order=newest_first")).toEqual(["assistant", "user"]);
+    expect(await order("")).toEqual(["user", "assistant"]);
+    const refusal = { status: 400, code: "invalid_request", field: "order" };
+    expectRefusal(await get(`/conversations/${id}/messages?order=newest`), refusal);
+  });
+
   test("memory operations can be only those of one message", async () => {
     const address = `${running.url}/api/v1/users/dan/core-memory/profile`;
     const body = JSON.stringify({ content: "Dan" });
@@ -131,9 +142,10 @@ describe("looking inside over HTTP", () => {
   test("the status tells of dependencies, layers, the last turns and the jobs; a user's token does not see those", async () => {
     const before = (await get<ShownStatus>("/status")).json;
     await running.say("fay", "hello", ACME);
-    const { dependencies, layers, models, turns, jobs } = (await get<ShownStatus>("/status")).json;
+    const { dependencies, layers, core_memory_sections: sections, models, turns, jobs } = (await get<ShownStatus>("/status")).json;
     expect(dependencies).toEqual({ postgres: "up", chat_model: "up" });
     expect(layers).toEqual({ summary: "on", core_memory: "off", episodic: "off", knowledge: "off" });
+    expect(sections).toEqual(["profile", "preferences", "goals", "relationships", "constraints"]);
     expect(models).toEqual({ chat: expect.stringContaining(running.model.url), embedder: null });
     expect(turns).toHaveLength(before.turns.length + 1);
     expect(turns.at(-1)).toEqual({

@@ -67,7 +67,8 @@ describe("answers are what the description says", () => {
       await ask("runTurn", { body: turn(message) });
     }
     const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
-    await ask("getTurn", last);
+    const { receipt } = await ask<{ receipt: { passages: { id: string }[] } }>("getTurn", last);
+    await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });
     await ask("resumeTurn", last);
     await ask("cancelTurn", last);
   });

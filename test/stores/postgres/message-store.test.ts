@@ -52,6 +52,27 @@ describeOnBothDatabases("the message store", (open) => {
       expect(pages[1]?.items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
     });
 
+    test("pages from the newest on when told so, each message once", async () => {
+      const conversation = await converse(3);
+      const pages: string[][] = [];
+      let next: string | null | undefined;
+      while (next !== null) {
+        const page: Page<StoredMessage> = await messages.list(
+          conversation,
+          { limit: 4, after: next ? decodeCursor(next) : null },
+          "newest_first",
+        );
+        pages.push(contents(page.items));
+        next = page.next;
+      }
+      expect(pages).toEqual([
+        ["answer 3", "question 3", "answer 2", "question 2"],
+        ["answer 1", "question 1"],
+      ]);
+      const { items } = await messages.list({ ...conversation, userId: "other" }, { limit: 4, after: null }, "newest_first");
+      expect(items).toEqual([]);
+    });
+
     test("says that nothing follows when the last page is just full", async () => {
       const conversation = await converse(2);
       const page = await messages.list(conversation, { limit: 4, after: null });
