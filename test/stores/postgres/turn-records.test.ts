@@ -65,6 +65,13 @@ describeOnBothDatabases("the records of turns", (open) => {
     expect(JSON.stringify(found?.outcome)).not.toContain("答案");
   });
 
+  test("keep an outcome with characters that the database takes none of, without them", async () => {
+    const begun = await beginFreely(turns, sampleTurn());
+    const odd = { ...OUTCOME.outcome, route_decision: { reason: "a\0b \\u0000 \ud800c" } };
+    expect(await turns.finish(begun, sampleAnswer(), [], { ...OUTCOME, outcome: odd })).toBe("stored");
+    expect((await records.find(TENANT, begun.turnId))?.outcome).toMatchObject({ route_decision: { reason: "ab \\u0000 \ufffdc" } });
+  });
+
   test("keep the first outcome when it is stored again", async () => {
     const begun = await beginFreely(turns, sampleTurn());
     await turns.finish(begun, null, [], OUTCOME);

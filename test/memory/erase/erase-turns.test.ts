@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import type { Owner } from "../../../stores/owner.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
+import type { EarlierAttempt, TurnKey } from "../../../stores/postgres/turn-key.ts";
+import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
+import { describeOnBothDatabases } from "../../support/databases.ts";
+import { tablesHolding } from "../../support/scan-tables.ts";
+import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+
+type Begun = BegunTurn & BeginTurn;
+
+describeOnBothDatabases("a message that was answered at the third attempt, with a key", (open) => {
+  let database: Database;
+  let turns: TurnStore;
+  let erases: EraseStore;
+  let owner: Owner;
+  let key: TurnKey;
+  let word: string;
+  beforeAll(async () => {
+    database = await open();
+    turns = makeTurnStore(database);
+    erases = makeEraseStore(database);
+  });
+  afterAll(() => database.close());
+  beforeEach(() => {
+    owner = { tenantId: "tenant", userId: `user ${uuidv7()}` };
+    key = { keyHash: `key ${uuidv7()}`, bodyHash: `body ${uuidv7()}`, earlier: null };
+    word = `word${uuidv7().replaceAll("-", "")}`;
+  });
+
+  const outcome = (completed: boolean): OutcomeToStore => ({
+    outcome: { completed, error: completed ? null : { code: "model_incomplete", retryable: true }, route_decision: { reason: word } },
+    ifSuperseded: {},
+  });
+  const answerTo = ({ messageId, turnId }: Begun, completed: boolean) =>
+    sampleAnswer({ questionId: messageId, content: `answer ${word}`, completed, metadata: { turn_id: turnId } });
+  const again = (turn: BeginTurn, earlier: EarlierAttempt, leaseMs = 60_000): Promise<Begun> =>
+    beginFreely(turns, { ...turn, turnId: uuidv7(), leaseMs, key: { ...key, earlier } });
+
+  /** One failed after half of its answer, the next one's process died, the last one was whole. */
+  async function threeAttempts(): Promise<[Begun, Begun, Begun]> {
+    const first = await beginFreely(turns, sampleTurn({ ...owner, message: `question ${word}`, key }));
+    await turns.finish(first, answerTo(first, false), [], outcome(false));
+    const died = await again(first, { turnId: first.turnId, hadOutcome: true, isOverHere: false }, EXPIRED_LEASE_MS);
+    const last = await again(first, { turnId: died.turnId, hadOutcome: false, isOverHere: false });
+    await turns.finish(last, answerTo(last, true), [], outcome(true));
+    return [first, died, last];
+  }
+
+  const traces = (attempts: Begun[]): string[] => [word, key.keyHash, key.bodyHash, ...attempts.map(({ turnId }) => turnId)];
+  async function holders(of: string[]): Promise<string[]> {
+    const found = await Promise.all(of.map((trace) => tablesHolding(database, trace)));
+    return [...new Set(found.flatMap((tables) => Object.keys(tables)))].sort();
+  }
+  const leftovers = async (): Promise<Record<string, number>> =>
+    Object.fromEntries((await findLeftovers(database, null, owner)).map(({ place, count }) => [place, count]));
+
+  test("is found by an audit with all of its attempts", async () => {
+    const attempts = await threeAttempts();
+    expect(await leftovers()).toEqual({ "public.conversations": 1, "public.messages": 3, "public.turns": 3 });
+    expect(await holders(traces(attempts))).toEqual(["public.messages", "public.turns"]);
+  });
+
+  test.each<[string, (last: Begun) => Promise<unknown>, string[]]>([
+    ["user", () => erases.user(owner), []],
+    ["conversation", (last) => erases.conversation(last), []],
+    ["exchange", (last) => erases.episode(owner, last.messageId), ["public.conversations"]],
+  ])("leaves nothing when its %s is erased, and the attempt thought dead brings nothing back", async (_what, erase, stays) => {
+    const attempts = await threeAttempts();
+    const [, died, last] = attempts;
+    expect(await erase(last)).not.toBeNull();
+    expect(await holders(traces(attempts))).toEqual([]);
+    expect(Object.keys(await leftovers())).toEqual(stays);
+    expect(await turns.renew(died, 1_000)).toBe(false);
+    expect(await turns.finish(died, answerTo(died, true), [], outcome(true))).toBe("gone");
+    expect(await turns.finish(died, null, [], outcome(false))).not.toBe("stored");
+    expect(await holders(traces(attempts))).toEqual([]);
+    expect(Object.keys(await leftovers())).toEqual(stays);
+  });
+
+  test("leaves what else was said when its exchange is erased", async () => {
+    const before = await completeTurn(turns, sampleTurn(owner));
+    const [, , last] = await threeAttempts();
+    const beside = await completeTurn(turns, sampleTurn({ ...owner, sessionId: last.sessionId }));
+    await erases.episode(owner, last.messageId);
+    expect(await leftovers()).toEqual({ "public.conversations": 2, "public.messages": 4, "public.turns": 2 });
+    expect((await holders([before.turnId, beside.turnId])).includes("public.turns")).toBe(true);
+  });
+
+  test("frees its key when it is erased", async () => {
+    const [first, , last] = await threeAttempts();
+    await erases.episode(owner, last.messageId);
+    const retry = { ...first, turnId: uuidv7(), key: { ...key, earlier: { turnId: last.turnId, hadOutcome: true, isOverHere: false } } };
+    await expect(turns.begin(retry)).rejects.toMatchObject({ name: "AppError", code: "conversation_busy" });
+    expect(await turns.begin({ ...first, turnId: uuidv7(), key })).not.toBeNull();
+  });
+});
+
+describeOnBothDatabases("an audit", (open) => {
+  test("takes the tokens that a tenant used for nothing of a user of the same name", async () => {
+    const database = await open();
+    await database.query({ text: "insert into token_usage (tenant_id, day, tokens) values ('acme', '2026-01-01', 7)" });
+    expect(await findLeftovers(database, null, { tenantId: "acme", userId: "acme" })).toEqual([]);
+    await database.close();
+  });
+});
