@@ -10,22 +10,41 @@ export interface TcpProxy {
   freeze(): void;
   /** Lets requests through, but no replies. */
   loseReplies(): void;
-  /** Everything goes through again. What was held back by `freeze` or `loseReplies` is gone with its connection. */
+  /** Lets every reply through so many milliseconds late. */
+  delayReplies(milliseconds: number): void;
+  /** Lets so many bytes of the reply to each request through, then resets the connection. */
+  resetAfter(bytes: number): void;
+  /** Answers every request itself, with these bytes, and closes the connection. */
+  answerWith(bytes: string): void;
+  /** Everything goes through again. What was held back is gone with its connection. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-type Mode = "open" | "frozen" | "replies lost";
+export interface TcpProxyOptions {
+  /** Only HTTP requests in which this stands are touched by what the proxy does; `refuse` then resets them when they come. */
+  only?: string;
+}
+
+type Mode =
+  | { name: "open" | "refusing" | "frozen" | "replies lost" }
+  | { name: "slow"; milliseconds: number }
+  | { name: "cutting"; bytes: number }
+  | { name: "answering"; bytes: string };
+
+/** What arrived reaches the other side before a reset does, in milliseconds. */
+const BEFORE_RESET_MS = 50;
+const HEAD_OF_REQUEST = /^(GET|POST) /;
 
 async function listen(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
 
-export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
+export async function startTcpProxy(targetUrl: string, { only }: TcpProxyOptions = {}): Promise<TcpProxy> {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();
-  let mode: Mode = "open";
+  let mode: Mode = { name: "open" };
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
@@ -33,8 +52,37 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const server = createServer((client) => {
     keep(client);
     const upstream = keep(connect(Number(target.port), target.hostname));
-    client.on("data", (bytes) => mode !== "frozen" && upstream.write(bytes)).on("close", () => upstream.destroy());
-    upstream.on("data", (bytes) => mode === "open" && client.write(bytes)).on("close", () => client.destroy());
+    let isTouched = only === undefined;
+    let replied = 0;
+
+    client.on("data", (bytes) => {
+      replied = 0;
+      if (only !== undefined) {
+        const text = bytes.toString("latin1");
+        if (HEAD_OF_REQUEST.test(text)) isTouched = false;
+        isTouched ||= text.includes(only);
+      }
+      const name = isTouched ? mode.name : "open";
+      if (name === "refusing") client.resetAndDestroy();
+      else if (name === "answering" && mode.name === "answering") client.end(mode.bytes);
+      else if (name !== "frozen") upstream.write(bytes);
+    });
+    client.on("close", () => upstream.destroy());
+
+    upstream.on("data", (bytes) => {
+      const now: Mode = isTouched ? mode : { name: "open" };
+      if (now.name === "open") client.write(bytes);
+      else if (now.name === "slow") setTimeout(() => client.write(bytes), now.milliseconds);
+      else if (now.name === "cutting" && replied < now.bytes) {
+        client.write(bytes.subarray(0, now.bytes - replied));
+        replied += bytes.length;
+        if (replied >= now.bytes) setTimeout(() => client.resetAndDestroy(), BEFORE_RESET_MS);
+      }
+    });
+    upstream.on("close", () => {
+      if (mode.name === "slow" && isTouched) setTimeout(() => client.destroy(), mode.milliseconds + BEFORE_RESET_MS);
+      else if (mode.name !== "answering") client.destroy();
+    });
   });
   const resetAll = (): void => {
     for (const socket of sockets) socket.resetAndDestroy();
@@ -50,12 +98,18 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   url.host = `127.0.0.1:${port}`;
   return {
     url: url.href,
-    refuse: stopListening,
-    freeze: () => void (mode = "frozen"),
-    loseReplies: () => void (mode = "replies lost"),
+    async refuse() {
+      mode = { name: "refusing" };
+      if (only === undefined) await stopListening();
+    },
+    freeze: () => void (mode = { name: "frozen" }),
+    loseReplies: () => void (mode = { name: "replies lost" }),
+    delayReplies: (milliseconds) => void (mode = { name: "slow", milliseconds }),
+    resetAfter: (bytes) => void (mode = { name: "cutting", bytes }),
+    answerWith: (bytes) => void (mode = { name: "answering", bytes }),
     async restore() {
-      if (mode !== "open") resetAll();
-      mode = "open";
+      if (mode.name !== "open") resetAll();
+      mode = { name: "open" };
       if (!server.listening) await listen(server, port);
     },
     close: stopListening,

@@ -1,0 +1,3 @@
+import { testFaultsOf } from "../../support/test-faults.ts";
+
+await testFaultsOf("summary_model");
