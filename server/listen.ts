@@ -5,8 +5,9 @@ import { AppError } from "../errors/app-error.ts";
 import { answerBrokenHttp, requireTarget } from "./answer-broken-http.ts";
 import { dropSlowReaders, SLOWEST_READER, type SlowestReader } from "./limits/drop-slow-readers.ts";
 
-/** How long open connections get to end by themselves at the close, in milliseconds. */
+/** How long open connections get to end by themselves at the close, and how often those that have are closed, in milliseconds. */
 const CLOSE_GRACE_MS = 2_000;
+const CLOSE_IDLE_EVERY_MS = 20;
 
 /** How long the service waits for clients. What it sends, event streams too, is measured by `slowestReader` alone. */
 export interface ConnectionLimits {
@@ -60,11 +61,16 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Waits for answers that are being sent, then cuts what is left: `server.close()` alone waits for ever on an open stream. */
-export async function closeServer(server: Server): Promise<void> {
+/**
+ * Waits for answers that are being sent, then cuts what is left: `server.close()` alone waits for ever on an open stream, and for as long as a
+ * connection may be idle when its answer ends after this moment.
+ */
+export async function closeServer(server: Server, graceMs = CLOSE_GRACE_MS): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
   server.closeIdleConnections();
-  await Promise.race([closed, sleep(CLOSE_GRACE_MS, undefined, { ref: false })]);
+  await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
+  clearInterval(closing);
   server.closeAllConnections();
   await closed;
 }
