@@ -6,17 +6,19 @@ import { within } from "./within.ts";
 /** Milliseconds between a process' start and the next blow, at least and at most. */
 const SHORTEST_LIFE_MS = 500;
 const LONGEST_LIFE_MS = 3_000;
+/** A frozen process sleeps as long as this beyond the lease of its turns: others have taken them over when it wakes. */
+const OVERSLEEPS_MS = 500;
 /** A stopping process waits for its turns, for what they store and for its connections. */
 const STOP_MS = 30_000;
 
 /** Two processes of one service, and somebody who kills them. */
 export interface ChaosProcesses {
   network: Network;
-  /** Kills and starts them again, one at a time and now and then both, until `isOver`; then both run. */
+  /** Kills and starts them again, or freezes one, one at a time and now and then both, until `isOver`; then both run. */
   harass(isOver: () => boolean): Promise<void>;
   /** Ends both with SIGTERM. */
   stop(): Promise<void>;
-  count: { SIGKILL: number; SIGTERM: number; both: number };
+  count: { SIGKILL: number; SIGTERM: number; freezes: number; both: number };
   /** The longest end after SIGTERM, in milliseconds. */
   longestStopMs(): number;
   /** What no process may do, in words. */
@@ -40,7 +42,7 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
   const start = (): Promise<ServiceProcess> => startServiceProcess(environment);
   const services: ServiceProcess[] = await Promise.all([start(), start()]);
   const killed = new Set<string>();
-  const count = { SIGKILL: 0, SIGTERM: 0, both: 0 };
+  const count = { SIGKILL: 0, SIGTERM: 0, freezes: 0, both: 0 };
   const violations: string[] = [];
   const journal: string[] = [];
   let longestStopMs = 0;
@@ -63,7 +65,17 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
     for (const line of faultsIn(output)) violations.push(`${service.url} printed: ${line}`);
   }
 
-  async function endAndStart(which: number): Promise<void> {
+  async function freeze(service: ServiceProcess): Promise<void> {
+    count.freezes++;
+    note(`${service.url} is frozen`);
+    service.kill("SIGSTOP");
+    await sleep(Number(environment["TURN_LEASE_MS"]) + OVERSLEEPS_MS);
+    service.kill("SIGCONT");
+    note(`${service.url} goes on`);
+  }
+
+  async function strike(which: number): Promise<void> {
+    if (random(6) === 0) return freeze(services[which] as ServiceProcess);
     await end(services[which] as ServiceProcess, random(4) === 0 ? "SIGTERM" : "SIGKILL");
     services[which] = await start();
     note(`${services[which].url} is there`);
@@ -77,7 +89,7 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
         if (isOver()) return;
         const both = random(8) === 0;
         if (both) count.both++;
-        await Promise.all(both ? [endAndStart(0), endAndStart(1)] : [endAndStart(random(2))]);
+        await Promise.all(both ? [strike(0), strike(1)] : [strike(random(2))]);
       }
     },
     stop: () => Promise.all(services.map((service) => end(service, "SIGTERM"))).then(() => undefined),

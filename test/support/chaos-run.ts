@@ -4,7 +4,7 @@ import { openPostgres } from "../../stores/postgres/open-postgres.ts";
 import { findWrongs } from "./chaos-checks.ts";
 import { watchLeases, type LeaseFigures } from "./chaos-leases.ts";
 import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
-import { openChaosProcesses } from "./chaos-processes.ts";
+import { openChaosProcesses, type ChaosProcesses } from "./chaos-processes.ts";
 import { talk, type Exchange } from "./chaos-users.ts";
 import { startModelServer } from "./model-server.ts";
 import { sendAndStay } from "./real-client.ts";
@@ -19,7 +19,7 @@ const JOBS_DONE_MS = 180_000;
 export interface ChaosFigures {
   seed: number;
   seconds: number;
-  kills: { SIGKILL: number; SIGTERM: number; both: number };
+  kills: ChaosProcesses["count"];
   messages: number;
   done: number;
   cancelled: number;
