@@ -11,7 +11,7 @@ export interface Refusal {
 }
 
 /** What gives a lower layer away: stacks, paths of sources, driver and parser messages. */
-const LOWER_LAYER =
+export const LOWER_LAYER =
   /node_modules|\.ts\b|\.js\b|\bat [\w.]+ \(|SyntaxError|TypeError|ECONN|SQLSTATE|syntax error|in JSON at|postgres|zod|express/i;
 
 /** The answer is a JSON error of this shape and no more, its message names the fault, and nothing of a lower layer shows. */

@@ -1,0 +1,217 @@
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+
+/** Bytes for a connection, piece by piece, and how the client leaves. */
+export interface RawAttack {
+  name: string;
+  pieces: Buffer[];
+  /** `wait`: for the end of the answer; `half`: closes its own side and waits; `reset`: is gone at once; `leave`: says no more and waits on. */
+  end: "wait" | "half" | "reset";
+  /** Whether the service must close the connection by itself. */
+  mustClose?: boolean;
+}
+
+export interface RawOutcome {
+  /** Statuses of all answers that came, and the bodies of those with a length. */
+  answers: { status: number; headers: Record<string, string>; text: string }[];
+  /** Whether the service closed the connection. */
+  closed: boolean;
+}
+
+type Random = (below: number) => number;
+
+const CHAT = "/api/v1/chat";
+const head = (line: string, ...headers: string[]): string => `${[line, ...headers].join("\r\n")}\r\n\r\n`;
+const post = (path: string, ...headers: string[]): string =>
+  head(`POST ${path} HTTP/1.1`, "host: service", "content-type: application/json", ...headers);
+const BODY = JSON.stringify({ user_id: "raw-user", session_id: "s", message: "x", unknown: 1 }); // refused when it is read at all
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+const PATHS = [CHAT, "/api/v1/chat/stream", "/v1/chat/completions", "/api/v1/conversations/import", "/api/v1/knowledge/travel/documents"];
+
+/** Ways to break HTTP, by name; each made anew with random bytes. */
+const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
+  "no HTTP at all": (random) => [randomBytes(1 + random(3_000))],
+  "a TLS hello": () => [Buffer.from("16030100f8010000f40303", "hex"), randomBytes(200)],
+  "an HTTP/2 preface": () => ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Buffer.from("000000040000000000", "hex")],
+  "a broken request line": (random) => {
+    const lines = [
+      "GET",
+      "GET /",
+      "GET / HTTP/9.9",
+      "GET  / HTTP/1.1",
+      "get / http/1.1",
+      " GET / HTTP/1.1",
+      "GET / HTTP/1.1 x",
+      "GE\0T / HTTP/1.1",
+      "GET /\x80\xff HTTP/1.1",
+    ];
+    return [Buffer.from(head(lines[random(lines.length)] ?? "", "host: service"), "latin1")];
+  },
+  "strange targets": (random) => {
+    const targets = [
+      "*",
+      "http://other/api/v1/chat",
+      "//",
+      "/../../x",
+      "/%",
+      "/api/v1/users/%ff",
+      "\\",
+      "http://[",
+      "?",
+      "/healthz#x",
+      "/healthz?%",
+      "//evil/healthz",
+      "/api/v1//status",
+    ];
+    const methods = ["GET", "POST", "OPTIONS", "HEAD", "TRACE", "DELETE"];
+    return [
+      head(`${methods[random(6)]} ${targets[random(targets.length)]} HTTP/1.1`, "host: service", "content-length: 0", "connection: close"),
+    ];
+  },
+  "a tunnel": (random) => [head("CONNECT other:443 HTTP/1.1", "host: other:443"), randomBytes(random(100))],
+  "an upgrade": () => [
+    head("GET /healthz HTTP/1.1", "host: service", "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"),
+    "\x81\x05hello",
+  ],
+  "HTTP/1.0 and without a host": (random) => [head(`GET /healthz HTTP/1.${random(2)}`)],
+  "a header without a colon": () => [head("GET /healthz HTTP/1.1", "host: service", "nonsense")],
+  "headers with controls in them": (random) => [
+    Buffer.from(head("GET /healthz HTTP/1.1", "host: service", `x-a: a${String.fromCharCode(random(32))}b`, " folded: x"), "latin1"),
+  ],
+  "bytes in headers that are no text": () =>
+    [head("GET /api/v1/status HTTP/1.1", "host: service"), ""].map((text) => Buffer.from(text.replace("service", "\xff\xfe"), "latin1")),
+  "an injected line": () => [
+    head("GET /api/v1/users/x%0d%0aset-cookie:%20a HTTP/1.1", "host: service", "x-request-id: a\nx-injected: 1", "connection: close"),
+  ],
+  "huge headers": (random) => [head("GET /healthz HTTP/1.1", "host: service", `x-big: ${"x".repeat(16_000 + random(3) * 20_000)}`)],
+  "thousands of headers": (random) => [
+    head("GET /healthz HTTP/1.1", "host: service", ...Array.from({ length: 500 + random(3_000) }, (_, index) => `a${index}: `)),
+  ],
+  "a huge address": (random) => [head(`GET /healthz?${"x".repeat(random(40_000))} HTTP/1.1`, "host: service", "connection: close")],
+  "both lengths": () => [post(CHAT, `content-length: ${BODY.length}`, "transfer-encoding: chunked"), chunk(BODY), "0\r\n\r\n"],
+  "two lengths": () => [post(CHAT, "content-length: 3", "content-length: 30"), BODY],
+  "a length that is none": (random) => [
+    post(CHAT, `content-length: ${["-1", "1e3", "0x10", "99999999999999999999", "", "+5", "5, 5"][random(7)]}`),
+    BODY,
+  ],
+  "a length that is too short": (random) => [post(PATHS[random(5)] ?? CHAT, `content-length: ${1 + random(BODY.length)}`), BODY],
+  "wrong sizes of chunks": (random) => [
+    post(PATHS[random(5)] ?? CHAT, "transfer-encoding: chunked"),
+    [
+      "zz\r\nabc\r\n",
+      "-1\r\n",
+      "3\r\nabcdef\r\n0\r\n\r\n",
+      "ffffffffffffffffff\r\n",
+      "3;x=\0\r\nabc\r\n",
+      `3;${"x".repeat(20_000)}\r\nabc\r\n`,
+    ][random(6)] ?? "",
+  ],
+  "another transfer encoding": (random) => [
+    post(CHAT, `transfer-encoding: ${["gzip", "chunked, chunked", "xchunked", "identity", "chunked, gzip"][random(5)]}`),
+    chunk(BODY),
+  ],
+  trailers: () => [post(CHAT, "transfer-encoding: chunked", "connection: close"), chunk(BODY), "0\r\ncontent-length: 9\r\nx: y\r\n\r\n"],
+  "a body that is no UTF-8": (random) => {
+    const bytes = Buffer.concat([Buffer.from('{"user_id":"'), randomBytes(1 + random(40)), Buffer.from([0xff]), Buffer.from('"}')]);
+    return [post(PATHS[random(4)] ?? CHAT, `content-length: ${bytes.length}`, "connection: close"), bytes];
+  },
+  "an expectation": (random) => [
+    post(CHAT, `expect: ${["100-continue", "200-ok", ""][random(3)]}`, `content-length: ${BODY.length}`, "connection: close"),
+    BODY,
+  ],
+  "garbage behind a request": (random) => [
+    head("GET /healthz HTTP/1.1", "host: service"),
+    randomBytes(1 + random(200)),
+    head("GET /healthz HTTP/1.1"),
+  ],
+  "many requests at once": (random) => [head("GET /api/v1/status HTTP/1.1", "host: service").repeat(1 + random(40)), "X"],
+  "a body where none belongs": () => [
+    head("GET /api/v1/jobs HTTP/1.1", "host: service", "content-length: 5", "connection: close"),
+    "{}{}{",
+  ],
+  "half a head": (random) => [post(CHAT).slice(0, 1 + random(60))],
+  "half a body": (random) => [post(PATHS[random(5)] ?? CHAT, `content-length: ${BODY.length + 10}`), BODY.slice(0, random(BODY.length))],
+  nothing: () => [],
+};
+
+export const ATTACKS: readonly string[] = Object.keys(MAKERS);
+
+/** One of the ways, cut into pieces anywhere, with one of the ends. */
+export function makeAttack(random: Random): RawAttack {
+  const name = ATTACKS[random(ATTACKS.length)] ?? "";
+  const bytes = Buffer.concat(
+    (MAKERS[name]?.(random) ?? []).map((piece) => (typeof piece === "string" ? Buffer.from(piece, "latin1") : piece)),
+  );
+  const cut = random(bytes.length + 1);
+  const pieces = random(2) === 0 ? [bytes] : [bytes.subarray(0, cut), bytes.subarray(cut)];
+  return { name, pieces, end: (["wait", "wait", "half", "reset"] as const)[random(4)] ?? "wait" };
+}
+
+/** Takes the answers on a connection apart, as far as they tell their length. */
+export function answersIn(received: Buffer): RawOutcome["answers"] {
+  const answers: RawOutcome["answers"] = [];
+  let rest = received;
+  for (;;) {
+    const headEnd = rest.indexOf("\r\n\r\n");
+    if (headEnd < 0) return answers;
+    const [line = "", ...lines] = rest.subarray(0, headEnd).toString("latin1").split("\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1] ?? 999);
+    const headers = Object.fromEntries(
+      lines.map((text) => [text.slice(0, text.indexOf(":")).toLowerCase(), text.slice(text.indexOf(":") + 2)]),
+    );
+    const length = status === 100 ? 0 : Number(headers["content-length"] ?? Infinity);
+    const text = rest.subarray(headEnd + 4, headEnd + 4 + length).toString();
+    if (status !== 100) answers.push({ status, headers, text });
+    if (!Number.isFinite(length)) return answers;
+    rest = rest.subarray(headEnd + 4 + length);
+  }
+}
+
+/** Sends it, and waits until the service closes, or says nothing for `silenceMs`. */
+export async function attack(url: string, { pieces, end }: RawAttack, silenceMs: number): Promise<RawOutcome> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+  const received: Buffer[] = [];
+  socket.setTimeout(silenceMs, () => resolve(false));
+  socket.on("data", (piece: Buffer) => received.push(piece));
+  socket.on("error", () => resolve(true));
+  socket.on("end", () => resolve(true));
+  socket.on("close", () => resolve(true));
+  socket.on("connect", () => {
+    for (const piece of pieces) socket.write(piece);
+    if (end === "half") socket.end();
+    if (end === "reset") setImmediate(() => socket.resetAndDestroy());
+  });
+  const closed = await promise;
+  socket.destroy();
+  return { answers: answersIn(Buffer.concat(received)), closed };
+}
+
+/** What the first line of an attack asks for, as far as it has one. */
+export function targetOf({ pieces }: RawAttack): string {
+  return /^\S+ (\S+)/.exec(Buffer.concat(pieces).toString("latin1"))?.[1] ?? "";
+}
+
+/** Sends a body in chunks of 64 KiB, as fast as it is taken, until the service closes the connection, at most a minute. */
+export async function sendWithoutEnd(url: string, line: string, type: string): Promise<RawOutcome> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const received: Buffer[] = [];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), 60_000);
+  const piece = `10000\r\n${" ".repeat(65_536)}\r\n`;
+  function sendOn(): void {
+    if (!socket.destroyed && socket.write(piece)) setImmediate(sendOn);
+  }
+  socket.on("data", (bytes: Buffer) => received.push(bytes));
+  socket.on("error", () => resolve(true)).on("close", () => resolve(true));
+  socket.on("drain", sendOn);
+  socket.write(`${line} HTTP/1.1\r\nhost: service\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
+  sendOn();
+  const closed = await promise;
+  clearTimeout(timer);
+  socket.destroy();
+  return { answers: answersIn(Buffer.concat(received)), closed };
+}
