@@ -51,7 +51,7 @@ export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly
     "down at start": NO_INDEX,
     refuses: NO_INDEX,
     hangs: NO_INDEX,
-    "resets in mid-call": NO_EPISODES,
+    "resets in mid-call": NO_INDEX,
     "slow by 2 s": { ...NO_INDEX, waits: [] },
     "wrong answers": NO_INDEX,
     "back again": DONE,
@@ -97,7 +97,7 @@ export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly
 /** Bytes of a reply: fewer than it has, and of an answer more than its beginning. */
 const CUT_AFTER: Readonly<Record<Dependency, number>> = {
   postgres: 20,
-  milvus: 100,
+  milvus: 40,
   chat_model: 1_000,
   embedder: 250,
   summary_model: 600,
