@@ -29,6 +29,12 @@ const INTERRUPTED = new AppError(
   "The process that answered this message died. Send the same message again, with the same Idempotency-Key if it had one.",
 ).toContent();
 
+/** Whoever had no Idempotency-Key must not send the message a second time. */
+const GOES_ON = new AppError(
+  "shutting_down",
+  "This process is stopping, the turn goes on in another. Ask for its stream again, with the last id as Last-Event-ID; do not send the message again without its Idempotency-Key.",
+).toContent();
+
 export function outcomeOfRecord({ outcome }: TurnRecord): TurnOutcome | null {
   return outcome as TurnOutcome | null;
 }
@@ -86,7 +92,8 @@ export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, sto
     const over = AbortSignal.any([signal, stopping]);
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-        over.throwIfAborted();
+        if (stopping.aborted) return { told: [], last: { status: "error", content: GOES_ON } };
+        signal.throwIfAborted();
         const record = await records.find({ tenantId, userId }, turnId);
         if (!record) throw new AppError("turn_superseded", "The conversation or this message was deleted while this turn was answering.");
         if (record.outcome || !record.isHeld) return endingOfRecord(record);

@@ -71,6 +71,22 @@ describe("a turn of another process on the same Postgres", () => {
     expect((await getTurn(here.url, turnId)).json).toMatchObject({ state: "done", completed: true });
   });
 
+  test("goes on when the process that waits for its end stops, which says so", async () => {
+    model.answer({ tokens: WORDS, betweenMs: 300 });
+    const { turnId, ended } = await startThere();
+    const stopping = await openTestService(environment);
+    const followed = streamTurn(stopping.url, turnId, { lastEventId: "3.10" });
+    await expect(getTurn(stopping.url, turnId)).resolves.toMatchObject({ json: { state: "running" } });
+    await stopping.close();
+    expect(contentOf((await followed).events, "error")).toMatchObject({
+      code: "shutting_down",
+      message: expect.stringContaining("Ask for its stream again"),
+    });
+    const lastEventId = (await followed).events.at(-1)?.id;
+    expect(tokenText((await streamTurn(here.url, turnId, { lastEventId })).events)).toBe(WORDS.join("").slice(10));
+    await ended;
+  });
+
   test("is cancelled from here", async () => {
     model.answer({ tokens: ["half "], ending: "hang" });
     const { turnId, ended } = await startThere();
