@@ -32,10 +32,17 @@ export interface Person {
   episodeId: string;
 }
 
+/** The one document of a tenant, and a piece of it. */
+export interface TenantDocument {
+  secret: string;
+  documentId: string;
+  passageId: string;
+}
+
 export interface TenantWorld {
   people: Person[];
   /** A word that is in each tenant's documents, by tenant. */
-  documents: Map<string, { secret: string; documentId: string }>;
+  documents: Map<string, TenantDocument>;
 }
 
 export const keyOf = (tenantId: string): string => `key-of-${tenantId}`;
@@ -92,7 +99,7 @@ async function addPerson(url: string, tenantId: string, userId: string, secret: 
 }
 
 /** A knowledge base of the same name in each tenant, with a document of the same external id. */
-async function addDocument(url: string, tenantId: string, secret: string): Promise<{ secret: string; documentId: string }> {
+async function addDocument(url: string, tenantId: string, secret: string): Promise<Omit<TenantDocument, "passageId">> {
   const headers = bearer(keyOf(tenantId));
   const base = { description: `handbook ${secret}` };
   const put = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(base) };
@@ -106,8 +113,11 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
   return { secret, documentId: id };
 }
 
-/** Everybody with everything, through the service at this address; its keys are those of `apiKeysOf(TENANTS)`. */
-export async function buildTenantWorld(url: string): Promise<TenantWorld> {
+/**
+ * Everybody with everything, through the service at this address; its keys are those of `apiKeysOf(TENANTS)`. `passageOf` gives the id of a
+ * passage of a document.
+ */
+export async function buildTenantWorld(url: string, passageOf: (documentId: string) => Promise<string>): Promise<TenantWorld> {
   const pairs = [...USERS.map((userId) => ["acme", userId] as const), ...TENANTS.slice(1).flatMap((tenant) => [[tenant, "ada"] as const])];
   const secretOf = (number: number): string => `secret${100 + number}x`;
   const people: Person[] = [];
@@ -120,6 +130,9 @@ export async function buildTenantWorld(url: string): Promise<TenantWorld> {
   };
   await Promise.all(Array.from({ length: 6 }, work));
   const documents: TenantWorld["documents"] = new Map();
-  for (const [number, tenant] of TENANTS.entries()) documents.set(tenant, await addDocument(url, tenant, secretOf(800 + number)));
+  for (const [number, tenant] of TENANTS.entries()) {
+    const document = await addDocument(url, tenant, secretOf(800 + number));
+    documents.set(tenant, { ...document, passageId: await passageOf(document.documentId) });
+  }
   return { people, documents };
 }

@@ -1,0 +1,83 @@
+import type { Person, TenantDocument } from "./tenant-world.ts";
+
+/** How a route is read, and whose secret the answer holds: the person's own, its tenant's documents', or none. */
+export interface ReadRoute {
+  address: (person: Person, document: TenantDocument) => string;
+  holds: "own" | "tenant" | "nothing";
+}
+
+const user = ({ userId }: Person): string => `/api/v1/users/${encodeURIComponent(userId)}`;
+const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
+
+/** Every route that gives something of somebody. */
+export const READS: Record<string, ReadRoute> = {
+  "GET /api/v1/conversations": { address: ({ userId }) => `/api/v1/conversations?user_id=${encodeURIComponent(userId)}`, holds: "own" },
+  "GET /api/v1/conversations/:id/messages": { address: (person) => `${conversation(person)}/messages`, holds: "own" },
+  "GET /api/v1/conversations/:id/summary": { address: (person) => `${conversation(person)}/summary`, holds: "own" },
+  "GET /api/v1/conversations/:id/jobs": { address: (person) => `${conversation(person)}/jobs`, holds: "nothing" },
+  "GET /api/v1/messages/:id": { address: ({ questionId }) => `/api/v1/messages/${questionId}`, holds: "own" },
+  "GET /api/v1/turns/:id": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}`, holds: "nothing" },
+  "GET /api/v1/turns/:id/stream": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream`, holds: "nothing" },
+  "GET /api/v1/users/:id/episodes": { address: (person) => `${user(person)}/episodes?query=town&limit=100`, holds: "own" },
+  "GET /api/v1/users/:id/core-memory": { address: (person) => `${user(person)}/core-memory`, holds: "own" },
+  "GET /api/v1/users/:id/core-memory/:section/history": { address: (person) => `${user(person)}/core-memory/goals/history`, holds: "own" },
+  "GET /api/v1/users/:id/memory-operations": { address: (person) => `${user(person)}/memory-operations?limit=200`, holds: "own" },
+  "GET /api/v1/knowledge": { address: () => "/api/v1/knowledge", holds: "tenant" },
+  "GET /api/v1/knowledge/:kb": { address: () => "/api/v1/knowledge/handbook", holds: "tenant" },
+  "GET /api/v1/knowledge/:kb/documents": { address: () => "/api/v1/knowledge/handbook/documents", holds: "tenant" },
+  "GET /api/v1/knowledge/:kb/passages/:passage": {
+    address: (_person, { passageId }) => `/api/v1/knowledge/handbook/passages/${passageId}`,
+    holds: "tenant",
+  },
+  "GET /api/v1/status": { address: () => "/api/v1/status", holds: "nothing" },
+  "GET /v1/models": { address: () => "/v1/models", holds: "nothing" },
+};
+
+/** What is the same for everybody, or counts only. */
+export const HOLDS_NOBODYS = [
+  "GET /",
+  "GET /assets/:file",
+  "GET /healthz",
+  "GET /readyz",
+  "GET /metrics",
+  "GET /openapi.json",
+  "GET /docs",
+  "GET /docs/:file",
+  "GET /v1/models/*id",
+  "GET /api/v1/jobs",
+];
+
+/** Every route that changes something, and which test holds it to what is one's own. */
+export const WRITES: Record<string, string> = {
+  "POST /api/v1/chat": "what-everybody-reads: each has its own turn, with the same session and key as the others",
+  "POST /api/v1/chat/stream": "turns-of-others",
+  "POST /v1/chat/completions": "turns-of-others",
+  "POST /api/v1/conversations/import": "what-everybody-reads: each has its own messages, with the same external ids as the others",
+  "POST /api/v1/conversations/:id/settle": "what-everybody-reads: a foreign id",
+  "DELETE /api/v1/conversations/:id": "what-everybody-reads: a foreign id",
+  "POST /api/v1/turns/:id/cancel": "what-everybody-reads: a foreign id",
+  "PUT /api/v1/users/:id/core-memory/:section": "what-everybody-reads: each has its own section",
+  "DELETE /api/v1/users/:id/core-memory/:section": "turns-of-others",
+  "POST /api/v1/users/:id/core-memory/:section/revert": "turns-of-others",
+  "DELETE /api/v1/users/:id": "what-everybody-reads: erasing one",
+  "DELETE /api/v1/users/:id/episodes/:episode": "what-everybody-reads: a foreign id",
+  "PUT /api/v1/knowledge/:kb": "what-everybody-reads: each tenant has its own base",
+  "DELETE /api/v1/knowledge/:kb": "what-everybody-reads: the knowledge of another tenant",
+  "POST /api/v1/knowledge/:kb/documents": "what-everybody-reads: the knowledge of another tenant",
+  "DELETE /api/v1/knowledge/:kb/documents/:document": "what-everybody-reads: the knowledge of another tenant",
+  "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
+};
+
+/** What asks for something by an id that the service gave, other than a user's name. */
+export const FOREIGN_IDS: { method: string; address: (person: Person) => string; body?: object }[] = [
+  { method: "GET", address: (person) => `${conversation(person)}/messages` },
+  { method: "GET", address: (person) => `${conversation(person)}/summary` },
+  { method: "GET", address: (person) => `${conversation(person)}/summary?version=1` },
+  { method: "GET", address: (person) => `${conversation(person)}/jobs` },
+  { method: "POST", address: (person) => `${conversation(person)}/settle` },
+  { method: "DELETE", address: conversation },
+  { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}` },
+  { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}` },
+  { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream` },
+  { method: "POST", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/cancel` },
+];
