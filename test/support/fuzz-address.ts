@@ -11,6 +11,11 @@ export const KNOWN: Record<string, fc.Arbitrary<string>> = {
   model: fc.constantFrom(...MODELS),
   kb_prefix: fc.constantFrom("travel", "general", "unknown"),
   conversation_id: fc.constant("CONVERSATION-PLACE"),
+  role: fc.constantFrom("user", "user", "user", "assistant", "system"),
+  content: fc.constantFrom("Where do I live?", "I moved to Porto", "我住在里斯本", "x".repeat(2_000), "导".repeat(2_001)),
+  type: fc.constant("text"),
+  tool_choice: fc.constantFrom("auto", "none"),
+  function_call: fc.constant("none"),
 };
 
 /** Paths, by the name of the parameter and where it stands. */

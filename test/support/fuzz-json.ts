@@ -102,7 +102,9 @@ function objectOf(schema: BodySchema, options: JsonOptions): Json {
   const fields = Object.entries(properties).map(([name, ofField]) => {
     const filled = known[name]?.map(quoted);
     const value = filled ? mostly(filled, noise) : jsonOf(ofField, options);
-    const isThere = fc.integer({ min: 0, max: 99 }).map((roll) => (required.includes(name) ? roll >= noise / 3 : roll < 20 + noise / 3));
+    const isThere = fc
+      .integer({ min: 0, max: 99 })
+      .map((roll) => (required.includes(name) ? roll >= noise / 3 : roll < (filled ? 60 : 20) + noise / 3));
     return fc.tuple(isThere, value).map(([there, text]) => (there ? [`${quoted(name)}:${text}`] : []));
   });
   const extra = fc.oneof(
