@@ -47,12 +47,7 @@ export function chatRoutes({ knowledge, maxMessageChars, heartbeatMs, openTurn }
       // A refusal is a plain HTTP error. Whoever waits gets the stream at once instead: its heartbeats keep the connection.
       const turnId = source.waits ? source.turnId : await letIn(source, response);
       const batches = source.eventBatches(leavingOf(response));
-      await sendEventStream(response, batches, {
-        turnId,
-        heartbeatMs,
-        headersAtOnce: source.waits,
-        after: source.isNew ? BEGINNING : after,
-      });
+      await sendEventStream(response, batches, { turnId, told: source.told, heartbeatMs, headersAtOnce: source.waits, after });
     })
     .post("/chat", async (request, response) => {
       const source = await begin(request, response);

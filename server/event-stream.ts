@@ -4,7 +4,10 @@ import { placeEvents, type EventPosition } from "./event-position.ts";
 import { writeAsRead } from "./write-as-read.ts";
 
 export interface EventStreamOptions {
+  /** As the headers name it. */
   turnId: string;
+  /** Whose events they are: another's than `turnId` when that waited in line and found its key taken. */
+  told: Promise<string>;
   /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
   /** Sends the headers alone, at once; otherwise they leave with the first event, in one packet. */
@@ -20,7 +23,7 @@ export interface EventStreamOptions {
 export async function sendEventStream(
   response: ServerResponse,
   batches: AsyncIterable<TurnEvent[]>,
-  { turnId, heartbeatMs, headersAtOnce, after }: EventStreamOptions,
+  { turnId, told, heartbeatMs, headersAtOnce, after }: EventStreamOptions,
 ): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
@@ -34,7 +37,7 @@ export async function sendEventStream(
   }, heartbeatMs);
   try {
     let firstTokenSent = false;
-    for await (const batch of placeEvents(turnId, batches, after)) {
+    for await (const batch of placeEvents(await told, batches, after)) {
       if (response.destroyed) return;
       const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
       await writeAsRead(response, frames, { atOnce: !firstTokenSent });

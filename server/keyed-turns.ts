@@ -1,10 +1,10 @@
-import { AppError } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import type { RunningTurn } from "../graph/start-turn.ts";
 import type { Owner } from "../stores/owner.ts";
 import { KeyTaken, type EarlierAttempt, type TurnKey } from "../stores/postgres/turn-key.ts";
 import type { TurnRecord, TurnRecordStore } from "../stores/postgres/turn-record-store.ts";
 import type { RunningTurns } from "./running-turns.ts";
-import { elsewhereSource, localSource, outcomeOfRecord, storedSource, type TurnSource } from "./turn-source.ts";
+import { elsewhereSource, localSource, outcomeOfRecord, refusedSource, storedSource, type TurnSource } from "./turn-source.ts";
 
 /** A request that came with an Idempotency-Key. */
 export interface KeyedRequest {
@@ -70,8 +70,8 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
         () => localSource(turn, true),
         async (error: unknown) => {
           if (!(error instanceof KeyTaken)) return localSource(turn, true);
-          const instead = await find(request);
-          running.tellInstead(turn.turnId, instead.turnId);
+          const instead = await find(request).catch((refusal: unknown) => refusedSource(turn.turnId, toAppError(refusal)));
+          if (instead.turnId !== turn.turnId) running.tellInstead(turn.turnId, instead.turnId);
           return instead;
         },
       );
@@ -83,7 +83,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
       turnId: turn.turnId,
       accepted,
       waits: true,
-      isNew: true,
+      told: toTell().then((source) => source.told),
       async *eventBatches(signal) {
         yield* (await toTell()).eventBatches(signal);
       },
@@ -100,12 +100,9 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
       if (waits) return inLine(turn, request);
       try {
         await turn.accepted;
-        return localSource(turn, false, true);
+        return localSource(turn, false);
       } catch (error) {
-        if (error instanceof KeyTaken) continue;
-        // Busy with the first attempt of this very key, perhaps, which has begun in another process meanwhile.
-        const again = error instanceof AppError && error.code === "conversation_busy" ? await look(request) : null;
-        return again && "source" in again ? again.source : localSource(turn, false); // which rejects with this error
+        if (!(error instanceof KeyTaken)) return localSource(turn, false); // which rejects with this error
       }
     }
     throw new KeyTaken();

@@ -36,7 +36,7 @@ export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
     const waits = onBusy === "enqueue";
     const source =
       keyHash === null
-        ? localSource(await launchTurn(input, { onBusy }), waits, true)
+        ? localSource(await launchTurn(input, { onBusy }), waits)
         : await keyed.open({ owner, keyHash, bodyHash: bodyHashOf(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
     running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
     return source;

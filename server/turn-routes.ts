@@ -79,7 +79,7 @@ export function turnRoutes(parts: TurnRouteParts): Router {
       const source = sourceOf(found);
       running.attach(found.id, response, { cancels: false });
       const batches = source.eventBatches(leavingOf(response));
-      await sendEventStream(response, batches, { turnId: found.id, heartbeatMs, headersAtOnce: true, after });
+      await sendEventStream(response, batches, { turnId: found.id, told: source.told, heartbeatMs, headersAtOnce: true, after });
     })
     .post("/turns/:id/cancel", async (request, response) => {
       const found = await findTurn(parts, request, response);

@@ -12,8 +12,8 @@ export interface TurnSource {
   accepted: Promise<{ turnId: string }>;
   /** It may be long until there is anything to tell. */
   waits: boolean;
-  /** This request has begun it, perhaps as another attempt at a message: whatever its client has had is of none of its events. */
-  isNew: boolean;
+  /** Settles before the first event with the id of the turn whose events they are, let in or not; never rejects. */
+  told: Promise<string>;
   /** Every event from the first on. `signal` ends the waiting of a reader that has left. */
   eventBatches(signal: AbortSignal): AsyncIterable<TurnEvent[]>;
   /** The last event, when the turn has ended. */
@@ -69,11 +69,11 @@ async function* together(ending: Promise<Ending>): AsyncGenerator<TurnEvent[], v
 }
 
 /** A turn of this process; `waits`: in line, for a conversation that is busy. */
-export function localSource(turn: RunningTurn, waits: boolean, isNew = false): TurnSource {
+export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
   const { turnId } = turn;
   const accepted = turn.accepted.then(() => ({ turnId }));
   accepted.catch(() => undefined); // its events end with the same error
-  return { turnId, accepted, waits, isNew, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
+  return { turnId, accepted, waits, told: Promise.resolve(turnId), eventBatches: () => turn.eventBatches(), last: () => turn.ended };
 }
 
 /** A turn that is over, in whichever process it ran. */
@@ -81,7 +81,17 @@ export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
   const ending = Promise.resolve(endingOfRecord(record));
   const last = async (): Promise<LastEvent> => (await ending).last;
-  return { turnId, accepted: Promise.resolve({ turnId }), waits: false, isNew: false, eventBatches: () => together(ending), last };
+  const told = Promise.resolve(turnId);
+  return { turnId, accepted: Promise.resolve({ turnId }), waits: false, told, eventBatches: () => together(ending), last };
+}
+
+/** A turn that was refused when it had waited in line. */
+export function refusedSource(turnId: string, error: AppError): TurnSource {
+  const last: LastEvent = { status: "error", content: error.toContent() };
+  const accepted = Promise.reject(error);
+  accepted.catch(() => undefined); // its events end with the same error
+  const eventBatches = () => together(Promise.resolve({ told: [], last }));
+  return { turnId, accepted, waits: false, told: Promise.resolve(turnId), eventBatches, last: () => Promise.resolve(last) };
 }
 
 /** A turn that another process runs: nothing is told until its end, or until its lease has run out. */
@@ -108,7 +118,7 @@ export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, sto
     turnId,
     accepted: Promise.resolve({ turnId }),
     waits: true,
-    isNew: false,
+    told: Promise.resolve(turnId),
     eventBatches: (signal) => together(atItsEnd(signal)),
     last: async (signal) => (await atItsEnd(signal)).last,
   };

@@ -192,6 +192,11 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     }
   }
 
+  async function isKeyTaken({ tenantId, userId }: Owner, { keyHash }: TurnKey): Promise<boolean> {
+    const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
+    return (await database.query({ name: "turn-key", text, values: [tenantId, userId, keyHash] })).length === 1;
+  }
+
   return {
     async begin(turn) {
       const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
@@ -201,10 +206,13 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
       try {
         const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
-        return row ? { conversationId: row.conversation_id, messageId } : null;
+        if (row) return { conversationId: row.conversation_id, messageId };
       } catch (error) {
         throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
       }
+      // Perhaps the turn of this very key holds the conversation.
+      if (key && (await isKeyTaken({ tenantId, userId }, key))) throw new KeyTaken();
+      return null;
     },
 
     async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {

@@ -127,10 +127,10 @@ describe("an Idempotency-Key", () => {
       const failed = await send({ on_busy });
       running.model.answer({ tokens: WORDS });
       const lastEventId = failed.events.findLast(({ data }) => data.status === "token")?.id ?? "";
-      expect(lastEventId).toMatch(/\.12$/);
+      expect(lastEventId).toMatch(/^\d+\.11\./);
       const again = await postTurn(url, ask({ on_busy }), { headers: { ...headers, "last-event-id": lastEventId } });
       expect(tokenText(again.events)).toBe(WORDS.join(""));
-      expect(again.events[0]).toMatchObject({ id: "1.0", data: { status: "route_decision" } });
+      expect(again.events[0]).toMatchObject({ id: expect.stringMatching(/^1\.0\./), data: { status: "route_decision" } });
     },
   );
 
