@@ -11,8 +11,8 @@ import { prepareCollection, refuseUndivided } from "./prepare-collection.ts";
 import { toIndexError } from "./to-index-error.ts";
 
 /**
- * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. No turn waits for it, and with
- * the time of a search an index on a slow server would never be there.
+ * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. Whether it
+ * answers at all is asked before, with the time of a search.
  */
 const PREPARE_TIMEOUT_MS = 30_000;
 /**
@@ -51,14 +51,17 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
-    makeReady(() => prepareCollection(client, definition, PREPARE_TIMEOUT_MS), timeoutMs);
+    makeReady(async () => {
+      await check();
+      await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
+    }, timeoutMs);
 
   return {
     kind: "milvus",
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      await refuseUndivided(client, definition.name, PREPARE_TIMEOUT_MS).catch(toIndexError);
+      await refuseUndivided(client, definition.name, timeoutMs).catch(toIndexError);
       const parts = partNames(definition.name).map((name) => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };
