@@ -120,20 +120,6 @@ describe("an Idempotency-Key", () => {
     });
   });
 
-  test.each(["refuse", "enqueue"])(
-    "tells another attempt from its beginning, however much of the first has come, with on_busy %s",
-    async (on_busy) => {
-      running.model.answer({ tokens: ["half ", "of it "], ending: "cut" });
-      const failed = await send({ on_busy });
-      running.model.answer({ tokens: WORDS });
-      const lastEventId = failed.events.findLast(({ data }) => data.status === "token")?.id ?? "";
-      expect(lastEventId).toMatch(/^\d+\.11\./);
-      const again = await postTurn(url, ask({ on_busy }), { headers: { ...headers, "last-event-id": lastEventId } });
-      expect(tokenText(again.events)).toBe(WORDS.join(""));
-      expect(again.events[0]).toMatchObject({ id: expect.stringMatching(/^1\.0\./), data: { status: "route_decision" } });
-    },
-  );
-
   test("replays a failure that a retry cannot mend", async () => {
     running.model.answer({ status: 401 });
     const failed = await send();

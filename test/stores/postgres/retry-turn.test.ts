@@ -55,6 +55,12 @@ describeOnBothDatabases("a turn with a key", (open) => {
     expect(await messagesOf(await beginFreely(turns, { ...second, turnId: uuidv7(), key: undefined }))).toHaveLength(1);
   });
 
+  test("whose key is taken by the turn that holds its conversation is told so, and one with another key that it is busy", async () => {
+    const first = await beginFreely(turns, sampleKeyed());
+    await expect(turns.begin({ ...first, turnId: uuidv7() })).rejects.toBeInstanceOf(KeyTaken);
+    expect(await turns.begin(sampleKeyed({ sessionId: first.sessionId }))).toBeNull();
+  });
+
   test.each([{ tenantId: "other" }, { userId: "other" }])("leaves the same key to others: %p", async (fields) => {
     const first = sampleKeyed();
     await beginFreely(turns, first);
