@@ -12,9 +12,11 @@ import { toIndexError } from "./to-index-error.ts";
 
 /**
  * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. Whether it
- * answers at all is asked before, with the time of a search.
+ * answers at all is asked before.
  */
 const PREPARE_TIMEOUT_MS = 30_000;
+/** How long that question may take: longer than a search, or an index in a slow server would never be prepared. Turns do not wait for it. */
+const ANSWER_TIMEOUT_MS = 5_000;
 /**
  * gRPC would wait up to two minutes before it looks again for a server that was away. And Milvus Lite closes the connection of who asks
  * more than every five minutes whether it is there.
@@ -49,19 +51,17 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
   });
   const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
+  const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
-    makeReady(async () => {
-      await check();
-      await prepareCollection(client, definition, PREPARE_TIMEOUT_MS);
-    }, timeoutMs);
+    makeReady(() => prepareCollection(client, definition, patience), timeoutMs);
 
   return {
     kind: "milvus",
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      await refuseUndivided(client, definition.name, timeoutMs).catch(toIndexError);
+      await refuseUndivided(client, definition.name, patience.answerMs).catch(toIndexError);
       const parts = partNames(definition.name).map((name) => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };

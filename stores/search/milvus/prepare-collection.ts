@@ -54,13 +54,20 @@ async function create(client: MilvusClient, definition: IndexDefinition, timeout
   }
 }
 
-/**
- * Creates the collection and its indexes, as far as they are missing, and has it loaded; each step may have been the last before a crash. Each
- * call may take `timeout` milliseconds.
- */
-export async function prepareCollection(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
+/** In milliseconds: how long a server may take to answer at all, and to do what it is asked for. */
+export interface Patience {
+  answerMs: number;
+  workMs: number;
+}
+
+/** Creates the collection and its indexes, as far as they are missing, and has it loaded; each step may have been the last before a crash. */
+export async function prepareCollection(
+  client: MilvusClient,
+  definition: IndexDefinition,
+  { answerMs, workMs: timeout }: Patience,
+): Promise<void> {
   const collection_name = definition.name;
-  if (!(await exists(client, collection_name, timeout))) await create(client, definition, timeout);
+  if (!(await exists(client, collection_name, answerMs))) await create(client, definition, timeout);
   await checkFields(client, definition, timeout);
   const indexed = await indexedFields(client, collection_name, timeout);
   for (const index of VECTOR_INDEXES.filter(({ field_name }) => !indexed.includes(field_name))) {
