@@ -11,6 +11,19 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
+const COMMIT = "commit";
+
+/** A statement of a transaction failed, somebody went on all the same, and nothing of it is stored. */
+class RolledBack extends Error {
+  override readonly name = "RolledBack";
+  override readonly message = "The transaction was rolled back at its commit, because a statement of it had failed before.";
+}
+
+/** Postgres answers the commit of a transaction in which a statement failed with a rollback, and no error. */
+function assertCommitted({ command }: pg.QueryResult): void {
+  if (command === "ROLLBACK") throw new RolledBack();
+}
+
 /**
  * Checks out a client for `work`. It is destroyed only when its connection is in doubt: `pool.query` would also destroy it after a
  * statement that merely failed, and the embedded database has no second one ("Connection terminated unexpectedly" from then on).
@@ -27,9 +40,11 @@ async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Pr
     async query<Row>({ name, text, values = [] }: Statement): Promise<Row[]> {
       try {
         const result = await client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
+        if (text === COMMIT) assertCommitted(result);
         // A text of several statements has several results, which the driver's types do not say.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {
+        if (cause instanceof RolledBack) throw cause;
         const error = toStorageError(cause);
         if (error instanceof AppError) broken ??= error;
         throw error;
@@ -77,7 +92,7 @@ export function makePooledDatabase({ pool, description, listen, afterClose }: Po
         await transaction.query({ text: "begin" });
         try {
           const result = await work(transaction);
-          await transaction.query({ text: "commit" });
+          await transaction.query({ text: COMMIT });
           return result;
         } catch (error) {
           // When this fails too, the client is marked broken, and the server rolls back as the connection ends.

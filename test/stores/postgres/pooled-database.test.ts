@@ -54,6 +54,16 @@ describeOnBothDatabases("a database", (open) => {
     ]);
   });
 
+  test("fails at the commit when a statement of the transaction had failed and was passed over: nothing of it is stored", async () => {
+    const work = database.transaction(async (transaction) => {
+      await transaction.query(insert(1));
+      await transaction.query({ text: "select 1 from nowhere" }).catch(() => undefined);
+      return "done";
+    });
+    await expect(work).rejects.toMatchObject({ name: "RolledBack" });
+    expect(await noteIds()).toEqual([]);
+  });
+
   test("gives no rows for an empty text", async () => {
     expect(await database.query({ text: "" })).toEqual([]);
   });
