@@ -23,17 +23,20 @@ export interface TestedPageOptions extends BrowserContextOptions {
   user?: string | null;
   /** Statuses of refusals that the test brings about: the browser writes each to the console. */
   refusals?: readonly number[];
+  /** The test takes the service away: the browser writes that to the console, too. */
+  losesConnection?: boolean;
   /** What follows the address of the service. */
   at?: string;
 }
 
+const NO_ANSWER = /^Failed to load resource: net::ERR_/;
 const REFUSAL = /^Failed to load resource: the server responded with a status of (\d{3})/;
 
 /** Opens the page of a service in a context of its own: nothing is kept from other tests. */
 export async function openTestedPage(
   browser: Browser,
   url: string,
-  { user = "ada", refusals = [], at = "/", ...options }: TestedPageOptions = {},
+  { user = "ada", refusals = [], losesConnection = false, at = "/", ...options }: TestedPageOptions = {},
 ): Promise<TestedPage> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, locale: "en-GB", ...options });
   context.setDefaultTimeout(PATIENCE_MS);
@@ -42,6 +45,7 @@ export async function openTestedPage(
   page.on("console", (message) => {
     const status = REFUSAL.exec(message.text())?.[1];
     if (status !== undefined && refusals.includes(Number(status))) return;
+    if (losesConnection && NO_ANSWER.test(message.text())) return;
     if (["error", "warning"].includes(message.type())) problems.push(`${message.type()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => problems.push(`exception: ${error.message}`));

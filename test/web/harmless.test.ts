@@ -62,6 +62,7 @@ const HOSTILE = [
     await tested.say(HOSTILE);
     await tested.settled();
     const { page, answer } = tested;
+    await answer.getByText("window.ran = 'fence'").waitFor();
     expect(await answer.innerText()).toContain("<script>window.ran = 'script'</script>");
     for (const tag of [
       "script",
@@ -106,6 +107,33 @@ const HOSTILE = [
     expect(await shape()).toBe(streamed);
     expect(streamed).toContain("<h1");
     expect(streamed).toContain("<table");
+  });
+
+  test.each([
+    ["list", "ul > li", (index: number) => `- item **${index}** of many\n`, ""],
+    ["numbered list with lists in it", "ol > li", (index: number) => `${index + 1}. item ${index}\n   - [x] inner \`${index}\`\n`, ""],
+    ["table", "tbody > tr", (index: number) => `| ${index} | *cell* \\| ${index} |\n`, "| a | b |\n|---|:-:|\n"],
+    ["code block", "pre > code", (index: number) => `let a${index} = "<b>" && ${index};\n${index % 9 ? "" : "\n"}`, "```js\n"],
+  ])("a long %s grows without being made anew, and becomes what it is when it is loaded", async (kind, part, line, head) => {
+    const text = head + Array.from({ length: 300 }, (_, index) => line(index)).join("");
+    model.answer({ tokens: pieces(text, 7), betweenMs: 1 });
+    tested = await openTestedPage(browser, url, { user: `grows ${kind}` });
+    const { page, answer } = tested;
+    await tested.say("Go on and on");
+    await answer
+      .getByText(/12[^0-9]/)
+      .first()
+      .waitFor();
+    const early = await answer.locator(part).first().elementHandle();
+    await tested.settled();
+    await answer.getByText(/299/).first().waitFor();
+    expect(await early?.evaluate((element) => (element as unknown as { isConnected: boolean }).isConnected)).toBe(true);
+    const shape = (): Promise<string> => answer.locator(".markdown").innerHTML();
+    const streamed = await shape();
+    await page.reload();
+    await page.getByRole("link", { name: /Go on and on/ }).click();
+    await answer.getByText(/299/).first().waitFor();
+    expect(await shape()).toBe(streamed);
   });
 
   test("huge and deeply nested Markdown leaves the page usable", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { callApi, listConversations, postJson } from "../support/api-client.ts";
+import { makeKnowledgeClient } from "../support/knowledge-client.ts";
 import { openBrowser, whyNoBrowser } from "../support/browser.ts";
 import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
@@ -75,6 +76,35 @@ if (missing) test.skip(`looking inside an answer (skipped: ${missing})`, () => u
     await target.waitFor();
     expect(await page.locator("article.from-user").count()).toBe(1);
     expect(await page.evaluate<string | undefined>("document.activeElement?.id")).toBe(await target.getAttribute("id"));
+  });
+
+  test("shows the text of each passage, and says so once its document was replaced", async () => {
+    const knowledge = makeKnowledgeClient(url);
+    const handbook = (limit: number) => ({
+      title: "Travel handbook",
+      text: `# Travel handbook\n\n## Hotels\nThe limit for a hotel night in Lisbon is ${limit} euros.`,
+      external_id: "handbook",
+    });
+    await knowledge.put("travel", { description: "Travel rules", keywords: ["hotel"] });
+    await knowledge.add("travel", handbook(140));
+    await knowledge.settled("travel");
+    tested = await openTestedPage(browser, url, { user: "reads", refusals: [404] });
+    await tested.page.getByRole("combobox", { name: texts.chat.knowledge }).selectOption("travel");
+    await tested.say("What is the limit for a hotel night in Lisbon?");
+    await tested.settled();
+    await tested.answer.getByRole("button", { name: texts.chat.inspect }).click();
+    const passage = tested.page.locator(".inspector .card", { hasText: "Travel handbook" });
+    await passage.locator("blockquote", { hasText: "140 euros" }).waitFor();
+    await passage
+      .getByText(/Hotels/)
+      .first()
+      .waitFor();
+    await knowledge.add("travel", handbook(155));
+    await knowledge.settled("travel");
+    await tested.page.getByRole("button", { name: texts.close }).click();
+    await tested.answer.getByRole("button", { name: texts.chat.inspect }).click();
+    await passage.getByText(t.passageGone).waitFor();
+    expect(await passage.locator("blockquote").count()).toBe(0);
   });
 
   test("shows what memory learnt from the turn, from what to what, and takes it back", async () => {

@@ -18,7 +18,12 @@ if (missing) test.skip(`the memory of a user on the page (skipped: ${missing})`,
   let users = 0;
 
   beforeAll(async () => {
-    ({ url } = await startServiceProcess({ DATA_DIR: "memory://", RATE_LIMIT_PER_MINUTE: "0", MEMORY_READ_TIMEOUT_MS: "10000" }));
+    ({ url } = await startServiceProcess({
+      DATA_DIR: "memory://",
+      RATE_LIMIT_PER_MINUTE: "0",
+      MEMORY_READ_TIMEOUT_MS: "10000",
+      CORE_MEMORY_SECTIONS: "allergies",
+    }));
     browser = await openBrowser();
   }, 120_000);
   afterAll(async () => {
@@ -64,6 +69,19 @@ if (missing) test.skip(`the memory of a user on the page (skipped: ${missing})`,
     await card.getByRole("button", { name: t.core.remove }).click();
     await card.getByText(t.core.empty, { exact: true }).waitFor();
     expect(await profile()).toBeUndefined();
+  });
+
+  test("sections that a service was set up with are shown while they are empty, and can be written", async () => {
+    tested = await openTestedPage(browser, url, { user, at: "/#/memory/core" });
+    const card = tested.page.locator("[data-section=allergies]");
+    await card.getByText(t.core.empty, { exact: true }).waitFor();
+    expect(await tested.page.locator(".section").count()).toBe(6);
+    await card.getByRole("button", { name: t.core.edit }).click();
+    await card.getByLabel(t.core.label("allergies")).fill("No nuts.");
+    await card.getByRole("button", { name: t.core.save }).click();
+    await card.getByText(t.core.version(1)).first().waitFor();
+    const { json } = await callApi<{ sections: object[] }>(`${url}/api/v1/users/${user}/core-memory`);
+    expect(json.sections).toMatchObject([{ section: "allergies", content: "No nuts." }]);
   });
 
   test("somebody else's edit meanwhile is shown before anything is overwritten", async () => {
@@ -158,7 +176,7 @@ if (missing) test.skip(`the memory of a user on the page (skipped: ${missing})`,
     expect(await page.evaluate<number>("Math.max(...window.seen)")).toBe(1_200);
     await dialog.getByRole("button", { name: texts.import.open }).click();
     await page.getByText("imported 1199", { exact: true }).waitFor();
-    expect(await page.locator("article").count()).toBe(60);
+    expect(await page.locator("article").count()).toBe(100);
     await waitUntil("the list names it", () => page.getByRole("link", { name: /imported 0/ }).count());
   });
 

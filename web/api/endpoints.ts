@@ -21,8 +21,11 @@ export const readTurn = (turnId: string) => call<Api.StoredTurn>(`${API}/turns/$
 
 export const listConversations = (userId: string, after: string | null) =>
   call<{ conversations: Api.Conversation[]; next: string | null }>(`${API}/conversations${query({ user_id: userId, limit: 50, after })}`);
-export const listMessages = (conversationId: string, after: string | null) =>
-  call<{ messages: Api.Message[]; next: string | null }>(`${API}/conversations/${conversationId}/messages${query({ limit: 200, after })}`);
+/** Newest first; `after` lists older ones. */
+export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
+  call<{ messages: Api.Message[]; next: string | null }>(
+    `${API}/conversations/${conversationId}/messages${query({ order: "newest_first", ...page })}`,
+  );
 export const readMessage = (messageId: string) => call<{ message: Api.Message; conversation_id: string }>(`${API}/messages/${messageId}`);
 export const eraseConversation = (conversationId: string) =>
   call<Api.EraseReceipt>(`${API}/conversations/${conversationId}`, { method: "DELETE" });
@@ -54,4 +57,6 @@ export const forgetEpisode = (userId: string, episodeId: string) =>
 export const eraseUser = (userId: string) => call<Api.EraseReceipt>(user(userId), { method: "DELETE" });
 
 export const listKnowledge = () => call<{ knowledge: Api.KnowledgeBase[] }>(`${API}/knowledge`);
+export const readPassage = (prefix: string, passageId: string) =>
+  call<Api.Passage>(`${API}/knowledge/${part(prefix)}/passages/${passageId}`);
 export const readStatus = () => call<Api.ServiceStatus>(`${API}/status`);

@@ -180,6 +180,16 @@ export interface ConversationJob {
   created_at: string;
 }
 
+/** A piece of a document; `heading` names the headings above it, empty when there are none. */
+export interface Passage {
+  id: string;
+  document_id: string;
+  title: string;
+  heading: string;
+  position: number;
+  text: string;
+}
+
 export interface KnowledgeBase {
   kb_prefix: string;
   description: string;
@@ -188,6 +198,8 @@ export interface KnowledgeBase {
 export interface ServiceStatus {
   dependencies: Record<string, "up" | "down">;
   layers: Record<Layer, "on" | "off">;
+  /** What core memory can hold. */
+  core_memory_sections: string[];
   /** The embedder is null without an index. */
   models: { chat: string; embedder: string | null };
   /** Latest turns of the process that answers; times are null, and `code` says why, for those that failed. */

@@ -1,5 +1,6 @@
 import type { Token, TokensList } from "marked";
-import { renderBlock, toBlocks } from "./render-block.ts";
+import { growBlock, showBlock } from "./grow-block.ts";
+import { toBlocks } from "./render-block.ts";
 
 /** The last blocks of a growing text may still change: "1. a", then "2", then "2. b" is one list in the end. */
 const UNSETTLED_BLOCKS = 2;
@@ -7,8 +8,7 @@ const UNSETTLED_BLOCKS = 2;
 const PAUSES = 3;
 /** Milliseconds of work after which a long text goes on in the next frame. */
 const SLICE_MS = 10;
-/** A block, and what is left of a text, with more characters than this is shown as it is written. */
-const LARGEST_BLOCK = 100_000;
+/** What is left of a text, when it has more characters than this, is shown as it is written. */
 const LARGEST_TEXT = 1_000_000;
 
 /** A table without the names that every object has: `[constructor]` in a text is no link. */
@@ -20,12 +20,10 @@ export interface GrowingMarkdown {
   close(): void;
 }
 
-function toPlain(raw: string): HTMLElement {
-  const holder = document.createElement("div");
-  holder.className = "block plain";
-  holder.dir = "auto";
-  holder.textContent = raw;
-  return holder;
+/** A block that may still change, as it is shown. */
+interface Unsettled {
+  block: Token;
+  element: HTMLElement;
 }
 
 /** A block that waits to be rendered; one that `stays` is never made anew. */
@@ -35,7 +33,7 @@ interface Waiting {
 }
 
 /**
- * Settled blocks are rendered once and never touched again; only the last ones are made anew as the text grows. Work is cut into slices of
+ * Settled blocks are rendered once and never touched again; only the last ones change as the text grows. Work is cut into slices of
  * 10 ms between which the page can do other things.
  */
 export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
@@ -43,7 +41,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
   let lexed = wanted;
   let settledLength = 0;
   let links = noLinks();
-  let unsettled: HTMLElement[] = [];
+  let unsettled: Unsettled[] = [];
   let waiting: Waiting[] = [];
   let timer: number | undefined;
   let restUntil = 0;
@@ -54,27 +52,39 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
     [settledLength, links, unsettled, waiting] = [0, noLinks(), [], []];
   }
 
+  /** The unsettled blocks that could be made what they are now; the others are taken away. */
+  function growUnsettled(blocks: readonly Token[], canGrow: boolean): Unsettled[] {
+    const grown: Unsettled[] = [];
+    for (const [index, { block: old, element: shown }] of unsettled.entries()) {
+      const block = blocks[index];
+      if (canGrow && block && grown.length === index && growBlock(shown, old, block)) grown.push({ block, element: shown });
+      else shown.remove();
+    }
+    return grown;
+  }
+
   /** Puts the blocks behind the settled ones in line; all but the last settle, and in a whole text the last ones too. */
   function lex(): void {
     lexed = wanted;
     const rest = lexed.text.slice(settledLength);
+    const linkCount = Object.keys(links).length;
     const blocks = rest.length > LARGEST_TEXT ? [{ type: "text", raw: rest, text: rest }] : toBlocks(rest, links);
     const solid = blocks.filter(({ type }) => type !== "space");
     const firstOpen = lexed.isWhole ? undefined : (solid.at(-UNSETTLED_BLOCKS) ?? solid[0]);
     const settling = firstOpen ? blocks.slice(0, blocks.indexOf(firstOpen)) : blocks;
     settledLength = firstOpen ? settledLength + settling.reduce((length, { raw }) => length + raw.length, 0) : lexed.text.length;
-    for (const old of unsettled) old.remove();
-    unsettled = [];
     const settled = new Set(settling);
-    waiting = solid.map((block) => ({ block, stays: settled.has(block) }));
+    const grown = growUnsettled(solid, Object.keys(links).length === linkCount);
+    unsettled = grown.filter(({ block }) => !settled.has(block));
+    waiting = solid.slice(grown.length).map((block) => ({ block, stays: settled.has(block) }));
   }
 
   function renderWaiting(deadline: number): void {
     for (let next = waiting.shift(); next; next = performance.now() < deadline ? waiting.shift() : undefined) {
       const { block, stays } = next;
-      const rendered = block.raw.length > LARGEST_BLOCK ? toPlain(block.raw) : renderBlock(block);
-      element.append(rendered);
-      if (!stays) unsettled.push(rendered);
+      const shown = showBlock(block);
+      element.append(shown);
+      if (!stays) unsettled.push({ block, element: shown });
     }
   }
 
@@ -98,6 +108,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
       if (text === wanted.text && isWhole === wanted.isWhole) return;
       if (!text.startsWith(lexed.text) || lexed.isWhole) beginAnew();
       wanted = { text, isWhole };
+      if (isWhole) restUntil = 0;
       if (timer === undefined) workWhenRested();
     },
     close() {

@@ -15,11 +15,13 @@ export interface TurnRecord {
   error: ErrorContent | null;
 }
 
-/** A turn that this page sent. `text` grows once per animation frame, however many tokens came. */
+/** A turn that this page sent, or follows. `text` grows once per animation frame, however many tokens came. */
 export interface LiveTurn {
   readonly idempotencyKey: string;
   readonly body: ChatBody;
   readonly sentAt: string;
+  /** Sent by another tab or device: this one does not know its key, so it cannot run it again. */
+  readonly isFollowed: boolean;
   readonly phase: Signal<Phase>;
   readonly text: Signal<string>;
   readonly turnId: Signal<string | null>;
@@ -34,11 +36,18 @@ export interface LiveTurn {
 
 export const isOver = ({ phase }: LiveTurn): boolean => phase.value === "done" || phase.value === "failed";
 
-export function makeLiveTurn(body: ChatBody, kept?: TurnRecord): LiveTurn {
+export interface LiveTurnOptions {
+  kept?: TurnRecord;
+  /** When it was sent from elsewhere. */
+  followedSince?: string;
+}
+
+export function makeLiveTurn(body: ChatBody, { kept, followedSince }: LiveTurnOptions = {}): LiveTurn {
   return {
     idempotencyKey: kept?.idempotencyKey ?? randomId(),
     body,
-    sentAt: new Date().toISOString(),
+    sentAt: followedSince ?? new Date().toISOString(),
+    isFollowed: followedSince !== undefined,
     phase: signal<Phase>(kept?.error ? "failed" : "waiting"),
     text: signal(kept?.text ?? ""),
     turnId: signal(kept?.turnId ?? null),

@@ -1,21 +1,20 @@
-import { computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { toApiError, type ApiError } from "../api/api-error.ts";
-import { listMessages } from "../api/endpoints.ts";
-import type { Message } from "../api/types.ts";
+import { readTurn } from "../api/endpoints.ts";
 import { randomId } from "../random-id.ts";
 import { findConversation } from "./conversations.ts";
 import { isOver } from "./live-turn.ts";
 import { chatAddress, goTo, place, renamePlace } from "./route.ts";
 import { userId } from "./settings.ts";
+import { clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
 import { readTab, writeTab } from "./tab-storage.ts";
-import { dropToldTurns, liveTurns } from "./turns.ts";
+import { dropToldTurns, followTurn, liveTurns } from "./turns.ts";
 
 const DRAFT = "session";
 
 /** The session that is shown, and its conversation once there is one. */
 export const sessionId = signal<string>(draftSession());
 export const conversationId = signal<string | null>(null);
-export const storedMessages = signal<Message[]>([]);
 export const threadError = signal<ApiError | null>(null);
 export const threadIsLoading = signal(false);
 
@@ -38,22 +37,25 @@ export const olderMessages = computed(() => {
   return storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
 });
 
-async function readAll(id: string, isWanted: () => boolean): Promise<Message[] | null> {
-  const messages: Message[] = [];
-  for (let after: string | null = null; ;) {
-    const page = await listMessages(id, after);
-    if (!isWanted()) return null;
-    messages.push(...page.messages);
-    if (page.next === null) return messages;
-    after = page.next;
-  }
+/** A question that stands open because another tab or device is being answered is followed as if it had been sent here. */
+async function followOpenQuestion(owner: string, isWanted: () => boolean): Promise<void> {
+  const question = storedMessages.value.at(-1);
+  const turnId = question?.role === "user" ? question.metadata["turn_id"] : undefined;
+  const isOurs = turnsHere.value.some((turn) => !isOver(turn) || turn.runIds.has(turnId as string));
+  if (!question || typeof turnId !== "string" || isOurs) return;
+  const stored = await readTurn(turnId).catch(() => null); // what cannot be followed stands as a message without an answer
+  if (!isWanted() || (stored?.state !== "running" && stored?.state !== "done")) return;
+  const { content: message } = question;
+  const body = { user_id: owner, session_id: sessionId.value, message, kb_prefix: null } as const;
+  followTurn({ ...body, agent_type: "hybrid_agent", on_disconnect: "continue" }, question, turnId);
 }
 
-/** Shows a conversation of the user: its stored messages, and what this tab has under way in it. */
+/** Shows a conversation of the user: its newest messages, as far back as the one in the address, and what is under way in it. */
 async function open(id: string): Promise<void> {
   const owner = userId.value;
-  const isWanted = (): boolean => place.value.conversationId === id && userId.value === owner;
-  if (conversationId.value === id || owner === null) return;
+  const { messageId: sought } = place.value;
+  const isWanted = (): boolean => place.value.conversationId === id && place.value.messageId === sought && userId.value === owner;
+  if (owner === null || (conversationId.value === id && (sought === null || isStored(sought)))) return;
   threadIsLoading.value = true;
   threadError.value = null;
   try {
@@ -63,12 +65,15 @@ async function open(id: string): Promise<void> {
       goTo(chatAddress());
       return;
     }
-    const messages = await readAll(id, isWanted);
-    if (messages === null) return;
-    dropToldTurns(owner, conversation.session_id);
-    storedMessages.value = messages;
-    sessionId.value = conversation.session_id;
-    conversationId.value = id;
+    const newest = await readNewest(id, sought, isWanted);
+    if (newest === null) return;
+    batch(() => {
+      dropToldTurns(owner, conversation.session_id);
+      showMessages(newest);
+      sessionId.value = conversation.session_id;
+      conversationId.value = id;
+    });
+    await followOpenQuestion(owner, isWanted);
   } catch (error) {
     if (isWanted()) threadError.value = toApiError(error);
   } finally {
@@ -80,7 +85,7 @@ async function open(id: string): Promise<void> {
 function openDraft(): void {
   sessionId.value = draftSession();
   conversationId.value = null;
-  storedMessages.value = [];
+  clearMessages();
   threadError.value = null;
   threadIsLoading.value = false;
 }

@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import type { ChatBody } from "../api/types.ts";
+import type { ChatBody, Message } from "../api/types.ts";
 import { loadConversations } from "./conversations.ts";
 import { isOver, makeLiveTurn, toRecord, type LiveTurn, type TurnRecord } from "./live-turn.ts";
 import { runTurn } from "./run-turn.ts";
@@ -8,7 +8,7 @@ import { readTab, writeTab } from "./tab-storage.ts";
 const STORED_AS = "turns";
 const SAVE_EVERY_MS = 400;
 
-/** The turns that this tab sent and still shows, oldest first. */
+/** The turns that this tab sent or follows and still shows, oldest first. */
 export const liveTurns = signal<LiveTurn[]>([]);
 
 const leaving = new AbortController();
@@ -27,7 +27,7 @@ function isTold(turn: LiveTurn, index: number, all: readonly LiveTurn[]): boolea
 function save(): void {
   clearTimeout(saveTimer);
   saveTimer = undefined;
-  const records = liveTurns.value.filter((...turn) => !isTold(...turn)).map(toRecord);
+  const records = liveTurns.value.filter((...turn) => !turn[0].isFollowed && !isTold(...turn)).map(toRecord);
   if (records.length === 0) writeTab(STORED_AS, null);
   else if (!writeTab(STORED_AS, records))
     writeTab(STORED_AS, records.map((record) => ({ ...record, text: "", lastEventId: null }))); // prettier-ignore
@@ -56,6 +56,14 @@ export function sendTurn(body: ChatBody): LiveTurn {
   save();
   run(turn);
   return turn;
+}
+
+/** Shows the answer to a message that was sent from elsewhere as it comes. */
+export function followTurn(body: ChatBody, { created_at: followedSince }: Message, turnId: string): void {
+  const kept = { idempotencyKey: turnId, body, turnId, lastEventId: null, text: "", error: null };
+  const turn = makeLiveTurn(body, { kept, followedSince });
+  liveTurns.value = [...liveTurns.value, turn];
+  run(turn);
 }
 
 /** Runs a failed turn again for the same message: the idempotency key is that of the first time. */
@@ -88,7 +96,7 @@ export function forgetTurns(userId: string, sessionId?: string): void {
 /** Goes on with what was under way before a reload. */
 export function resumeKeptTurns(): void {
   const records = readTab<TurnRecord[]>(STORED_AS) ?? [];
-  liveTurns.value = records.map((record) => makeLiveTurn(record.body, record));
+  liveTurns.value = records.map((kept) => makeLiveTurn(kept.body, { kept }));
   for (const turn of liveTurns.value) if (!isOver(turn)) run(turn);
   addEventListener("pagehide", save);
 }

@@ -38,6 +38,7 @@ export const enInspector = {
   gone: "Erased meanwhile.",
   score: "score",
   passages: "Passages of documents",
+  passageGone: "Its document was replaced or deleted since.",
   noPassages: "No document was used.",
   changes: "What memory learnt from this turn",
   noChanges: "Nothing so far. The memory agent works after the answer.",

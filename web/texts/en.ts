@@ -93,6 +93,7 @@ export const en = {
     isReading: "The assistant is answering.",
     withoutLayers: (layers: string) => `Answered without: ${layers}`,
     earlier: "Show earlier messages",
+    farBack: "The message lies further back than what was read for it.",
     toEnd: "To the newest message",
     tooLong: (count: string) => `${count} characters`,
   },

@@ -37,6 +37,7 @@ export const zhInspector: Texts["inspector"] = {
   gone: "已被删除。",
   score: "得分",
   passages: "文档段落",
+  passageGone: "其文档此后已被替换或删除。",
   noPassages: "没有使用文档。",
   changes: "记忆从这一轮学到了什么",
   noChanges: "目前没有。记忆代理在回答之后工作。",

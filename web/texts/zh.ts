@@ -87,6 +87,7 @@ export const zh: Texts = {
     isReading: "助手正在回答。",
     withoutLayers: (layers) => `回答时缺少：${layers}`,
     earlier: "显示更早的消息",
+    farBack: "这条消息在更早的位置，尚未读取到。",
     toEnd: "到最新消息",
     tooLong: (count) => `${count} 个字符`,
   },

@@ -31,7 +31,7 @@ function Notes({ turn }: { turn: LiveTurn }) {
   const t = texts.value;
   const { degraded = [], completed = true } = turn.result.value ?? {};
   const error = turn.error.value;
-  const retry = (
+  const retry = !turn.isFollowed && (
     <button type="button" class="primary" onClick={() => retryTurn(turn)}>
       {t.retry}
     </button>
@@ -65,7 +65,7 @@ function Notes({ turn }: { turn: LiveTurn }) {
   );
 }
 
-/** A message that this tab sent, and its answer as it comes. */
+/** A message that this tab sent or follows, and its answer as it comes. */
 export function LiveExchange({ turn }: { turn: LiveTurn }) {
   return (
     <>

@@ -1,19 +1,22 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
 import { place } from "../../state/route.ts";
+import { loadEarlier } from "../../state/stored-messages.ts";
 import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { Markdown } from "../markdown.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Answer } from "./answer.tsx";
+import { Earlier } from "./earlier.tsx";
+import { placeOfFirst, restorePlace, type KeptPlace } from "./keep-place.ts";
 import { LiveExchange } from "./live-exchange.tsx";
 import { UserMessage } from "./user-message.tsx";
 
-/** Messages that are shown at first, and how many more at a time. */
-const PAGE = 60;
 /** Who comes this near to the end again, in pixels, follows the answer again. */
 const NEAR_END = 120;
+/** Who scrolls this near to the beginning sees earlier messages, in pixels. */
+const NEAR_START = 400;
 
 /** Scrolling within this time after a wheel, a finger, a key or the mouse moved is somebody's own, in milliseconds. */
 const BY_HAND_MS = 1_000;
@@ -41,12 +44,6 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
   );
 }
 
-/** How many of the newest messages to show so that the one in the address is among them. */
-function countFor(messages: readonly Message[], wanted: string | null): number {
-  const index = messages.findIndex(({ id }) => id === wanted);
-  return index === -1 ? PAGE : Math.max(PAGE, messages.length - index + 5);
-}
-
 /** The messages of the conversation, oldest first, and the turns that are under way. */
 export function Thread() {
   const t = texts.value.chat;
@@ -57,7 +54,9 @@ export function Thread() {
   const movedAt = useRef(-BY_HAND_MS);
   const onMove = (): void => void (movedAt.current = performance.now());
   const [isAway, setIsAway] = useState(false);
-  const [count, setCount] = useState(PAGE);
+  const kept = useRef<KeptPlace | null>(null);
+  const arrivedAt = useRef<unknown>(null);
+  const turnCount = useRef(0);
   const messages = olderMessages.value;
   const turns = turnsHere.value;
   const target = place.value.messageId;
@@ -71,30 +70,48 @@ export function Thread() {
     growing.observe(inner.current);
     return () => growing.disconnect();
   }, []);
+  /** What is read stays where it is while earlier messages are put above it. */
+  function showEarlier(takesFocus: boolean): void {
+    if (conversationId.value === null) return;
+    void loadEarlier(conversationId.value, () => {
+      follows.current = false;
+      kept.current = inner.current && placeOfFirst(inner.current, takesFocus);
+    });
+  }
   /** Only somebody who scrolls up stops following; browsers scroll too, when a message turns out higher or lower than was guessed. */
   function onScroll(): void {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
     const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
     if (isNearEnd) follows.current = true;
-    else if (scrollTop < lastTop.current && performance.now() - movedAt.current < BY_HAND_MS) follows.current = false;
+    else if (scrollTop < lastTop.current && performance.now() - movedAt.current < BY_HAND_MS) {
+      follows.current = false;
+      // Whose keyboard is on the button has come to press it.
+      if (scrollTop < NEAR_START && !document.activeElement?.matches("button.earlier")) showEarlier(false);
+    }
     lastTop.current = scrollTop;
     setIsAway(!follows.current && !isNearEnd);
   }
 
-  useEffect(() => setCount(countFor(messages, target)), [conversationId.value, target, messages]);
   useLayoutEffect(() => {
+    const isSent = turns.length > turnCount.current;
+    turnCount.current = turns.length;
+    if (kept.current && scroller.current) {
+      restorePlace(scroller.current, kept.current);
+      kept.current = null;
+      return;
+    }
     const element = target === null ? null : document.getElementById(`message-${target}`);
-    if (element) {
+    if (element && arrivedAt.current !== place.value) {
+      arrivedAt.current = place.value;
       follows.current = false;
       element.scrollIntoView({ block: "center" });
       element.focus();
-    } else if (target === null) {
+    } else if (target === null || isSent) {
       follows.current = true;
       toEnd();
     }
-  }, [sessionId.value, turns.length, messages, target, count]);
+  }, [sessionId.value, turns.length, messages, place.value]);
 
-  const hidden = Math.max(0, messages.length - count);
   return (
     <div
       class="thread"
@@ -118,13 +135,9 @@ export function Thread() {
         )}
         {threadIsLoading.value && messages.length === 0 && <p class="quiet">{texts.value.loading}</p>}
         {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <p class="empty">{t.empty}</p>}
-        {hidden > 0 && (
-          <button type="button" onClick={() => setCount(count + PAGE)}>
-            {t.earlier}
-          </button>
-        )}
-        {messages.slice(hidden).map((message, index, shown) => (
-          <StoredMessage key={message.id} message={message} isAnswered={shown[index + 1]?.role === "assistant"} />
+        <Earlier isSeeking={target !== null} onShow={showEarlier} />
+        {messages.map((message, index) => (
+          <StoredMessage key={message.id} message={message} isAnswered={messages[index + 1]?.role === "assistant"} />
         ))}
         {turns.map((turn) => (
           <LiveExchange key={turn.idempotencyKey} turn={turn} />

@@ -10,6 +10,7 @@ import { PromptTokens } from "./prompt-tokens.tsx";
 import { RecalledEpisodes } from "./recalled-episodes.tsx";
 import { SummaryThen } from "./summary-then.tsx";
 import { Timeline } from "./timeline.tsx";
+import { UsedPassages } from "./used-passages.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
@@ -48,27 +49,6 @@ function Sections({ turn: { receipt } }: { turn: StoredTurn }) {
   );
 }
 
-function Passages({ turn: { receipt } }: { turn: StoredTurn }) {
-  const t = texts.value.inspector;
-  if (!receipt) return null;
-  return (
-    <section>
-      <h3>{t.passages}</h3>
-      {receipt.passages.length === 0 && <p class="quiet">{t.noPassages}</p>}
-      <ol class="cards">
-        {receipt.passages.map(({ id, title, score }) => (
-          <li key={id} class="card">
-            <p dir="auto">{title}</p>
-            <p class="quiet small">
-              {t.score} {score.toFixed(3)}
-            </p>
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
-}
-
 function Details({ turn }: { turn: StoredTurn }) {
   const t = texts.value;
   const degraded = turn.degraded ?? [];
@@ -86,7 +66,7 @@ function Details({ turn }: { turn: StoredTurn }) {
       <SummaryThen turn={turn} />
       <Sections turn={turn} />
       {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} />}
-      <Passages turn={turn} />
+      <UsedPassages turn={turn} />
       {turn.message_id !== null && <Changes triggerMessageId={turn.message_id} />}
     </>
   );

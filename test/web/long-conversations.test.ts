@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { callApi, listConversations, messagesOf, postJson } from "../support/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const missing = await whyNoBrowser();
+if (missing) test.skip(`long and shared conversations on the page (skipped: ${missing})`, () => undefined);
+
+(missing ? describe.skip : describe)("long and shared conversations on the page", () => {
+  let browser: Browser;
+  let model: ModelServer;
+  let url: string;
+  let tested: TestedPage;
+
+  beforeAll(async () => {
+    model = await startModelServer();
+    ({ url } = await startServiceProcess({
+      DATA_DIR: "memory://",
+      OPENAI_BASE_URL: model.url,
+      CHAT_MODEL: "test-chat",
+      ENABLE_EPISODIC_MEMORY: "false",
+      ENABLE_CORE_MEMORY: "false",
+      ENABLE_SUMMARY: "false",
+    }));
+    browser = await openBrowser();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await killServiceProcesses();
+    await model?.close();
+  });
+  afterEach(() => closeWithoutProblems(tested));
+
+  /** A conversation of so many messages, "number 0" the oldest; resolves with its id. */
+  async function importMany(user: string, count: number): Promise<string> {
+    const messages = Array.from({ length: count }, (_, index) => ({
+      role: index % 2 ? "assistant" : "user",
+      content: `number ${index}${"\n\nand a second paragraph".repeat(index % 3)}`,
+    }));
+    const body = { user_id: user, session_id: "long", messages };
+    const { json } = await postJson<{ conversation_id: string }>(`${url}/api/v1/conversations/import`, body);
+    return json.conversation_id;
+  }
+  const oldestOf = async (conversation: string): Promise<string> => {
+    const address = `${url}/api/v1/conversations/${conversation}/messages?limit=1`;
+    return (await callApi<{ messages: { id: string }[] }>(address)).json.messages[0]?.id ?? "";
+  };
+  const articles = (page: Page) => page.locator("article").count();
+  const topOf = (page: Page, text: string): Promise<number> =>
+    page
+      .locator("article", { hasText: text })
+      .first()
+      .evaluate((element) => (element as unknown as { getBoundingClientRect(): { top: number } }).getBoundingClientRect().top);
+
+  test("opens with the newest messages in one request; earlier ones come by a button, and what is read stays where it is", async () => {
+    const id = await importMany("long", 230);
+    tested = await openTestedPage(browser, url, { user: "long" });
+    const { page } = tested;
+    const lists: string[] = [];
+    page.on("request", (request) => void (request.url().includes(`${id}/messages`) && lists.push(request.url())));
+    await page.getByRole("link", { name: /number 0/ }).click();
+    await page.getByText("number 229", { exact: true }).waitFor();
+    expect([await articles(page), lists.length]).toEqual([100, 1]);
+    const earlier = page.getByRole("button", { name: texts.chat.earlier });
+    await page.locator(".thread").focus();
+    await page.keyboard.press("Tab");
+    expect(
+      await earlier.evaluate(
+        (button) => button === (button as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
+      ),
+    ).toBe(true);
+    await waitUntil("the button is on the screen", () => topOf(page, "number 130").then((top) => top > 0));
+    const before = await topOf(page, "number 130");
+    await page.keyboard.press("Enter");
+    await waitUntil("the earlier ones are there", async () => (await articles(page)) === 200);
+    await page.waitForTimeout(300); // what is scrolled into view is set anew
+    expect(Math.abs((await topOf(page, "number 130")) - before)).toBeLessThan(3);
+    expect(await page.evaluate<string>("document.activeElement.textContent")).toContain("number 130");
+    expect(lists).toHaveLength(2);
+  });
+
+  test("earlier ones come too when somebody scrolls up to the first, until there are none", async () => {
+    await importMany("scrolls", 230);
+    tested = await openTestedPage(browser, url, { user: "scrolls" });
+    const { page } = tested;
+    await page.getByRole("link", { name: /number 0/ }).click();
+    await page.getByText("number 229", { exact: true }).waitFor();
+    await page.locator(".thread").hover();
+    await waitUntil("all are there", async () => {
+      await page.mouse.wheel(0, -4_000);
+      await page.waitForTimeout(50);
+      return (await articles(page)) === 230;
+    });
+    await page.getByRole("button", { name: texts.chat.earlier }).waitFor({ state: "detached" });
+    expect(await page.locator("article").first().textContent()).toContain("number 0");
+  });
+
+  test("an address that names an old message leads to it, or says that it lies too far back", async () => {
+    const id = await importMany("finds", 700);
+    const oldest = await oldestOf(id);
+    tested = await openTestedPage(browser, url, { user: "finds", at: `/#/chat/${id}` });
+    const { page } = tested;
+    await page.getByText("number 699", { exact: true }).waitFor();
+    await page.evaluate(`location.hash = "#/chat/${id}/${oldest}"`);
+    await page.getByText("number 0", { exact: true }).last().waitFor();
+    await waitUntil("it has the focus", () => page.evaluate<boolean>(`document.activeElement?.id === "message-${oldest}"`));
+    const far = await importMany("finds far", 4_300);
+    const oldestFar = await oldestOf(far);
+    await page.evaluate(`localStorage.setItem("conversation-graph.user", "finds far")`);
+    await tested.close();
+    tested = await openTestedPage(browser, url, { user: "finds far", at: `/#/chat/${far}/${oldestFar}` });
+    await tested.page.getByText(texts.chat.farBack).waitFor();
+    expect(await articles(tested.page)).toBe(4_000);
+  }, 120_000);
+
+  test("an answer to what another device asked is followed and can be stopped; its end is there without a reload", async () => {
+    const user = "two devices";
+    model.answer({ tokens: Array.from({ length: 60 }, (_, index) => `w${index} `), betweenMs: 50 });
+    const first = await openTestedPage(browser, url, { user });
+    await first.say("Asked on the first device");
+    await first.answer.getByText("w3").waitFor();
+    const [conversation] = await listConversations(url, user);
+    tested = await openTestedPage(browser, url, { user, at: `/#/chat/${conversation?.id ?? ""}` });
+    await tested.page.getByRole("button", { name: texts.chat.stop }).waitFor();
+    await tested.answer.getByText("w59").waitFor();
+    await tested.settled();
+    expect(await tested.page.getByText(texts.chat.noAnswer).count()).toBe(0);
+    expect(await articles(tested.page)).toBe(2);
+    await first.settled();
+    await closeWithoutProblems(first);
+
+    model.answer({ tokens: Array.from({ length: 3_000 }, (_, index) => `v${index} `), betweenMs: 50 });
+    const sent = postJson(`${url}/api/v1/chat`, { user_id: user, session_id: conversation?.session_id, message: "Once more" });
+    const isAsked = () => messagesOf(url, user, conversation?.session_id ?? "").then(({ length }) => length === 3);
+    await waitUntil("it is asked", isAsked);
+    await tested.page.reload();
+    await tested.answer.getByText("v3").waitFor();
+    await tested.page.getByRole("button", { name: texts.chat.stop }).click();
+    await tested.answer.getByText(texts.chat.stopped).waitFor();
+    expect(await tested.answer.getByRole("button", { name: texts.retry }).count()).toBe(0);
+    expect((await sent).status).toBeGreaterThanOrEqual(400);
+    expect(model.seen).toHaveLength(2);
+  });
+});

@@ -1,0 +1,69 @@
+import { computed, signal } from "@preact/signals";
+import { toApiError, type ApiError } from "../api/api-error.ts";
+import { listMessages } from "../api/endpoints.ts";
+import type { Message } from "../api/types.ts";
+
+/** Messages that are read at a time, and while one of them is looked for. */
+const PAGE = 100;
+const SEARCH_PAGE = 200;
+/** How many messages are read through for one that an address names: a key's requests of a minute have to last for more. */
+const SEARCHED = 4_000;
+
+/** The newest messages of a conversation, oldest first. `next` lists those before them; null when there are none. */
+export interface NewestMessages {
+  messages: Message[];
+  next: string | null;
+  /** The message that was looked for lies further back. */
+  isFarBack: boolean;
+}
+
+const NONE: NewestMessages = { messages: [], next: null, isFarBack: false };
+
+const shown = signal(NONE);
+export const storedMessages = computed(() => shown.value.messages);
+export const hasEarlier = computed(() => shown.value.next !== null);
+export const soughtIsFarBack = computed(() => shown.value.isFarBack);
+export const earlierIsLoading = signal(false);
+export const earlierError = signal<ApiError | null>(null);
+
+export const isStored = (messageId: string): boolean => storedMessages.value.some(({ id }) => id === messageId);
+
+/** Reads the newest messages, and further back until the one that is looked for is among them. Null when nobody waits for it any more. */
+export async function readNewest(conversationId: string, sought: string | null, isWanted: () => boolean): Promise<NewestMessages | null> {
+  const messages: Message[] = [];
+  const isFound = (): boolean => sought === null || messages.some(({ id }) => id === sought);
+  let next: string | null = null;
+  do {
+    const page = await listMessages(conversationId, { after: next, limit: sought === null ? PAGE : SEARCH_PAGE });
+    if (!isWanted()) return null;
+    messages.push(...page.messages);
+    next = page.next;
+  } while (next !== null && !isFound() && messages.length < SEARCHED);
+  return { messages: messages.toReversed(), next, isFarBack: next !== null && !isFound() };
+}
+
+export function showMessages(newest: NewestMessages): void {
+  shown.value = newest;
+  earlierIsLoading.value = false;
+  earlierError.value = null;
+}
+
+export const clearMessages = (): void => showMessages(NONE);
+
+/** Puts the messages before the shown ones above them. `beforeShown` is called when they are there and not shown yet. */
+export async function loadEarlier(conversationId: string, beforeShown: () => void): Promise<void> {
+  const before = shown.value;
+  if (before.next === null || earlierIsLoading.value) return;
+  earlierIsLoading.value = true;
+  earlierError.value = null;
+  try {
+    const page = await listMessages(conversationId, { after: before.next, limit: PAGE });
+    if (shown.value !== before) return;
+    beforeShown();
+    shown.value = { ...before, messages: [...page.messages.toReversed(), ...before.messages], next: page.next };
+  } catch (error) {
+    if (shown.value === before) earlierError.value = toApiError(error);
+  } finally {
+    earlierIsLoading.value = false;
+  }
+}

@@ -1,0 +1,61 @@
+import { readPassage } from "../../api/endpoints.ts";
+import type { Receipt, StoredTurn } from "../../api/types.ts";
+import { texts } from "../../texts/texts.ts";
+import { LoadState } from "../load-state.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+type ReceiptPassage = Receipt["passages"][number];
+
+function PassageText({ prefix, id }: { prefix: string; id: string }) {
+  const loaded = useLoaded(() => readPassage(prefix, id), [prefix, id]);
+  if (loaded.error?.status === 404) return <p class="quiet">{texts.value.inspector.passageGone}</p>;
+  return (
+    <LoadState of={loaded}>
+      {({ heading, text }) => (
+        <>
+          {heading !== "" && (
+            <p class="quiet small" dir="auto">
+              {heading}
+            </p>
+          )}
+          <blockquote class="as-written" dir="auto">
+            {text}
+          </blockquote>
+        </>
+      )}
+    </LoadState>
+  );
+}
+
+function Used({ passage: { id, title, score }, prefix }: { passage: ReceiptPassage; prefix: string | undefined }) {
+  return (
+    <>
+      <p dir="auto">
+        <strong>{title}</strong>
+      </p>
+      {prefix !== undefined && <PassageText prefix={prefix} id={id} />}
+      <p class="quiet small">
+        {texts.value.inspector.score} {score.toFixed(3)}
+      </p>
+    </>
+  );
+}
+
+/** The pieces of documents that were in the prompt, as long as their documents are what they were. */
+export function UsedPassages({ turn: { receipt, route_decision: decision } }: { turn: StoredTurn }) {
+  const t = texts.value.inspector;
+  if (!receipt) return null;
+  return (
+    <section>
+      <h3>{t.passages}</h3>
+      {receipt.passages.length === 0 && <p class="quiet">{t.noPassages}</p>}
+      <ol class="cards">
+        {receipt.passages.map((passage) => (
+          <li key={passage.id} class="card">
+            <Used passage={passage} prefix={decision?.kb_prefix} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
