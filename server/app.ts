@@ -24,6 +24,7 @@ import { pageRoutes } from "./page-routes.ts";
 import { parseQuery } from "./parse-query.ts";
 import { refuseCrossSite } from "./refuse-cross-site.ts";
 import { requireJson } from "./require-json.ts";
+import type { RequestsFirst } from "./requests-first.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { statusRoutes, type StatusParts } from "./status-routes.ts";
@@ -52,6 +53,7 @@ export interface AppParts
   corsOrigins: readonly string[] | undefined;
   /** Which proxies are believed, as Express takes it; undefined: none. */
   trustProxy: string | number | undefined;
+  requestsFirst: RequestsFirst;
   log: Logger;
 }
 
@@ -70,6 +72,7 @@ export function makeApp(parts: AppParts): Express {
     .set("trust proxy", parts.trustProxy ?? false)
     .set("query parser", parseQuery)
     .use(watchRequests(parts))
+    .use(parts.requestsFirst.notice)
     .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []), refuseCrossSite(parts.corsOrigins))
     .use(healthRoutes(parts), pageRoutes()) // whatever needs no key stands here
     .use(authenticate(parts), countRequests(parts.rates), requireScope)

@@ -62,7 +62,10 @@ const JOBS_GRACE_MS = 1_000;
  */
 export async function openGraph(
   config: Config,
-  { handlers, ...watch }: Pick<RunJobsParts, "onRun" | "onError" | "observer"> & { handlers?: KnowledgeHandlers | undefined } = {},
+  {
+    handlers,
+    ...watch
+  }: Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> & { handlers?: KnowledgeHandlers | undefined } = {},
 ): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
   const { observer = NOBODY } = watch;

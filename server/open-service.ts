@@ -27,6 +27,7 @@ import { openObserving } from "./observe/open-observing.ts";
 import { usesEmbeddingServer } from "./open-episodes.ts";
 import { makeVerifyToken } from "./verify-token.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
+import { makeRequestsFirst } from "./requests-first.ts";
 import { makeRunningTurns } from "./running-turns.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -62,6 +63,7 @@ export async function openService(
     embeddings: usesEmbeddingServer(config) ? "openai" : "built-in",
   });
   opening.defer(() => observing.close());
+  const requestsFirst = makeRequestsFirst();
   const parts = await openGraph(config, {
     observer,
     onRun(run) {
@@ -69,6 +71,7 @@ export async function openService(
       logRun(log, run);
     },
     handlers,
+    whenQuiet: requestsFirst.whenQuiet,
     onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "the job queue is in trouble"),
   });
   opening.defer(() => parts.close());
@@ -97,6 +100,7 @@ export async function openService(
     hasIndex: episodes !== null,
     running,
     turns: makeTurnRecordStore(database),
+    requestsFirst,
     limits: limits.turns,
     quota: limits.quota,
     taskModel: { ...parts.answering, observer },

@@ -30,6 +30,8 @@ export interface RunJobsParts {
   concurrency?: number;
   /** Jobs are looked for this often, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
   pollMs?: number;
+  /** Waited for when the database tells of new jobs: what may go before them. Default: nothing. */
+  whenQuiet?: () => Promise<void>;
   /** Watches each run. Default: nobody. */
   observer?: Observer;
 }
@@ -53,6 +55,7 @@ export async function runJobs({
   onError = () => undefined,
   concurrency = 8,
   pollMs = 2_000,
+  whenQuiet,
   observer = NOBODY,
 }: RunJobsParts): Promise<RunningJobs> {
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
@@ -153,7 +156,7 @@ export async function runJobs({
     }
   }
 
-  const stopWatching = await queue.watch(fill, onError);
+  const stopWatching = await queue.watch(whenQuiet ? () => void whenQuiet().then(fill) : fill, onError);
   const poll = setInterval(fill, pollMs);
   const heartbeat = setInterval(() => void touch().catch(onError), TOUCH_MS);
   fill();
