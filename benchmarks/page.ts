@@ -7,7 +7,6 @@ import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
 const LOADS = Number(process.env["BENCH_ROUNDS"] ?? 10);
-const ANSWERS = 3;
 const TOKENS = 5_000;
 /** Milliseconds between tokens; Node's timers make it a little more. */
 const BETWEEN_MS = 1;
@@ -45,14 +44,26 @@ function toFrames({ frames, tasks }: Watched): Frames {
   };
 }
 
-/** What models write: headings, paragraphs, lists and code, in tokens of a few characters. */
-function answerTokens(): string[] {
-  const section = (number: number): string =>
-    `## Part ${number}\n\nThe **rolling** summary stands for older messages, and \`retrieve\` finds what fits; see [the guide](https://example.org/${number}).\n\n` +
-    `- one thing that matters here\n- another thing, a little longer than the first\n- and a third\n\n` +
-    "```ts\nconst answer = await graph.invoke({ message });\nconsole.log(answer);\n```\n\n" +
-    "A closing paragraph of some length, so that lines are wrapped and the page has something to set anew while it grows.\n\n";
-  const text = Array.from({ length: 200 }, (_, index) => section(index + 1)).join("");
+const section = (number: number): string =>
+  `## Part ${number}\n\nThe **rolling** summary stands for older messages, and \`retrieve\` finds what fits; see [the guide](https://example.org/${number}).\n\n` +
+  `- one thing that matters here\n- another thing, a little longer than the first\n- and a third\n\n` +
+  "```ts\nconst answer = await graph.invoke({ message });\nconsole.log(answer);\n```\n\n" +
+  "A closing paragraph of some length, so that lines are wrapped and the page has something to set anew while it grows.\n\n";
+const many = (part: (number: number) => string): string => Array.from({ length: 2_000 }, (_, index) => part(index + 1)).join("");
+
+/** What models write, headings, paragraphs, lists and code, three times; and what is one block from its first token to its last. */
+const ANSWERS: readonly (readonly [string, string])[] = [
+  ["Markdown", many(section)],
+  ["Markdown", many(section)],
+  ["Markdown", many(section)],
+  ["one list", many((number) => `- item ${number} that **matters** a little more than others\n`)],
+  ["one table", `| a | b | c |\n|---|---|---|\n${many((number) => `| ${number} | something of *some* length | and more |\n`)}`],
+  ["one block of code", `\`\`\`ts\n${many((number) => `const answer${number} = await graph.invoke({ message: ${number} });\n`)}`],
+  ["one paragraph", many((number) => `Sentence ${number} of a paragraph that does not end, with **strong** words and \`code\`. `)],
+];
+
+/** A text in tokens of a few characters. */
+function toTokens(text: string): string[] {
   return (text.match(/\s*\S{1,6}/g) ?? []).slice(0, TOKENS);
 }
 
@@ -125,7 +136,6 @@ export async function benchPage(): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const model = await startModelServer({ keepSeen: false });
   opened.defer(() => model.close());
-  model.answer({ tokens: answerTokens(), betweenMs: BETWEEN_MS });
   const port = String(await freePort());
   const environment = { PORT: port, DATA_DIR: "memory://", OPENAI_BASE_URL: model.url, ENABLE_EPISODIC_MEMORY: "false", ENABLE_CORE_MEMORY: "false", ENABLE_SUMMARY: "false" }; // prettier-ignore
   const service = await startProcess("server/main.ts", /listening on/, { environment });
@@ -137,7 +147,10 @@ export async function benchPage(): Promise<void> {
   const load = await measureLoads(browser, url);
   const reference = await measureLoads(browser, `${url}/healthz`);
   const answers = [];
-  for (let round = 0; round < ANSWERS; round++) answers.push(await measureAnswer(browser, url, `bench ${round}`));
+  for (const [round, [shape, text]] of ANSWERS.entries()) {
+    model.answer({ tokens: toTokens(text), betweenMs: BETWEEN_MS });
+    answers.push({ shape, ...(await measureAnswer(browser, url, `bench ${round}`)) });
+  }
 
   const show = (ms: number): string => ms.toFixed(0);
   process.stdout.write(
@@ -145,8 +158,8 @@ export async function benchPage(): Promise<void> {
       `page: ${load.scriptBytes} bytes of compressed script, ${load.styleBytes} of styles`,
       `first paint: ${show(load.firstPaintMs.p50)} ms (p50 of ${LOADS}); reference, a line of plain text: ${show(reference.firstPaintMs.p50)} ms`,
       ...answers.map(
-        ({ answer, idle, seconds }) =>
-          `${TOKENS} tokens in ${seconds.toFixed(1)} s: longest frame ${show(answer.longestFrameMs)} ms, ${answer.framesOver50Ms} of ${answer.frames} over ${DROPPED_MS} ms, ` +
+        ({ shape, answer, idle, seconds }) =>
+          `${TOKENS} tokens of ${shape} in ${seconds.toFixed(1)} s: longest frame ${show(answer.longestFrameMs)} ms, ${answer.framesOver50Ms} of ${answer.frames} over ${DROPPED_MS} ms, ` +
           `longest task ${show(answer.longestTaskMs)} ms; reference, the same page idle: longest frame ${show(idle.longestFrameMs)} ms, ${idle.framesOver50Ms} over ${DROPPED_MS} ms`,
       ),
       "",
