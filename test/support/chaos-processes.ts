@@ -39,17 +39,25 @@ function faultsIn(output: string): string[] {
 }
 
 export async function openChaosProcesses(environment: Record<string, string>, random: (below: number) => number): Promise<ChaosProcesses> {
-  const start = (): Promise<ServiceProcess> => startServiceProcess(environment);
-  const services: ServiceProcess[] = await Promise.all([start(), start()]);
   const killed = new Set<string>();
+  const ending = new Set<string>();
   const count = { SIGKILL: 0, SIGTERM: 0, freezes: 0, both: 0 };
   const violations: string[] = [];
+  async function start(): Promise<ServiceProcess> {
+    const service = await startServiceProcess(environment);
+    void service.exited.then((code) => {
+      if (!ending.has(service.url)) violations.push(`${service.url} ended by itself with ${code}: ${service.output().slice(-3_000)}`);
+    });
+    return service;
+  }
+  const services: ServiceProcess[] = await Promise.all([start(), start()]);
   const journal: string[] = [];
   let longestStopMs = 0;
   const note = (what: string): void => void journal.push(`${new Date().toISOString().slice(11, -1)} ${what}`);
 
   async function end(service: ServiceProcess, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     count[signal]++;
+    ending.add(service.url);
     if (signal === "SIGKILL") killed.add(service.url);
     const began = performance.now();
     note(`${signal} to ${service.url}`);
