@@ -21,7 +21,9 @@ describe("a turn over HTTP", () => {
     const { status, headers, events } = await postTurn(running.url, ask("stream"));
     expect(status).toBe(200);
     expect(headers.get("x-turn-id")).toMatch(UUID);
-    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => `${index + 1}.${tokenText(events.slice(0, index + 1)).length}`));
+    const turn = headers.get("x-turn-id")?.slice(-8);
+    const placeOf = (index: number): string => `${index + 1}.${tokenText(events.slice(0, index + 1)).length}.${turn}`;
+    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => placeOf(index)));
     expect(events.map(({ data }) => data.status)).toEqual(["route_decision", ...Array.from({ length: 40 }, () => "token"), "done"]);
     expect(contentOf(events, "done")).toMatchObject({
       answer: tokenText(events),
