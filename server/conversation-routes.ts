@@ -40,10 +40,11 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       });
     })
     .get("/conversations/:id/messages", async (request, response) => {
-      const { order, ...page } = parseRequest(MessagesQuery, request.query);
+      const { order, ...given } = parseRequest(MessagesQuery, request.query);
+      const page = toPageRequest(given);
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const conversation = { tenantId: tenantOf(response), userId, conversationId };
-      const { items, next } = await messages.list(conversation, toPageRequest(page), order);
+      const { items, next } = await messages.list(conversation, page, order);
       response.json({ messages: items.map(messageToJson), next });
     })
     .get("/messages/:id", async (request, response) => {

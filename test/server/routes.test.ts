@@ -16,7 +16,7 @@ describe("an address that is refused", () => {
   afterAll(() => service.close());
 
   test.each([
-    ["GET", "/"],
+    ["POST", "/"],
     ["GET", "/api/v1"],
     ["GET", "/api/v1/nothing-here"],
     ["GET", "/api/v1/chat/stream"],
