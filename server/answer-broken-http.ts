@@ -35,11 +35,13 @@ function answer(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(refusal.status, headersOf(body)).end(body);
 }
 
-/** Writes the answer to a connection that has no request, and ends it. */
-function answerOn(socket: Duplex, refusal: Refusal): void {
+/** Writes the answer to a connection that has no request, and ends it. The answer to HEAD is its headers alone. */
+function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
   const body = asJson(refusal);
   const lines = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${isHead ? "" : body}`, () =>
+    socket.destroy(),
+  );
 }
 
 /** A path, or the whole address that a proxy is sent. */
@@ -63,11 +65,13 @@ export function answerBrokenHttp(server: Server): void {
     answering.set(request.socket, ofSocket.add(response));
     response.once("close", () => ofSocket.delete(response));
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+  server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex) => {
     // Behind the beginning of another answer the client would take it for a part of that one.
     const hasBegun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (!socket.writable || hasBegun || error.code === "ECONNRESET") return void socket.destroy();
-    answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP);
+    // What could not be read, as far as it came in one piece: most often from its first line on.
+    const isHead = error.rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
+    answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP, isHead);
   });
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => answer(response, EXPECTATION));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
