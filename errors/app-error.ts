@@ -4,6 +4,7 @@ import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 export interface ErrorContent {
   code: ErrorCode;
   message: string;
+  /** The same request may succeed when it is sent again unchanged. */
   retryable: boolean;
 }
 
@@ -19,6 +20,7 @@ export interface Problem {
  */
 export class AppError extends Error {
   override readonly name = "AppError";
+  /** Which of the closed list: ERROR_CODES. */
   readonly code: ErrorCode;
   /** Every field that is wrong, when fields are. */
   readonly details: readonly Problem[] | undefined;
@@ -44,6 +46,7 @@ export class AppError extends Error {
     return new AppError("invalid_request", problems.map(({ field, problem }) => `${field}: ${problem}`).join("; "), { details: problems });
   }
 
+  /** What of it a client may see. */
   toContent(): ErrorContent {
     return { code: this.code, message: this.message, retryable: this.retryable };
   }

@@ -44,4 +44,5 @@ export const ERROR_CODES = {
   internal_error: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 
+/** A code of the closed list ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;

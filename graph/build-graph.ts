@@ -5,6 +5,7 @@ import { chooseGenerator } from "./choose-generator.ts";
 import { ConversationState } from "./state.ts";
 import { TurnContext } from "./turn-context.ts";
 
+/** The steps of a turn. */
 export interface Nodes {
   route: Node;
   history: Node;
@@ -41,4 +42,5 @@ export function buildGraph(
     .compile({ name: "conversation" });
 }
 
+/** A compiled LangGraph graph over ConversationState; its nodes are route, history, core_memory, retrieve, generate_rag, generate_kb, persist. */
 export type ConversationGraph = ReturnType<typeof buildGraph>;

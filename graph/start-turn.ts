@@ -10,16 +10,23 @@ import type { NodeEvent, Notice, TurnEvent, TurnResult, TurnTimings } from "./tu
 
 /** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
 export interface TurnInput {
+  /** Default `default`. */
   tenantId?: string;
   userId: string;
+  /** Which of the user's conversations; a new one begins a conversation. */
   sessionId: string;
   message: string;
+  /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
+  /** Default `hybrid_agent`. */
   agentType?: AgentType;
+  /** The knowledge base to answer from; null, the default: the turn is routed. */
   requestedKbPrefix?: string | null;
 }
 
+/** How a turn is run, and who hears of it. */
 export interface TurnOptions {
+  /** A UUID. Default: a new one. */
   turnId?: string;
   /** Default `refuse`. */
   onBusy?: OnBusy;
@@ -31,6 +38,7 @@ export interface TurnOptions {
   onUsage?: (usage: Usage) => void;
 }
 
+/** `done` or `error`, one of which ends every turn. */
 export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
 
 /** A turn on its way. It runs to its end whether or not its events are read. */

@@ -12,14 +12,18 @@ export interface TurnTimings {
   started: Record<string, number>;
 }
 
+/** What a finished turn came to, also one whose answer was cut short. */
 export interface TurnResult {
   answer: string;
   conversation_id: string;
+  /** Of the answer. */
   message_id: string;
+  /** False when the answer was cut short. */
   completed: boolean;
   usage: Usage;
   timings: TurnTimings;
   receipt: Receipt;
+  /** Memory layers that are switched on but could not be used in this turn. */
   degraded: Layer[];
 }
 

@@ -1,9 +1,11 @@
 import { ChatOpenAI } from "@langchain/openai";
 
+/** A model and where its server is. */
 export interface OpenAIChatModelOptions {
   model: string;
   /** Servers on one's own network often want none. */
   apiKey?: string | undefined;
+  /** Up to `/v1`. Unset: OPENAI_API_BASE or OPENAI_BASE_URL of the environment, else OpenAI's own server. */
   baseUrl?: string | undefined;
 }
 

@@ -5,18 +5,22 @@ import type { Embedder } from "./embedder.ts";
 import { toEmbedderError } from "./embedder-error.ts";
 import { readEmbeddings } from "./read-embeddings.ts";
 
+/** A model of embeddings, where its server is, and what its texts need. */
 export interface OpenAIEmbedderOptions {
   /** Unset: OpenAI's own server. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
+  /** Embeds passages. */
   model: string;
-  /** Default: `model`. */
+  /** Embeds questions. Default: `model`. */
   questionModel?: string | undefined;
+  /** Put before every question; E5, say, was trained with "query: ". Default: nothing. */
   questionPrefix?: string | undefined;
+  /** Put before every passage. Default: nothing. */
   passagePrefix?: string | undefined;
   /** Default: known of OpenAI's models, else asked of the server once. */
   dimensions?: number | undefined;
-  /** Of one request with up to 64 texts. */
+  /** Milliseconds of one request with up to 64 texts. */
   timeoutMs: number;
 }
 

@@ -32,9 +32,11 @@ export type KnowledgeHandler = (request: KnowledgeHandlerRequest) => Promise<Kno
 export interface KnowledgeHandlers {
   /** Puts a handler in the place of the one there was. */
   registerKnowledgeHandler(kbPrefix: string, handler: KnowledgeHandler): void;
+  /** Undefined when the base has none: the general generator answers. */
   find(kbPrefix: string): KnowledgeHandler | undefined;
 }
 
+/** A table of handlers, empty at first; handlers may be registered while turns run. */
 export function makeKnowledgeHandlers(): KnowledgeHandlers {
   const handlers = new Map<string, KnowledgeHandler>();
   return {

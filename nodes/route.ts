@@ -12,6 +12,7 @@ import type { Node } from "./measured.ts";
 import { makeRouteByEmbedding, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";
 
+/** What routing goes by. */
 export interface RouteParts {
   knowledge: KnowledgeCatalog;
   /** Null: no route by meaning. Share one that remembers a turn's question with retrieve, so that it is embedded once. */

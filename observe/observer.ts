@@ -31,6 +31,7 @@ export type Happening =
 export interface Observer {
   /** Runs `run` and returns or throws what it does; `learn` takes what is known of it besides. */
   watch<Result>(work: Work, run: (learn: (facts: WorkFacts) => void) => Promise<Result>): Promise<Result>;
+  /** Hears of something that takes no time. */
   tell(happening: Happening): void;
 }
 

@@ -13,6 +13,7 @@ export interface KnowledgeBase {
 
 /** Which knowledge bases a tenant has. */
 export interface KnowledgeCatalog {
+  /** All of them; a tenant without any has none. */
   list(tenantId: string): Promise<KnowledgeBase[]>;
 }
 

@@ -13,6 +13,7 @@ export interface PageRequest {
   after: Cursor | null;
 }
 
+/** One part of a list. */
 export interface Page<Item> {
   items: Item[];
   /** Cursor of the last item when more may follow, else null. */

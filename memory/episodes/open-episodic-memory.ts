@@ -9,6 +9,7 @@ import type { SearchStore } from "../../stores/search/search-index.ts";
 import { makeFindPassages, type FindPassages } from "../knowledge/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
+/** What episodic memory is made of. The caller opens and closes the database and the store. */
 export interface EpisodicMemoryParts {
   /** Migrated: see `migrate`. */
   database: Database;
@@ -19,6 +20,7 @@ export interface EpisodicMemoryParts {
   timeZone?: string;
   /** Cosine below which an exchange without a word in common is not recalled. Default: the embedder's own. */
   minSimilarity?: number | undefined;
+  /** Older exchanges are not recalled. Default: however old. */
   maxAgeDays?: number | undefined;
   /** Hears why a search was not whole. */
   onError?: (error: unknown) => void;
@@ -28,14 +30,18 @@ export interface EpisodicMemoryParts {
 
 /** Earlier exchanges that come back: what the graph recalls with, and what the jobs index into. */
 export interface EpisodicMemory {
+  /** For `episodes` of the graph. */
   recall: Recall;
+  /** For `documents` of the graph. */
   findPassages: FindPassages;
+  /** For `makeErase`, and for the jobs. */
   index: EpisodeIndex;
+  /** The one that was given, remembering questions: several searches of a turn embed its question once. */
   embedder: Embedder;
   timeZone: string;
 }
 
-/** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
+/** Opens the index in its store. Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
   const embedder = rememberQuestions(parts.embedder);
   const {

@@ -8,6 +8,7 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
 /** What an erase took, of each kind. */
 export interface EraseReceipt extends Erased {
+  /** Taken out of the index: exchanges and archived memories. */
   episodes: number;
   /** The index could not be reached: a job clears it as soon as it can. `episodes` is 0 then. */
   isPending: boolean;
@@ -17,6 +18,7 @@ export interface EraseReceipt extends Erased {
 export interface Erase {
   /** Null when there is no such conversation. */
   conversation(conversation: OwnedConversation): Promise<EraseReceipt | null>;
+  /** Everything of a user, also of one of whom nothing is there. */
   user(owner: Owner): Promise<EraseReceipt>;
   /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
@@ -36,7 +38,10 @@ export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, ep
   return groups + episodes;
 }
 
-/** Postgres first, in one transaction, then the index, at once if its store answers; jobs of that same transaction clear it in any case. */
+/**
+ * Erases from Postgres first, in one transaction, then the index, at once if its store answers within two seconds; jobs of that same transaction
+ * clear it in any case. An index of null: there is none to clear.
+ */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
   async function finish(rows: ErasedRows): Promise<EraseReceipt>;
   async function finish(rows: ErasedRows | null): Promise<EraseReceipt | null>;

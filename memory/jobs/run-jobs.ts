@@ -9,9 +9,11 @@ import { planRetry } from "./retry-plan.ts";
 /** How one run of a job ended. `again`: it did a step and has more to do. `lost`: it was erased or is another process' by now. */
 export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";
 
+/** One run of a job, as it ended. */
 export interface JobRun {
   kind: JobKind;
   outcome: JobOutcome;
+  /** Milliseconds. */
   ms: number;
   /** Why it failed. */
   error?: AppError;
@@ -19,6 +21,7 @@ export interface JobRun {
 
 export type JobHandlers = { [Kind in JobKind]: JobHandler<Extract<Job, { kind: Kind }>> };
 
+/** What the loop that works off the queue is made of. */
 export interface RunJobsParts {
   queue: JobQueue;
   handlers: JobHandlers;
@@ -28,7 +31,7 @@ export interface RunJobsParts {
   onError?: (error: unknown) => void;
   /** Jobs at work at a time. They mostly wait for a model, so that one that hangs leaves room for others. Default 8. */
   concurrency?: number;
-  /** Jobs are looked for this often, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
+  /** Jobs are looked for this often, in milliseconds, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
   pollMs?: number;
   /** Waited for when the database tells of new jobs: what may go before them. Default: nothing. */
   whenQuiet?: () => Promise<void>;
@@ -36,8 +39,9 @@ export interface RunJobsParts {
   observer?: Observer;
 }
 
+/** Jobs at work in this process. */
 export interface RunningJobs {
-  /** Takes no new job, gives those at work `graceMs`, then stops them and hands them back to other processes. */
+  /** Takes no new job, gives those at work `graceMs` milliseconds (0), then stops them and hands them back to other processes. */
   stop(graceMs?: number): Promise<void>;
 }
 

@@ -26,7 +26,7 @@ import { makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
 import { ASKED_SUMMARY_TOKENS } from "../summary/summary-prompt.ts";
 
-/** Give it the same `historyWindow` and `summary` as the graph whose turns it follows. */
+/** What the jobs need. Give it the same `historyWindow` and `summary` as the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
   /** Migrated: see `migrate`. */
   database: Database;
@@ -58,7 +58,10 @@ function stepTokensFor(model: BaseChatModel | null): number {
   return Math.min(MAX_STEP_TOKENS, Math.max(ASKED_SUMMARY_TOKENS, Math.floor(contextTokenBudget(model) / 3)));
 }
 
-/** Does in this process what finished turns leave to be done, until it is stopped. Several processes may share a database. */
+/**
+ * Does in this process what finished turns leave to be done, until it is stopped. Several processes may share a database. Throws when the
+ * database cannot be reached at the beginning; what fails later goes to `onRun` and `onError`.
+ */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   const { database, summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOBODY } = parts;

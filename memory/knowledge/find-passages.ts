@@ -37,6 +37,7 @@ export interface FoundPassage extends StoredPassage {
   score: number;
 }
 
+/** What a search for passages came to. */
 export interface FoundPassages {
   /** Best first. */
   passages: FoundPassage[];
@@ -44,6 +45,7 @@ export interface FoundPassages {
   degraded: boolean;
 }
 
+/** Finds the passages of one knowledge base that fit a question. Never throws for a store or embedder that is away: `degraded` says so. */
 export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 
 /** Hits of each leg that are put together. */

@@ -30,24 +30,31 @@ export interface RecallParts {
   observer?: Observer;
 }
 
+/** A search of a user's earlier exchanges. */
 export interface RecallRequest extends Owner {
   question: string;
   /** What was said just before, oldest first: completes a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   /** Only episodes of this conversation. */
   conversationId?: string | undefined;
+  /** Episodes, at most. */
   limit: number;
   /** Episodes that are not wanted, by the id of either message: those in the window. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
 }
 
+/** An exchange that was found, with its texts as they are stored now. */
 export interface RecalledEpisode extends EpisodeText {
+  /** Higher is better; comparable within one search only. */
   score: number;
+  /** `preference`, `decision`, `context` or `outcome`. */
   episodeType: string;
+  /** 0 to 1. */
   importance: number;
 }
 
+/** What a search came to. */
 export interface Recalled {
   /** Best first. */
   episodes: RecalledEpisode[];
@@ -55,6 +62,7 @@ export interface Recalled {
   degraded: boolean;
 }
 
+/** Finds the earlier exchanges that fit a question. Never throws for a store or embedder that is away: then less is found, and `degraded` is true. */
 export type Recall = (request: RecallRequest) => Promise<Recalled>;
 
 /** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */

@@ -7,6 +7,7 @@ import { DEAD_LETTERS, makeBoss, QUEUE } from "./make-boss.ts";
 /** `waiting` for its first run, `retrying` after a failed one, `running`, or `dead`: failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";
 
+/** How many jobs of one kind are in one state. */
 export interface JobCount {
   kind: JobKind;
   state: JobState;
@@ -44,7 +45,7 @@ export interface JobOverview {
   pending(conversation: Owner & { conversationId: string }): Promise<number>;
   /** These jobs, and those of this conversation that failed for good, oldest first. */
   listOf(conversation: Owner & { conversationId: string }): Promise<ListedJob[]>;
-  /** The newest dead letters. */
+  /** The newest dead letters, `limit` at most. */
   listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
   /**
    * Puts every dead letter back into the queue, of a tenant, of one kind, user and conversation or of all; returns how many. One whose work is
@@ -100,7 +101,7 @@ function toFailure(output: Partial<JobFailure> | null): JobFailure {
 /** Jobs moved at a time. */
 const REDRIVE_LIMIT = 1_000;
 
-/** Reads pg-boss' table, whose columns it documents (https://pgboss.io/sql): its own statistics are up to a minute old. */
+/** The overview of a database's jobs. Reads pg-boss' table, whose columns it documents (https://pgboss.io/sql): its own statistics are up to a minute old. */
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
   return {

@@ -37,6 +37,8 @@ export interface IngestJob {
 
 /** What remains to be done after a turn or a request, away from it. Holds ids only, never what was said. */
 export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseEpisodesJob | IngestJob;
+
+/** What a job does. */
 export type JobKind = Job["kind"];
 
 export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "remember", "erase_episodes", "ingest"] as const satisfies readonly JobKind[];

@@ -2,12 +2,14 @@ import type { Owner, OwnerScope } from "../owner.ts";
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import type { Database } from "./database.ts";
 
+/** A conversation without its messages. */
 export interface StoredConversation {
   id: string;
   userId: string;
   sessionId: string;
   messageCount: number;
   createdAt: Date;
+  /** When a turn, an import or an erase last changed it. */
   updatedAt: Date;
 }
 
@@ -16,6 +18,7 @@ export interface ListedConversation extends StoredConversation {
   firstMessage: string | null;
 }
 
+/** Reads which conversations there are. */
 export interface ConversationStore {
   /** The conversation with this id; null when there is none in this scope. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
@@ -56,6 +59,7 @@ where tenant_id = $1 and user_id = $2
   and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 order by created_at desc, id desc limit $5`;
 
+/** The conversations of a database. */
 export function makeConversationStore(database: Database): ConversationStore {
   return {
     async find({ tenantId, userId }, conversationId) {

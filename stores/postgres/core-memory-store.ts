@@ -22,6 +22,7 @@ export interface SectionEdit {
   expectedVersion?: number | undefined;
 }
 
+/** Core memory as it was at one moment. */
 export interface LoadedCoreMemory {
   sections: StoredSection[];
   /** When this user was last erased, as far as is recorded; null: never. */
@@ -69,6 +70,7 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
   return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its present version in If-Match.`);
 }
 
+/** The core memory of a database; edits run in transactions of `queue`. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
   /** Writes one section for a person; null when what is wanted makes no sense for what is there. */
   function edit(

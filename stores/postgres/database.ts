@@ -11,11 +11,13 @@ export interface Statement {
   values?: readonly StatementValue[];
 }
 
+/** Something that runs statements: a database, or a transaction of one. */
 export interface Queryable {
   /** Rows of one statement. Throws AppError `storage_unavailable` when Postgres cannot be reached; other errors pass unchanged. */
   query<Row>(statement: Statement): Promise<Row[]>;
 }
 
+/** Hears of what is told on a channel. */
 export interface Listener {
   /** Called with the payload of every NOTIFY on the channel. */
   onNotification: (payload: string) => void;
@@ -34,5 +36,6 @@ export interface Database extends Queryable {
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /** Listens on a channel until the returned function is called; a lost connection is taken up again by itself. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  /** Ends its connections; statements after it fail. */
   close(): Promise<void>;
 }

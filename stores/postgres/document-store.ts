@@ -13,21 +13,27 @@ export interface DocumentPlace {
   prefix: string;
 }
 
+/** `pending` until its job has read and indexed it; `failed` when it cannot be read. */
 export type DocumentStatus = "pending" | "indexed" | "failed";
 
+/** A document of a knowledge base, without its content. */
 export interface StoredDocument {
   id: string;
   title: string;
   status: DocumentStatus;
+  /** Passages it was split into; 0 while it is pending. */
   chunkCount: number;
+  /** Why it failed, for people; null: it did not. */
   error: string | null;
   externalId: string | null;
   metadata: Record<string, unknown>;
   createdAt: Date;
 }
 
+/** A document as it came. One with the `externalId` of another takes its place once it is indexed. */
 export interface DocumentToAdd {
   title: string;
+  /** Its media type, as a Content-Type header has it. */
   contentType: string;
   bytes: Uint8Array;
   externalId: string | null;
@@ -75,6 +81,7 @@ export async function addChunkSweeps(
   await leaveToIndex(transaction, jobs, left);
 }
 
+/** The documents of a database; `queue` takes the jobs that read them. */
 export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQueue(database)): DocumentStore {
   return {
     add: ({ tenantId, prefix }, { title, contentType, bytes, externalId, metadata }) =>

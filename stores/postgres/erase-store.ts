@@ -9,6 +9,7 @@ import { lockOwner } from "./lock-owner.ts";
 import type { OwnedConversation } from "./summary-store.ts";
 import { unlearn } from "./unlearn.ts";
 
+/** What went from Postgres, and what of it is to go from the index. */
 export interface ErasedRows {
   erased: Erased;
   left: LeftInIndex;
@@ -66,6 +67,7 @@ returning id`;
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
+/** Erases from a database; `queue` takes the jobs that clear the index. */
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database)): EraseStore {
   /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>

@@ -16,6 +16,7 @@ export interface MessageToImport {
   metadata: Record<string, unknown>;
 }
 
+/** Messages for one conversation, which is made when it is not there. */
 export interface ImportRequest extends Owner {
   sessionId: string;
   /** In any order: they are sorted by time, those of the same time stay in order. */
@@ -26,6 +27,7 @@ export interface ImportRequest extends Owner {
   onProgress?: (done: number) => void;
 }
 
+/** What an import came to; the numbers are of messages. */
 export interface Imported {
   conversationId: string;
   imported: number;
@@ -33,6 +35,7 @@ export interface Imported {
   skipped: number;
 }
 
+/** Takes in history from elsewhere. */
 export interface ImportStore {
   /**
    * Stores messages with their own time, all or none. Where a summary covers messages of later times it is made anew from the beginning,
@@ -134,6 +137,7 @@ async function insertAll(
   return times;
 }
 
+/** Imports into a database; `queue` takes the jobs of what is new. */
 export function makeImportStore(database: Database, queue: JobQueue = makeJobQueue(database)): ImportStore {
   return {
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>

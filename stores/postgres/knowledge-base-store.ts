@@ -5,6 +5,7 @@ import { addChunkSweeps } from "./document-store.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {
+  /** Null when there is none. */
   find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
   /** Creates or changes it; false when it was there. */
   put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
@@ -37,6 +38,7 @@ function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
   return { ...base, ...(worker === null ? {} : { worker }) };
 }
 
+/** The knowledge bases of a database; `queue` takes the jobs that clear the index of a deleted one. */
 export function makeKnowledgeBaseStore(database: Database, queue: JobQueue = makeJobQueue(database)): KnowledgeBaseStore {
   return {
     async list(tenantId) {

@@ -2,20 +2,26 @@ import type { Owner, OwnerScope } from "../owner.ts";
 import { toPage, type Page, type PageRequest } from "../page.ts";
 import type { Database } from "./database.ts";
 
+/** Who said a message. */
 export type Role = "user" | "assistant";
 
+/** A message as it is kept. */
 export interface StoredMessage {
   id: string;
   role: Role;
   content: string;
+  /** False for an answer that was cut short; it goes into no prompt. */
   completed: boolean;
+  /** Estimated. */
   tokenCount: number;
   metadata: Record<string, unknown>;
   createdAt: Date;
 }
 
+/** By `(created_at, id)`. */
 export type MessageOrder = "oldest_first" | "newest_first";
 
+/** Reads messages. */
 export interface MessageStore {
   /** All messages, incomplete ones too, oldest first unless told otherwise. */
   list(conversation: Owner & { conversationId: string }, page: PageRequest, order?: MessageOrder): Promise<Page<StoredMessage>>;
@@ -23,6 +29,7 @@ export interface MessageStore {
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
 }
 
+/** A message with whose it is. */
 export interface FoundMessage {
   userId: string;
   conversationId: string;
@@ -61,6 +68,7 @@ const FIND = `
 select ${COLUMNS}, conversation_id, user_id from messages join conversations on conversations.id = conversation_id
 where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
 
+/** The messages of a database. */
 export function makeMessageStore(database: Database): MessageStore {
   return {
     async list({ conversationId, tenantId, userId }, { limit, after }, order = "oldest_first") {

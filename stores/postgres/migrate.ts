@@ -43,7 +43,8 @@ async function applyMigration(database: Database, migration: Migration): Promise
 
 /**
  * Brings the schema up to date, the job queue's included, and returns the names of the migrations this call applied. Safe when several
- * processes start together: each migration is one transaction under an advisory lock, and its version row is written first.
+ * processes start together: each migration is one transaction under an advisory lock, and its version row is written first. Throws
+ * AppError `storage_unavailable` when Postgres cannot be reached.
  */
 export async function migrate(database: Database): Promise<string[]> {
   const [migrations, applied] = await Promise.all([listMigrations(), appliedVersions(database)]);

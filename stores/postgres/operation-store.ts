@@ -22,10 +22,12 @@ export interface MemoryOperation {
   triggerMessageId: string | null;
 }
 
+/** An operation, and when it was. */
 export interface StoredOperation extends MemoryOperation {
   createdAt: Date;
 }
 
+/** Reads what was done to a user's memory. */
 export interface OperationStore {
   /** Newest first; only those that one message gave rise to with `triggerMessageId`. */
   list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
@@ -56,6 +58,7 @@ export async function addOperations(
   await transaction.query({ name: "operations-add", text: ADD, values: [tenantId, userId, JSON.stringify(operations)] });
 }
 
+/** The memory operations of a database. */
 export function makeOperationStore(database: Database): OperationStore {
   return {
     async list({ tenantId, userId }, { limit, after }, triggerMessageId = null) {

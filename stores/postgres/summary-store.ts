@@ -5,6 +5,7 @@ import { lockConversation } from "./lock-conversation.ts";
 import type { Role } from "./message-store.ts";
 import { isForeignKeyViolation } from "./storage-error.ts";
 
+/** The running summary of a conversation in one version. */
 export interface StoredSummary {
   text: string;
   /** 1 for the first; each save adds one. */
@@ -12,6 +13,7 @@ export interface StoredSummary {
   /** The last message it stands for: every completed message up to here is covered. */
   coveredThrough: Cursor;
   coveredMessageCount: number;
+  /** Estimated. */
   tokenCount: number;
   updatedAt: Date;
 }
@@ -35,10 +37,12 @@ export interface SummaryToSave {
   rewrites: number;
 }
 
+/** A conversation and whose it is. */
 export interface OwnedConversation extends Owner {
   conversationId: string;
 }
 
+/** What a summariser has to go on. */
 export interface SummaryBacklog {
   summary: StoredSummary | null;
   messages: UncoveredMessage[];
@@ -46,6 +50,7 @@ export interface SummaryBacklog {
   rewrites: number;
 }
 
+/** Reads and writes summaries. */
 export interface SummaryStore {
   /** Null when there is none yet, or no such conversation. */
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
@@ -164,6 +169,7 @@ interface UncoveredRow {
   created_at: string;
 }
 
+/** The summaries of a database. */
 export function makeSummaryStore(database: Database): SummaryStore {
   const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
   return {

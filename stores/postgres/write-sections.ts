@@ -6,6 +6,7 @@ import { addOperations } from "./operation-store.ts";
 /** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
 export type Actor = "agent" | "person" | "import";
 
+/** A section as it is now. */
 export interface StoredSection {
   section: string;
   content: string;

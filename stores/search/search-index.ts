@@ -69,7 +69,9 @@ export interface SearchStore {
   readonly description: string;
   /** Creates the index if it is not there, and makes it ready to search. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;
+  /** Their names. */
   listIndexes(): Promise<string[]>;
+  /** Deletes it with all that is in it. */
   dropIndex(name: string): Promise<void>;
   /** Resolves when the store can serve; rejects otherwise. */
   check(): Promise<void>;

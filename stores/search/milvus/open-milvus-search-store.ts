@@ -1,16 +1,18 @@
 import type { SearchStore } from "../search-index.ts";
 
+/** Where a Milvus server is, and what opens it. */
 export interface MilvusAddress {
   /** "host:port", "http://host:port" or "https://host:port". */
   address: string;
   /** "user:password" or an API key. */
   token?: string | undefined;
+  /** Default: the server's `default`. */
   database?: string | undefined;
 }
 
 /**
  * Indexes in a Milvus server, or in Milvus Lite. Does not throw when the server is away: openIndex does, AppError `index_unavailable`, and an
- * index once opened comes back by itself. `timeoutMs` is for searches and for finding out whether the server is there.
+ * index once opened comes back by itself. `timeoutMs`, in milliseconds, is for searches and for finding out whether the server is there.
  */
 export async function openMilvusSearchStore(where: MilvusAddress, options: { timeoutMs: number }): Promise<SearchStore> {
   // Only now: loading the SDK takes longer than the rest of the service together.
