@@ -1,0 +1,36 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { buildGraph } from "../graph/build-graph.ts";
+import type { Node } from "../nodes/measured.ts";
+
+const PAGE = fileURLToPath(new URL("../docs/architecture.md", import.meta.url));
+
+/** The one block of the page that is not written by hand. */
+const DRAWING = /^```mermaid\n.*?^```$/ms;
+
+/** Never run: the picture is of the edges. */
+const nothing: Node = async () => ({});
+
+/** The graph of a turn as it is compiled, in Mermaid's language: https://mermaid.js.org/syntax/flowchart.html */
+export async function drawGraph(): Promise<string> {
+  const graph = buildGraph({
+    route: nothing,
+    history: nothing,
+    coreMemory: nothing,
+    retrieve: nothing,
+    generateRag: nothing,
+    generateKb: nothing,
+    hasHandler: () => false,
+    persist: nothing,
+  });
+  return (await graph.getGraphAsync()).drawMermaid().trim();
+}
+
+/** The page with the graph drawn anew. Throws when it has no place for it. */
+export async function renderArchitecture(page: string): Promise<string> {
+  if (!DRAWING.test(page)) throw new Error("docs/architecture.md has no ```mermaid block to put the graph into: add an empty one.");
+  const drawing = await drawGraph();
+  return page.replace(DRAWING, () => `\`\`\`mermaid\n${drawing}\n\`\`\``);
+}
+
+if (import.meta.main) writeFileSync(PAGE, await renderArchitecture(readFileSync(PAGE, "utf8")));
