@@ -1,0 +1,201 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { CONFIG_VARIABLES, parseConfig } from "../server/config.ts";
+import { makeMetrics } from "../server/metrics.ts";
+import { pythonEnvironment } from "./support/python-environment.ts";
+import { openTestService } from "./support/service.ts";
+
+interface Probe {
+  httpGet: { path: string; port: string };
+}
+
+interface Labelled {
+  matchLabels: Record<string, string>;
+}
+
+interface Secret {
+  name: string;
+  valueFrom: { secretKeyRef: { name: string; key: string; optional?: boolean } };
+}
+
+interface Container {
+  image: string;
+  ports: { name: string; containerPort: number }[];
+  env: Secret[];
+  envFrom: { configMapRef: { name: string } }[];
+  startupProbe: Probe;
+  livenessProbe: Probe;
+  readinessProbe: Probe;
+  lifecycle: { preStop: { sleep: { seconds: number } } };
+  securityContext: object;
+  volumeMounts: { name: string; mountPath: string }[];
+}
+
+interface Pod {
+  terminationGracePeriodSeconds: number;
+  securityContext: object;
+  containers: [Container];
+  volumes: { name: string; emptyDir: object }[];
+}
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string; annotations: Record<string, string> };
+  data: Record<string, string>;
+  spec: {
+    selector: Labelled & Record<string, string>;
+    podSelector: Labelled;
+    template: { metadata: { labels: Record<string, string> }; spec: Pod };
+    scaleTargetRef: object;
+    ports: { name: string; port: number; targetPort: string }[];
+    ingress: { ports: { port: string }[] }[];
+    rules: { http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] } }[];
+  };
+}
+
+const FOLDER = "deploy/kubernetes";
+const files = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
+const manifests = new Map(files.map((file) => [file, parse(readFileSync(file, "utf8")) as Manifest]));
+
+/** The one manifest of a kind. */
+function manifest(kind: string): Manifest {
+  const [found, ...more] = [...manifests.values()].filter((one) => one.kind === kind);
+  if (!found || more.length > 0) throw new Error(`There must be one ${kind} in ${FOLDER}.`);
+  return found;
+}
+
+const { template } = manifest("Deployment").spec;
+const pod = template.spec;
+const [container] = pod.containers;
+const settings = manifest("ConfigMap").data;
+const required = container.env.filter(({ valueFrom }) => valueFrom.secretKeyRef.optional !== true).map(({ name }) => name);
+
+/** What a Secret is made of, in the example above the Deployment. */
+const SECRETS = { DATABASE_URL: "postgres://user:password@host:5432/database", API_KEYS: "some-long-secret:acme" };
+
+describe("the environment of the pods", () => {
+  test("has only variables that the configuration reads, each from one place", () => {
+    const names = [...Object.keys(settings), ...container.env.map(({ name }) => name)];
+    expect(CONFIG_VARIABLES).toEqual(expect.arrayContaining(names));
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("takes each secret by its own name from one Secret, and nothing that is secret from the ConfigMap", () => {
+    for (const { name, valueFrom } of container.env)
+      expect(valueFrom.secretKeyRef).toMatchObject({ name: "conversation-graph", key: name });
+    expect(Object.keys(settings).filter((name) => /KEY|SECRET|TOKEN$|PASSWORD|_URL$|HEADERS/.test(name))).toEqual([]);
+    expect(container.envFrom).toEqual([{ configMapRef: { name: manifest("ConfigMap").metadata.name } }]);
+  });
+
+  test("is a valid configuration with the secrets that a pod does not start without, and none without one of them", () => {
+    expect(required).toEqual(Object.keys(SECRETS));
+    expect(parseConfig({ ...settings, ...SECRETS })).toMatchObject({ HOST: "0.0.0.0", PORT: container.ports[0]?.containerPort });
+    expect(() => parseConfig({ ...settings, DATABASE_URL: SECRETS.DATABASE_URL })).toThrow("API_KEYS");
+  });
+});
+
+describe("the pods", () => {
+  test("are asked for their health where the service answers without a key", async () => {
+    const service = await openTestService({ API_KEYS: SECRETS.API_KEYS });
+    try {
+      const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
+      for (const { httpGet } of probes) {
+        expect(httpGet.port).toBe(container.ports[0]?.name);
+        expect(await service.get(httpGet.path)).toMatchObject({ status: 200 });
+      }
+      expect(container.livenessProbe.httpGet.path).toBe("/healthz"); // one that asks Postgres would end processes when it is away
+      expect(container.readinessProbe.httpGet.path).toBe("/readyz");
+    } finally {
+      await service.close();
+    }
+  });
+
+  test("have time to finish their turns and to hand back their jobs", () => {
+    const running = container.lifecycle.preStop.sleep.seconds * 1_000 + Number(settings["SHUTDOWN_GRACE_MS"]);
+    expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(running + 10_000);
+  });
+
+  test("run without privileges on a file system that cannot be written, but for the temporary folder", () => {
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(container.volumeMounts).toEqual([{ name: pod.volumes[0]?.name, mountPath: "/tmp" }]);
+    expect(pod.volumes[0]).toHaveProperty("emptyDir");
+  });
+
+  test("have the image of this version", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    expect(container.image).toBe(`conversation-graph:${version}`);
+  });
+});
+
+describe("what stands around the pods", () => {
+  test("selects them by their labels", () => {
+    const { labels } = template.metadata;
+    expect(manifest("Deployment").spec.selector.matchLabels).toEqual(labels);
+    expect(manifest("PodDisruptionBudget").spec.selector.matchLabels).toEqual(labels);
+    expect(manifest("NetworkPolicy").spec.podSelector.matchLabels).toEqual(labels);
+    expect(manifest("Service").spec.selector).toEqual(labels);
+    const { name } = manifest("Deployment").metadata;
+    expect(manifest("HorizontalPodAutoscaler").spec.scaleTargetRef).toEqual({ apiVersion: "apps/v1", kind: "Deployment", name });
+  });
+
+  test("reaches their port by its name, from the ingress through the service and the network policy", () => {
+    const names = container.ports.map(({ name }) => name);
+    const [servicePort] = manifest("Service").spec.ports;
+    expect(names).toContain(servicePort?.targetPort);
+    for (const { ports } of manifest("NetworkPolicy").spec.ingress)
+      expect(names).toEqual(expect.arrayContaining(ports.map(({ port }) => port)));
+    const backends = manifest("Ingress").spec.rules.flatMap(({ http }) => http.paths.map(({ backend }) => backend.service));
+    expect(backends).toEqual([{ name: manifest("Service").metadata.name, port: { name: servicePort?.name } }]);
+  });
+
+  test("holds no event back and is patient for longer than the heartbeat of 15 seconds", () => {
+    const { annotations } = manifest("Ingress").metadata;
+    expect(annotations["nginx.ingress.kubernetes.io/proxy-buffering"]).toBe("off");
+    for (const side of ["read", "send"])
+      expect(Number(annotations[`nginx.ingress.kubernetes.io/proxy-${side}-timeout`])).toBeGreaterThan(60);
+  });
+});
+
+test("the metrics that docs/scaling.md tells to watch are there", async () => {
+  const text = await makeMetrics().render(null);
+  const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
+  const named = [...readFileSync("docs/scaling.md", "utf8").matchAll(/\b(?:conversation_graph|nodejs|process)_\w+/g)].map(([name]) => name);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+const { python, missing } = await pythonEnvironment(["kubernetes-validate==1.37.0"]);
+const title = "Kubernetes' own schemas, nothing unknown allowed,";
+
+(missing === undefined ? describe : describe.skip)(missing === undefined ? title : `${title} (skipped: ${missing})`, () => {
+  const run = promisify(execFile);
+  const validate = (version: string, ...given: string[]) =>
+    run(python, ["-m", "kubernetes_validate", "--strict", "--kubernetes-version", version, ...given]);
+
+  // The first that knows preStop.sleep without a switch, and the newest there is.
+  test.each(["1.30", "1.37"])("of version %s accept each manifest", async (version) => {
+    const { stdout, stderr } = await validate(version, ...files);
+    expect((stdout + stderr).match(/ passed for resource /g)).toHaveLength(files.length);
+  });
+
+  test("refuse a field that is misspelt", async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), "conversation-graph-kubernetes-"));
+    const file = path.join(folder, "deployment.yaml");
+    writeFileSync(file, readFileSync(path.join(FOLDER, "deployment.yaml"), "utf8").replace("readinessProbe:", "readynessProbe:"));
+    try {
+      await expect(validate("1.37", file)).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining("readynessProbe") });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { access, mkdtemp, rename, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+export interface PythonEnvironment {
+  /** Its interpreter. */
+  python: string;
+  /** Why it is not there, or undefined when it is. */
+  missing: string | undefined;
+}
+
+/** Made aside and then renamed, so that it is whole or not there; of two that make it at once, one throws its own away. */
+async function createEnvironment(folder: string, packages: readonly string[]): Promise<void> {
+  const building = await mkdtemp(`${folder}-building-`);
+  try {
+    await run("python3", ["-m", "venv", building]);
+    await run(path.join(building, "bin", "python"), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...packages]);
+    await rename(building, folder).catch((error: unknown) => access(folder).catch(() => Promise.reject(error)));
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+/** A virtual environment with these packages, each pinned as `name==version`, made once per machine. Says why it cannot be made. */
+export async function pythonEnvironment(packages: readonly string[]): Promise<PythonEnvironment> {
+  const folder = path.join(os.tmpdir(), `conversation-graph-python-${packages.join("-").replaceAll("==", "-")}`);
+  const python = path.join(folder, "bin", "python");
+  const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+    work.then(
+      () => true,
+      () => false,
+    );
+  if (await succeeds(access(python))) return { python, missing: undefined };
+  if (!(await succeeds(run("python3", ["-c", "import venv, ensurepip"])))) return { python, missing: "no python3 with venv" };
+  const made = await succeeds(createEnvironment(folder, packages));
+  return { python, missing: made ? undefined : `pip cannot install ${packages.join(" and ")}` };
+}
