@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "@jest/globals";
 import { renderApiPage } from "../scripts/api-page.ts";
 import { renderArchitecture } from "../scripts/draw-graph.ts";
@@ -34,6 +35,21 @@ test("docs/architecture.md tells of every node and every layer", () => {
   const rows = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) +\|/gm)].map(([, names = ""]) => names.replaceAll("`", "").split(", "));
   expect(inPicture.length).toBeGreaterThan(0);
   expect(rows).toEqual([...inPicture.map((node) => [node]), ...LAYERS]);
+});
+
+test.each(["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md")])("%s links to what is there", (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !/^https?:/.test(link));
+  expect(links.filter((link) => !existsSync(path.join(path.dirname(page), link)))).toEqual([]);
+});
+
+test("CONTRIBUTING.md names files and commands that are there", () => {
+  const page = read("CONTRIBUTING.md");
+  const files = [...page.matchAll(/`([\w-]+\/[\w./-]*)`/g)].map(([, file = ""]) => file);
+  const commands = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, command = ""]) => command);
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.filter((file) => !existsSync(file) && !/^(dist\/|node_modules\/)/.test(file))).toEqual([]);
+  expect(commands.filter((command) => !(command in scripts))).toEqual([]);
 });
 
 test("no layer imports from one above it", () => {
