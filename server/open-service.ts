@@ -71,7 +71,7 @@ export async function openService(
       logRun(log, run);
     },
     handlers,
-    whenQuiet: requestsFirst.whenQuiet,
+    whenQuiet: () => requestsFirst.whenQuiet(),
     onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "the job queue is in trouble"),
   });
   opening.defer(() => parts.close());
