@@ -1,0 +1,57 @@
+import { distribution, percentile, type Distribution } from "./statistics.ts";
+
+/** What a figure is held against: met when every part of it holds. */
+export interface Goal {
+  /** The largest value that still meets it, in the figure's unit. */
+  atMost?: number;
+  /** The smallest value that still meets it. */
+  atLeast?: number;
+  /** Which value is compared; p50 unless told. */
+  of?: keyof Distribution;
+}
+
+/** One measured figure. A figure that is counted or read once has the same value in p50, p95 and p99. */
+export interface Figure extends Distribution {
+  name: string;
+  /** "ms", "ms CPU", "MiB", "turns/s", "tokens", "%", "messages", … */
+  unit: string;
+  /** Lowest and highest p50 of the repeated runs (or rounds): how far it can be trusted. */
+  spread: { lowest: number; highest: number };
+  /** How many values it is made of. */
+  samples: number;
+  /** Name of the figure that was measured side by side in the same run, round by round. */
+  reference?: string;
+  goal?: Goal & { met: boolean };
+}
+
+/** A goal and whether the values meet it. */
+export function against(values: Distribution, { atMost, atLeast, of = "p50" }: Goal): Goal & { met: boolean } {
+  const value = values[of];
+  return {
+    ...(atMost === undefined ? {} : { atMost }),
+    ...(atLeast === undefined ? {} : { atLeast }),
+    of,
+    met: (atMost === undefined || value <= atMost) && (atLeast === undefined || value >= atLeast),
+  };
+}
+
+/** The figure of values that were measured in repeated runs: percentiles over all of them, spread over the runs' medians. */
+export function figureOf(
+  name: string,
+  unit: string,
+  runs: readonly (readonly number[])[],
+  { reference, goal }: { reference?: string; goal?: Goal } = {},
+): Figure {
+  const all = runs.flat();
+  const medians = runs.filter((run) => run.length > 0).map((run) => percentile(run, 0.5));
+  const values = distribution(all);
+  return {
+    name,
+    unit,
+    ...values,
+    spread: { lowest: Math.min(...medians), highest: Math.max(...medians) },
+    samples: all.length,
+    ...(reference === undefined ? {} : { reference }),
+    ...(goal === undefined ? {} : { goal: against(values, goal) }),
+  };
+}
