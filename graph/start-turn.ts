@@ -7,6 +7,7 @@ import { millisecondsSince } from "./milliseconds-since.ts";
 import type { AgentType, ConversationState, Usage } from "./state.ts";
 import type { OnBusy, TurnTold } from "./turn-context.ts";
 import type { NodeEvent, Notice, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
+import { timingsOf } from "./turn-outcome.ts";
 
 /** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
 export interface TurnInput {
@@ -90,8 +91,12 @@ export function startTurn(
   const notices: Notice[] = [];
   const started: Record<string, number> = {};
   const onNode = (name: string): void => void (started[name] = millisecondsSince(began));
-  const firstTokenMs = (): number | null => (firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt));
-  const told = (): TurnTold => ({ totalMs: millisecondsSince(began), firstTokenMs: firstTokenMs(), started, notices });
+  const told = (): TurnTold => ({
+    totalMs: millisecondsSince(began),
+    firstTokenMs: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
+    started,
+    notices,
+  });
 
   function record(event: NodeEvent): void {
     if (event.status === "accepted") {
@@ -108,13 +113,7 @@ export function startTurn(
       context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError, key, told, onNode },
     });
     onUsage?.(state.usage);
-    const timings = {
-      total_ms: millisecondsSince(began),
-      first_token_ms: firstTokenMs(),
-      nodes: state.timings,
-      started,
-    };
-    return toLastEvent(state, timings);
+    return toLastEvent(state, timingsOf(state.timings, told()));
   }
 
   const ended = run()

@@ -19,14 +19,24 @@ export interface TurnOutcome {
   notices: Notice[];
 }
 
-const SUPERSEDED = new AppError(
+/** The error of a turn whose answer came after another turn had taken its conversation. */
+export const SUPERSEDED = new AppError(
   "turn_superseded",
   "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
 ).toContent();
 
-/** Of a turn that has run as far as `state`; what it has told is not known where nobody listens. */
+/** Of a turn whose nodes took so long; what it has told is not known where nobody listens. */
+export function timingsOf(nodes: Record<string, number>, told: TurnTold | undefined): TurnTimings {
+  return {
+    total_ms: told?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
+    first_token_ms: told?.firstTokenMs ?? null,
+    nodes,
+    started: told?.started ?? {},
+  };
+}
+
+/** Of a turn that has run as far as `state`. */
 export function outcomeOf(state: ConversationState, told: TurnTold | undefined): OutcomeToStore {
-  const nodes = state.timings;
   const outcome: TurnOutcome = {
     completed: !state.partialAnswer && state.error === null,
     error: state.error,
@@ -34,12 +44,7 @@ export function outcomeOf(state: ConversationState, told: TurnTold | undefined):
     route_decision: state.routeDecision ?? null,
     usage: state.usage ?? null,
     receipt: state.receipt ?? null,
-    timings: {
-      total_ms: told?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
-      first_token_ms: told?.firstTokenMs ?? null,
-      nodes,
-      started: told?.started ?? {},
-    },
+    timings: timingsOf(state.timings, told),
     degraded: state.degraded,
     notices: told?.notices ?? [],
   };
@@ -48,7 +53,7 @@ export function outcomeOf(state: ConversationState, told: TurnTold | undefined):
 
 /** Of a turn that failed before it came to more than its message. */
 export function outcomeOfFailure(error: ErrorContent, told: TurnTold | undefined): OutcomeToStore {
-  const timings = { total_ms: told?.totalMs ?? 0, first_token_ms: null, nodes: {}, started: told?.started ?? {} };
+  const timings = timingsOf({}, told);
   const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: told?.notices ?? [] };
   const outcome: TurnOutcome = { completed: false, error, timings, ...nothing };
   return { outcome, ifSuperseded: {} };

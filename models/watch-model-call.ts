@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { NOBODY, type ModelPurpose, type Observer } from "../observe/observer.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "./estimate-tokens.ts";
 
@@ -51,4 +51,18 @@ export function watchModelCall<Result>(
       });
     }),
   );
+}
+
+/** The same for a call whose answer, with the calls of tools in it, comes whole. */
+export function watchWholeAnswer(
+  watched: WatchedModel,
+  model: Pick<BaseChatModel, "_llmType">,
+  prompt: readonly BaseMessage[],
+  ask: () => Promise<AIMessageChunk>,
+): Promise<AIMessageChunk> {
+  return watchModelCall(watched, model, async (learn) => {
+    const given = await ask();
+    learn({ prompt, answer: given.text + JSON.stringify(given.tool_calls), usage: given.usage_metadata });
+    return given;
+  });
 }

@@ -1,9 +1,9 @@
 import pRetry from "p-retry";
 import { v7 as uuidv7 } from "uuid";
-import { AppError } from "../errors/app-error.ts";
+import { AppError, type ErrorContent } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
-import { outcomeOf } from "../graph/turn-outcome.ts";
+import { outcomeOf, SUPERSEDED } from "../graph/turn-outcome.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { Job } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
@@ -24,9 +24,12 @@ function toAnswer({ answer, partialAnswer, turnId, workerName, usage, currentMes
   };
 }
 
-const LOST: Record<Exclude<FinishOutcome, "stored">, string> = {
-  superseded: "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
-  gone: "The conversation or this message was deleted while this turn was answering; nothing of it was kept.",
+const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
+  superseded: SUPERSEDED,
+  gone: new AppError(
+    "turn_superseded",
+    "The conversation or this message was deleted while this turn was answering; nothing of it was kept.",
+  ).toContent(),
 };
 
 export interface PersistParts {
@@ -52,6 +55,6 @@ export function makePersist({ turns, jobsAfter }: PersistParts): Node {
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
     runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
     if (outcome === "stored" || state.error) return { answerMessageId };
-    return { answerMessageId, partialAnswer: true, error: new AppError("turn_superseded", LOST[outcome]).toContent() };
+    return { answerMessageId, partialAnswer: true, error: LOST[outcome] };
   };
 }

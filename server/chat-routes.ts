@@ -6,8 +6,8 @@ import { tenantOf } from "./caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId } from "./event-position.ts";
 import { sendEventStream } from "./event-stream.ts";
+import { leavingOf } from "./leaving-of.ts";
 import type { OpenTurn } from "./open-turn.ts";
-import { leavingOf } from "./turn-routes.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { withUserOf } from "./user-of.ts";
 

@@ -7,6 +7,7 @@ import type { ConversationStore } from "../stores/postgres/conversation-store.ts
 import type { SummaryStore } from "../stores/postgres/summary-store.ts";
 import { tenantOf } from "./caller.ts";
 import { findConversation } from "./find-conversation.ts";
+import { leavingOf } from "./leaving-of.ts";
 import { parseRequest } from "./parse-request.ts";
 import { wholeNumberField } from "./request-fields.ts";
 
@@ -55,9 +56,7 @@ export function conversationMemoryRoutes({ conversations, summaries, jobOverview
       const { timeout_ms: timeoutMs } = parseRequest(SettleQuery, request.query);
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const conversation = { tenantId: tenantOf(response), userId, conversationId };
-      const left = new AbortController();
-      response.on("close", () => left.abort());
-      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: left.signal });
+      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: leavingOf(response) });
       response.json({ settled: pending === 0, pending });
     });
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "../graph/turn-event.ts";
+import { EVENT_STREAM_HEADERS } from "./event-stream-headers.ts";
 import { placeEvents, type EventPosition } from "./event-position.ts";
 import { writeAsRead } from "./write-as-read.ts";
 
@@ -25,12 +26,7 @@ export async function sendEventStream(
   batches: AsyncIterable<TurnEvent[]>,
   { turnId, told, heartbeatMs, headersAtOnce, after }: EventStreamOptions,
 ): Promise<void> {
-  response.writeHead(200, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache, no-transform",
-    "x-accel-buffering": "no", // nginx would hold events back
-    "x-turn-id": turnId,
-  });
+  response.writeHead(200, { ...EVENT_STREAM_HEADERS, "x-turn-id": turnId });
   if (headersAtOnce) response.flushHeaders();
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(": heartbeat\n\n");

@@ -26,6 +26,10 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+function notBuilt(cause?: unknown): AppError {
+  return new AppError("not_found", "The page is not built. Run npm run build, then start the service again.", { cause });
+}
+
 type Encoding = "br" | "gzip" | "identity";
 
 interface PageFile {
@@ -66,7 +70,7 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
     try {
       page ??= readPage(folder);
     } catch (error) {
-      throw new AppError("not_found", "The page is not built. Run npm run build, then start the service again.", { cause: error });
+      throw notBuilt(error);
     }
     return page.get(address);
   }
@@ -74,7 +78,7 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
   return Router()
     .get("/", (request, response) => {
       const file = fileAt("/");
-      if (!file) throw new AppError("not_found", "The page is not built. Run npm run build, then start the service again.");
+      if (!file) throw notBuilt();
       response.set({
         "content-security-policy": CONTENT_SECURITY_POLICY,
         "cache-control": "no-cache",

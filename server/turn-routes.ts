@@ -1,7 +1,8 @@
-import { Router, type Response } from "express";
+import { Router } from "express";
 import { parseLastEventId } from "./event-position.ts";
 import { sendEventStream } from "./event-stream.ts";
 import { findTurn, type FindTurnParts, type FoundTurn } from "./find-turn.ts";
+import { leavingOf } from "./leaving-of.ts";
 import { elsewhereSource, localSource, outcomeOfRecord, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 
 export interface TurnRouteParts extends FindTurnParts {
@@ -42,14 +43,6 @@ function toTurn(found: FoundTurn) {
 /** Throws AppError `turn_gone` when what came of it is no longer kept. */
 function assertKept({ id, isRunningHere, record }: FoundTurn): void {
   if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
-}
-
-/** Aborts when the client has left. */
-export function leavingOf(response: Response): AbortSignal {
-  const leaving = new AbortController();
-  if (response.closed) leaving.abort();
-  else response.once("close", () => leaving.abort());
-  return leaving.signal;
 }
 
 /** One turn: what came of it, its events, its end. */

@@ -5,7 +5,7 @@ import { startAnswerDeadlines, type AnswerTimeouts } from "../../models/answer-d
 import { toModelError } from "../../models/model-error.ts";
 import { untilAborted } from "../../models/until-aborted.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
-import { watchModelCall } from "../../models/watch-model-call.ts";
+import { watchWholeAnswer } from "../../models/watch-model-call.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import { agentPrompt } from "./agent-prompt.ts";
 import { toolDefinitions } from "./memory-tools.ts";
@@ -99,11 +99,7 @@ export function makeDecideWithModel({
     const bound = model.bindTools(toolDefinitions(writable));
     const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: messageTokensOf(readingTokens) });
     for (let round = 0; round < ROUNDS; round++) {
-      const answer = await watchModelCall({ observer, purpose: "memory" }, model, async (learn) => {
-        const given = await ask(bound, messages, timeouts, signal);
-        learn({ prompt: messages, answer: given.text + JSON.stringify(given.tool_calls), usage: given.usage_metadata });
-        return given;
-      });
+      const answer = await watchWholeAnswer({ observer, purpose: "memory" }, model, messages, () => ask(bound, messages, timeouts, signal));
       const calls = callsOf(answer);
       if (calls.length === 0) return;
       messages.push(answerWithCalls(answer, calls));

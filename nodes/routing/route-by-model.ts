@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import { toModelError } from "../../models/model-error.ts";
 import { untilAborted } from "../../models/until-aborted.ts";
-import { watchModelCall } from "../../models/watch-model-call.ts";
+import { watchWholeAnswer } from "../../models/watch-model-call.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { GENERAL } from "./decide-route.ts";
@@ -55,12 +55,7 @@ export function makeRouteByModel({
     const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
     try {
       const prompt = routerPrompt(message, bases);
-      const ask = (): Promise<AIMessageChunk> =>
-        watchModelCall({ observer, purpose: "router" }, model, async (learn) => {
-          const given = await wholeAnswer(bound, prompt, signal);
-          learn({ prompt, answer: given.text + JSON.stringify(given.tool_calls), usage: given.usage_metadata });
-          return given;
-        });
+      const ask = () => watchWholeAnswer({ observer, purpose: "router" }, model, prompt, () => wholeAnswer(bound, prompt, signal));
       const whole = await circuit(ask, signal);
       const answer = readRouterAnswer(whole, prefixes);
       if (answer) return answer;

@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
+import { countOne } from "./count-one.ts";
 
 const MINUTE = 60;
 /** Wrong keys of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */
@@ -37,13 +38,6 @@ export function makeFailedKeys(): FailedKeys {
   const known = new Set<string>();
   const pairOf = (address: string, keyHash: string): string => `${address} ${keyHash}`;
 
-  /** Consuming points throws when there are none left, which `assertMayTry` finds later. */
-  const consume = (limiter: RateLimiterMemory, key: string): Promise<boolean> =>
-    limiter.consume(key).then(
-      () => true,
-      () => false,
-    );
-
   return {
     async assertMayTry(address, keyHash) {
       const counts = await Promise.all([failures.get(networkOf(address)), failures.get("")]);
@@ -58,8 +52,8 @@ export function makeFailedKeys(): FailedKeys {
 
     async failed(address) {
       const network = networkOf(address);
-      const hasRoom = (await failures.get(network)) !== null || (await consume(addresses, "new"));
-      await consume(failures, hasRoom ? network : "");
+      const hasRoom = (await failures.get(network)) !== null || !(await countOne(addresses, "new")).isOver;
+      await countOne(failures, hasRoom ? network : ""); // `assertMayTry` finds out when it is over
     },
 
     worked(address, keyHash) {

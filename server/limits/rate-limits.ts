@@ -1,8 +1,9 @@
 import type { Request, RequestHandler, Response } from "express";
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
 import { ownerKey } from "../../stores/search/owner-key.ts";
 import { callerOf } from "../caller.ts";
+import { countOne } from "./count-one.ts";
 
 const MINUTE = 60;
 /** Users of one tenant that begin a minute of their own within one minute; more are not counted, so that memory has a bound. */
@@ -39,16 +40,6 @@ function tell(response: Response, limit: number, { remainingPoints, msBeforeNext
   });
 }
 
-/** Counts one request of `key`; gives the count also when it is over the limit, with `isOver`. */
-async function count(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {
-  try {
-    return { counted: await limiter.consume(key), isOver: false };
-  } catch (refused) {
-    if (refused instanceof RateLimiterRes) return { counted: refused, isOver: true };
-    throw refused;
-  }
-}
-
 /** Limits of requests a minute in this process. A minute begins with the first request. */
 export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimits {
   const tenants = new RateLimiterMemory({ points: perTenant, duration: MINUTE });
@@ -57,13 +48,13 @@ export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimi
 
   /** Whether this user has a count or there is room for one. */
   async function isCounted(tenantId: string, key: string): Promise<boolean> {
-    return (await users.get(key)) !== null || !(await count(newUsers, tenantId)).isOver;
+    return (await users.get(key)) !== null || !(await countOne(newUsers, tenantId)).isOver;
   }
 
   return {
     async ofTenant(_request, response, next) {
       if (perTenant === 0) return next();
-      const { counted, isOver } = await count(tenants, callerOf(response).tenantId);
+      const { counted, isOver } = await countOne(tenants, callerOf(response).tenantId);
       tell(response, perTenant, counted);
       if (isOver) throw refusal("tenant", perTenant, "RATE_LIMIT_PER_MINUTE_PER_TENANT", counted);
       next();
@@ -77,7 +68,7 @@ export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimi
         response.locals["isCounted"] = true;
         const key = ownerKey(tenantId, user);
         if (!(await isCounted(tenantId, key))) return next();
-        const { counted, isOver } = await count(users, key);
+        const { counted, isOver } = await countOne(users, key);
         tell(response, perUser, counted);
         if (isOver) throw refusal("user", perUser, "RATE_LIMIT_PER_MINUTE", counted);
         next();

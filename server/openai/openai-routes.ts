@@ -5,13 +5,13 @@ import type { KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import { assertUtf8 } from "../assert-utf8.ts";
 import { callerOf } from "../caller.ts";
 import { parseChatRequest } from "../chat-request.ts";
+import { leavingOf } from "../leaving-of.ts";
 import { bodyWithin } from "../limits/body-within.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import type { TokenQuota } from "../limits/token-quota.ts";
 import type { OpenTurn } from "../open-turn.ts";
 import type { RunningTurns } from "../running-turns.ts";
 import { requireJson } from "../require-json.ts";
-import { leavingOf } from "../turn-routes.ts";
 import { answerTask, type TaskModel } from "./answer-task.ts";
 import { eventsOfTurn, type CompletionEvent } from "./completion-event.ts";
 import { makeCompletionFrames, wholeCompletion, type CompletionFacts } from "./completion-frames.ts";
@@ -57,9 +57,8 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
     const { tenantId } = callerOf(response);
     running.assertOpen();
     await quota.assertLeft(tenantId);
-    const leaving = new AbortController();
-    response.on("close", () => leaving.abort(new AppError("turn_cancelled", "The client left before the end of the answer.")));
-    const request = { task, messages: body.messages, structured: structuredAnswerOf(body), signal: leaving.signal };
+    const signal = leavingOf(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
+    const request = { task, messages: body.messages, structured: structuredAnswerOf(body), signal };
     const batches = answerTask(taskModel, request, ({ total_tokens }) => quota.add(tenantId, total_tokens));
     return { id: uuidv7(), batches, headers: {} };
   }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { EVENT_STREAM_HEADERS } from "../event-stream-headers.ts";
 import { writeAsRead } from "../write-as-read.ts";
 import type { CompletionEvent } from "./completion-event.ts";
 import type { CompletionFrames } from "./completion-frames.ts";
@@ -23,12 +24,7 @@ export async function sendCompletionStream(
   /** The first frame, once. */
   function opening(): string {
     if (response.headersSent) return "";
-    response.writeHead(200, {
-      ...headers,
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no", // nginx would hold events back
-    });
+    response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
     return frames.role();
   }
   const heartbeat = setInterval(() => {

@@ -8,8 +8,11 @@ const LOOK_EVERY_MS = 5 * 60_000;
 /** Turns emptied at once: some ten milliseconds. */
 const AT_ONCE = 1_000;
 
+/** What is left of a turn whose outcome and key are no longer kept. */
+export const EMPTIED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
+
 const EMPTY = `
-update turns set outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()
+update turns set ${EMPTIED}
 where id in (
   select id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}'
   order by started_at limit $1 for update skip locked

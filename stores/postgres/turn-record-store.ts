@@ -1,6 +1,6 @@
 import type { Owner, OwnerScope } from "../owner.ts";
 import type { Database } from "./database.ts";
-import { OUTCOMES_KEPT } from "./empty-turns.ts";
+import { EMPTIED, OUTCOMES_KEPT } from "./empty-turns.ts";
 
 /** One attempt at answering a message, as it stands now. */
 export interface TurnRecord extends Owner {
@@ -57,9 +57,7 @@ with asked as (
 )
 select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
 
-const EMPTY = `
-update turns set outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()
-where id = $1 and tenant_id = $2 and user_id = $3`;
+const EMPTY = `update turns set ${EMPTIED} where id = $1 and tenant_id = $2 and user_id = $3`;
 
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
   return {

@@ -1,16 +1,16 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { access, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { isRunning } from "./is-running.ts";
 import { freePort } from "./postgres-server.ts";
+import { pythonEnvironment, pythonOf } from "./python-environment.ts";
 
 const run = promisify(execFile);
 
 /** pymilvus has the protocol's messages; milvus-lite needs it to serve and does not name it. */
 const PACKAGES = ["milvus-lite==3.2.2", "pymilvus==3.0.2"];
-const ENVIRONMENT = path.join(os.tmpdir(), `conversation-graph-python-${PACKAGES.join("-").replaceAll("==", "-")}`);
 const FOLDER_PREFIX = "conversation-graph-milvus-";
 const START_LIMIT_MS = 60_000;
 
@@ -24,40 +24,10 @@ export interface MilvusServer {
   remove(): Promise<void>;
 }
 
-function pythonOf(environment: string): string {
-  return path.join(environment, "bin", "python");
-}
-
-/** Made aside and then renamed, so that it is whole or not there; of two that make it at once, one throws its own away. */
-async function createEnvironment(): Promise<void> {
-  const building = await mkdtemp(`${ENVIRONMENT}-building-`);
-  try {
-    await run("python3", ["-m", "venv", building]);
-    await run(pythonOf(building), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...PACKAGES]);
-    await rename(building, ENVIRONMENT).catch((error: unknown) => access(pythonOf(ENVIRONMENT)).catch(() => Promise.reject(error)));
-  } finally {
-    await rm(building, { recursive: true, force: true });
-  }
-}
-
 /** Installs Milvus Lite for the tests, once per machine. Says why it cannot, or undefined when it is there. */
 export async function whyNoMilvus(): Promise<string | undefined> {
-  try {
-    await access(pythonOf(ENVIRONMENT));
-    return undefined;
-  } catch {
-    // Not installed yet.
-  }
   if (process.platform === "win32") return "Milvus Lite does not run on Windows";
-  const hasPython = await run("python3", ["-c", "import venv, ensurepip"]).then(
-    () => true,
-    () => false,
-  );
-  if (!hasPython) return "no python3 with venv";
-  return createEnvironment().then(
-    () => undefined,
-    () => `pip cannot install ${PACKAGES.join(" and ")}`,
-  );
+  return (await pythonEnvironment(PACKAGES)).missing;
 }
 
 /** Ends a server that serves this folder: its number may belong to another process by now. */
@@ -122,7 +92,7 @@ export async function startMilvusServer(): Promise<MilvusServer> {
         "--port",
         String(port),
       ];
-      server = spawn(pythonOf(ENVIRONMENT), arguments_, { env: { ...process.env, PYTHONUNBUFFERED: "1" } });
+      server = spawn(pythonOf(PACKAGES), arguments_, { env: { ...process.env, PYTHONUNBUFFERED: "1" } });
       await writeFile(path.join(folder, "server.pid"), String(server.pid));
       await listening(server);
     },

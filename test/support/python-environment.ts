@@ -13,6 +13,15 @@ export interface PythonEnvironment {
   missing: string | undefined;
 }
 
+function folderOf(packages: readonly string[]): string {
+  return path.join(os.tmpdir(), `conversation-graph-python-${packages.join("-").replaceAll("==", "-")}`);
+}
+
+/** The interpreter of the environment with these packages, whether it is made or not. */
+export function pythonOf(packages: readonly string[]): string {
+  return path.join(folderOf(packages), "bin", "python");
+}
+
 /** Made aside and then renamed, so that it is whole or not there; of two that make it at once, one throws its own away. */
 async function createEnvironment(folder: string, packages: readonly string[]): Promise<void> {
   const building = await mkdtemp(`${folder}-building-`);
@@ -27,8 +36,7 @@ async function createEnvironment(folder: string, packages: readonly string[]): P
 
 /** A virtual environment with these packages, each pinned as `name==version`, made once per machine. Says why it cannot be made. */
 export async function pythonEnvironment(packages: readonly string[]): Promise<PythonEnvironment> {
-  const folder = path.join(os.tmpdir(), `conversation-graph-python-${packages.join("-").replaceAll("==", "-")}`);
-  const python = path.join(folder, "bin", "python");
+  const python = pythonOf(packages);
   const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     work.then(
       () => true,
@@ -36,6 +44,6 @@ export async function pythonEnvironment(packages: readonly string[]): Promise<Py
     );
   if (await succeeds(access(python))) return { python, missing: undefined };
   if (!(await succeeds(run("python3", ["-c", "import venv, ensurepip"])))) return { python, missing: "no python3 with venv" };
-  const made = await succeeds(createEnvironment(folder, packages));
+  const made = await succeeds(createEnvironment(folderOf(packages), packages));
   return { python, missing: made ? undefined : `pip cannot install ${packages.join(" and ")}` };
 }

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { whyNoBrowser } from "../support/browser.ts";
 import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import type { ModelServer } from "../support/model-server.ts";
+import { openPageWorld, type PageWorld } from "../support/page-world.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`hostile and huge texts on the page (skipped: ${missing})`, () => undefined);
@@ -25,30 +25,17 @@ const HOSTILE = [
 ].join("\n\n");
 
 (missing ? describe.skip : describe)("hostile and huge texts on the page", () => {
+  let world: PageWorld;
   let browser: Browser;
   let model: ModelServer;
   let url: string;
   let tested: TestedPage;
 
   beforeAll(async () => {
-    model = await startModelServer();
-    ({ url } = await startServiceProcess({
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: model.url,
-      CHAT_MODEL: "test-chat",
-      ENABLE_EPISODIC_MEMORY: "false",
-      ENABLE_CORE_MEMORY: "false",
-      ENABLE_SUMMARY: "false",
-      RATE_LIMIT_PER_MINUTE: "0",
-      MAX_MESSAGE_CHARS: "200000",
-    }));
-    browser = await openBrowser();
+    world = await openPageWorld({ MAX_MESSAGE_CHARS: "200000" });
+    ({ browser, model, url } = world);
   }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await killServiceProcesses();
-    await model?.close();
-  });
+  afterAll(() => world?.close());
   afterEach(() => closeWithoutProblems(tested));
 
   const pieces = (text: string, length: number): string[] => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [];

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { callApi, listConversations, messagesOf, postJson } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { whyNoBrowser } from "../support/browser.ts";
+import type { ModelServer } from "../support/model-server.ts";
+import { openPageWorld, type PageWorld } from "../support/page-world.ts";
 import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -11,28 +11,17 @@ const missing = await whyNoBrowser();
 if (missing) test.skip(`long and shared conversations on the page (skipped: ${missing})`, () => undefined);
 
 (missing ? describe.skip : describe)("long and shared conversations on the page", () => {
+  let world: PageWorld;
   let browser: Browser;
   let model: ModelServer;
   let url: string;
   let tested: TestedPage;
 
   beforeAll(async () => {
-    model = await startModelServer();
-    ({ url } = await startServiceProcess({
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: model.url,
-      CHAT_MODEL: "test-chat",
-      ENABLE_EPISODIC_MEMORY: "false",
-      ENABLE_CORE_MEMORY: "false",
-      ENABLE_SUMMARY: "false",
-    }));
-    browser = await openBrowser();
+    world = await openPageWorld();
+    ({ browser, model, url } = world);
   }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await killServiceProcesses();
-    await model?.close();
-  });
+  afterAll(() => world?.close());
   afterEach(() => closeWithoutProblems(tested));
 
   /** A conversation of so many messages, "number 0" the oldest; resolves with its id. */

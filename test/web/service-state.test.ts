@@ -1,42 +1,33 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { postJson } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { whyNoBrowser } from "../support/browser.ts";
+import type { ModelServer } from "../support/model-server.ts";
+import { openPageWorld, type PageWorld } from "../support/page-world.ts";
 import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`the state of the service on the page (skipped: ${missing})`, () => undefined);
 
 (missing ? describe.skip : describe)("the state of the service on the page", () => {
+  let world: PageWorld;
   let browser: Browser;
   let model: ModelServer;
   let url: string;
   let tested: TestedPage;
 
   beforeAll(async () => {
-    model = await startModelServer();
-    model.answer((body) => (body.model === "test-summary" ? { status: 500 } : { tokens: ["answer"] }));
-    ({ url } = await startServiceProcess({
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: model.url,
-      CHAT_MODEL: "test-chat",
+    world = await openPageWorld({
+      ENABLE_SUMMARY: "true",
       SUMMARY_MODEL: "test-summary",
-      ENABLE_EPISODIC_MEMORY: "false",
-      ENABLE_CORE_MEMORY: "false",
       HISTORY_WINDOW: "2",
       SUMMARY_MIN_MESSAGES: "4",
       SUMMARY_UPDATE_DELTA: "2",
-      RATE_LIMIT_PER_MINUTE: "0",
-    }));
-    browser = await openBrowser();
+    });
+    ({ browser, model, url } = world);
+    model.answer((body) => (body.model === "test-summary" ? { status: 500 } : { tokens: ["answer"] }));
   }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await killServiceProcesses();
-    await model?.close();
-  });
+  afterAll(() => world?.close());
   afterEach(() => closeWithoutProblems(tested));
 
   const rowOf = (name: string) => tested.page.locator(".states li", { hasText: name });

@@ -1,16 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { messagesOf, listConversations, listMessages } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { whyNoBrowser } from "../support/browser.ts";
 import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import type { ModelServer } from "../support/model-server.ts";
+import { openPageWorld, type PageWorld } from "../support/page-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`talking on the page (skipped: ${missing})`, () => undefined);
 
 (missing ? describe.skip : describe)("talking on the page", () => {
+  let world: PageWorld;
   let browser: Browser;
   let model: ModelServer;
   let url: string;
@@ -19,23 +20,10 @@ if (missing) test.skip(`talking on the page (skipped: ${missing})`, () => undefi
   let users = 0;
 
   beforeAll(async () => {
-    model = await startModelServer();
-    ({ url } = await startServiceProcess({
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: model.url,
-      CHAT_MODEL: "test-chat",
-      ENABLE_EPISODIC_MEMORY: "false",
-      ENABLE_CORE_MEMORY: "false",
-      ENABLE_SUMMARY: "false",
-      RATE_LIMIT_PER_MINUTE: "0",
-    }));
-    browser = await openBrowser();
+    world = await openPageWorld();
+    ({ browser, model, url } = world);
   }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await killServiceProcesses();
-    await model?.close();
-  });
+  afterAll(() => world?.close());
   beforeEach(() => {
     user = `user ${++users}`;
     model.seen.length = 0;
