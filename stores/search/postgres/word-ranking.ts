@@ -5,7 +5,8 @@
  * longest that is not rounded, idf * 2.2 / (1.3 + 36 / average). From both follows the average, and from that every other score.
  * 1.3 is 1 + k1 (1 - b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25
  *
- * Words that nobody asked for are left out while the lexemes are unnested: a text has ten times as many.
+ * Words that nobody asked for are left out before the lexemes are unnested, by a weight that nothing else uses: a text has ten times as many,
+ * and each would be a row.
  *
  * $5 is the words, a word twice counting twice, $6 the limit, $7 the same words as alternatives of a tsquery.
  */
@@ -21,7 +22,8 @@ lengths as materialized (
 ),
 counted as materialized (
   select id, word_count, found.lexeme as word, cardinality(found.positions)::double precision as frequency
-  from ${table}, unnest(lexemes) as found ${matches} and lexemes @@ $7::tsquery and found.lexeme in (select word from known)
+  from ${table}, unnest(ts_filter(setweight(lexemes, 'A', (select array_agg(word) from known)), '{a}')) as found
+  ${matches} and lexemes @@ $7::tsquery
 ),
 ranked as (
   select id, sum(weight * alone * (1.3 + 0.9 * per_word) * frequency / (frequency + 0.3 + 0.9 * word_count * per_word)) as score
