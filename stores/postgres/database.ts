@@ -4,11 +4,15 @@
  */
 export type StatementValue = string | number | boolean | Date | null | readonly string[];
 
-/** A statement; `name` makes the server keep its plan, so a name must always go with the same text. */
+/**
+ * A statement; `name` makes the server keep its plan, so a name must always go with the same text. `timeoutMs` is how long it may take where
+ * that is not what all statements of the database have.
+ */
 export interface Statement {
   name?: string;
   text: string;
   values?: readonly StatementValue[];
+  timeoutMs?: number;
 }
 
 /** Something that runs statements: a database, or a transaction of one. */

@@ -37,9 +37,10 @@ async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Pr
   };
   client.on("error", onError);
   const queryable: Queryable = {
-    async query<Row>({ name, text, values = [] }: Statement): Promise<Row[]> {
+    async query<Row>({ name, text, values = [], timeoutMs }: Statement): Promise<Row[]> {
       try {
-        const result = await client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
+        const options = { ...(name === undefined ? {} : { name }), ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }) };
+        const result = await client.query({ ...options, text, values: [...values] });
         if (text === COMMIT) assertCommitted(result);
         // A text of several statements has several results, which the driver's types do not say.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];

@@ -22,6 +22,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === "23503";
 }
 
+/** A statement gave up waiting for a lock, as `lock_timeout` told it to. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === "55P03";
+}
+
 /** A Postgres that cannot be reached becomes `storage_unavailable`; an error about the statement itself passes unchanged. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof AppError) return error;

@@ -1,4 +1,5 @@
 import { readdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { migrate } from "../../../stores/postgres/migrate.ts";
@@ -9,6 +10,9 @@ import { describeOnBothDatabases } from "../../support/databases.ts";
 import { createEmptyDatabase } from "../../support/empty-database.ts";
 import { beginFreely, sampleTurn } from "../../support/sample-turns.ts";
 
+/** The lock that migrations take, and how long all other statements have. */
+const LOCK_KEY = "27988542917800563";
+const OTHERS_TIMEOUT_MS = 10_000;
 const FOLDER = new URL("../../../stores/postgres/migrations/", import.meta.url);
 
 async function migrationNames(): Promise<string[]> {
@@ -70,6 +74,43 @@ describe("migrate on an empty database", () => {
     expect(applied.flat().sort()).toEqual(await migrationNames());
     expect(await appliedNames(database)).toEqual(await migrationNames());
     await beginFreely(makeTurnStore(database), sampleTurn());
+  });
+
+  test("has longer than other statements: waits for another process that migrates for more than ten seconds", async () => {
+    const [database, other] = (await openEmpty(2)) as [Database, Database];
+    const migrating = other.transaction(async (transaction) => {
+      await transaction.query({ text: "select pg_advisory_xact_lock($1)", values: [LOCK_KEY] });
+      await sleep(OTHERS_TIMEOUT_MS + 1_000);
+    });
+    expect(await migrate(database)).toEqual(await migrationNames());
+    await migrating;
+  }, 60_000);
+
+  test("gives up a table that somebody holds on to, says so, and does it the next time", async () => {
+    const [database, other] = (await openEmpty(2)) as [Database, Database];
+    const over = Promise.withResolvers<void>();
+    const holding = other.transaction(async (transaction) => {
+      await transaction.query({ text: "create table conversations (what text)" });
+      await over.promise;
+      throw new Error("taken back");
+    });
+    await expect(migrate(database)).rejects.toMatchObject({
+      code: "storage_unavailable",
+      message: expect.stringMatching(/0001_conversations\.sql waited 5 s/) as unknown,
+    });
+    over.resolve();
+    await expect(holding).rejects.toThrow("taken back");
+    expect(await migrate(database)).toEqual(await migrationNames());
+  }, 60_000);
+
+  test("leaves alone what a newer version has applied, and its tables", async () => {
+    const database = await openEmptyOne();
+    await migrate(database);
+    await database.query({ text: "create table of_the_next_version (what text)" });
+    await database.query({ text: "insert into schema_migrations (version, name) values (9999, '9999_of_the_next_version.sql')" });
+    expect(await migrate(database)).toEqual([]);
+    expect(await appliedNames(database)).toContain("9999_of_the_next_version.sql");
+    expect(await tableNames(database)).toContain("of_the_next_version");
   });
 
   test("leaves nothing of a migration that fails half-way, and applies it whole the next time", async () => {
