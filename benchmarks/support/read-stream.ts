@@ -4,8 +4,13 @@ export interface StreamTimes {
   totalMs: number;
 }
 
+/** A whole streamed answer, with the data of its last event: `[DONE]`, or the event that says `done`. */
+export interface ReadStream extends StreamTimes {
+  last: string;
+}
+
 /** Posts JSON and reads the streamed answer; the first token is the first chunk that holds the model's first word. */
-export async function readStream(url: string, body: unknown): Promise<StreamTimes> {
+export async function readStream(url: string, body: unknown): Promise<ReadStream> {
   const began = performance.now();
   const response = await fetch(url, {
     method: "POST",
@@ -13,12 +18,14 @@ export async function readStream(url: string, body: unknown): Promise<StreamTime
     body: JSON.stringify(body),
   });
   let firstTokenMs = Number.NaN;
-  let last = "";
+  let text = "";
   for await (const chunk of response.body ?? []) {
-    last = Buffer.from(chunk as Uint8Array).toString("latin1");
-    if (Number.isNaN(firstTokenMs) && last.includes("word0 ")) firstTokenMs = performance.now() - began;
+    text += Buffer.from(chunk as Uint8Array).toString("latin1");
+    if (Number.isNaN(firstTokenMs) && text.includes("word0 ")) firstTokenMs = performance.now() - began;
   }
-  if (!response.ok || !(last.includes('"status":"done"') || last.includes("[DONE]")))
-    throw new Error(`status ${response.status}, the answer is not whole: ${last.slice(-300)}`);
-  return { firstTokenMs, totalMs: performance.now() - began };
+  const totalMs = performance.now() - began;
+  const last = text.slice(text.lastIndexOf("data: ") + "data: ".length).trimEnd();
+  if (!response.ok || !(last.startsWith('{"status":"done"') || last === "[DONE]"))
+    throw new Error(`status ${response.status}, the answer is not whole: ${text.slice(-300)}`);
+  return { firstTokenMs, totalMs, last };
 }

@@ -10,7 +10,8 @@ export interface MeasuredProcess {
   cpuMs(): number;
   /** Resident memory in MiB. */
   residentMiB(): number;
-  stop(): Promise<void>;
+  /** Resolves when it has ended; SIGTERM unless told. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 const TICK_MS = 10;
@@ -48,9 +49,10 @@ export async function startProcess(
       return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
     },
     residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(proc("status"))?.[1] ?? 0) / 1024,
-    async stop() {
-      child.kill("SIGTERM");
-      if (child.exitCode === null) await once(child, "exit");
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await once(child, "exit");
     },
   };
 }
