@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -63,6 +64,9 @@ export interface ModelServer {
 /** Keeps no process alive: a client may have left long before the pause is over. */
 const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
+/** Every answer has an id of its own, as real ones do: clients tell messages apart by it. */
+const nextId = (): string => `chatcmpl-${randomUUID()}`;
+
 const DEFAULT_TOKENS = Array.from({ length: 40 }, (_, index) => `word${index} `);
 
 async function readJson(request: IncomingMessage): Promise<ChatRequestBody> {
@@ -82,10 +86,9 @@ function* toolCallDeltas({ name, arguments: given, id }: ScriptedToolCall, index
 async function streamAnswer(response: ServerResponse, body: ChatRequestBody, script: ModelScript): Promise<void> {
   const { toolCalls = [], firstTokenMs = 0, betweenMs = 0 } = script;
   const { tokens = toolCalls.length > 0 ? [] : DEFAULT_TOKENS, ending = toolCalls.length > 0 ? "tool_calls" : "stop" } = script;
+  const id = nextId();
   const frame = (fields: object): void => {
-    response.write(
-      `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: body.model, ...fields })}\n\n`,
-    );
+    response.write(`data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1, model: body.model, ...fields })}\n\n`);
   };
   const delta = (content: object, finish_reason: string | null = null): void =>
     frame({ choices: [{ index: 0, delta: content, finish_reason }] });
@@ -118,13 +121,30 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   response.end("data: [DONE]\n\n");
 }
 
+/** The answer in one piece, for a client that does not stream; of the script only its tokens count. */
+function wholeAnswer({ model }: ChatRequestBody, { tokens = DEFAULT_TOKENS }: ModelScript): string {
+  const message = { role: "assistant", content: tokens.join("") };
+  const usage = { prompt_tokens: 100, completion_tokens: tokens.length, total_tokens: 100 + tokens.length };
+  const choices = [{ index: 0, message, finish_reason: "stop" }];
+  return JSON.stringify({ id: nextId(), object: "chat.completion", created: 1, model, choices, usage });
+}
+
+export interface ModelServerOptions {
+  port?: number;
+  keepSeen?: boolean;
+  /** Answers what is no chat completion; 404 unless told. */
+  other?: (request: IncomingMessage, response: ServerResponse) => unknown;
+}
+
+const notFound = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end("{}");
+
 /** An OpenAI-compatible server on a real socket with no model behind it: it answers what `answer` was told. */
-export async function startModelServer({ port = 0, keepSeen = true } = {}): Promise<ModelServer> {
+export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}): Promise<ModelServer> {
   let choose: (body: ChatRequestBody) => ModelScript = () => ({});
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      if (!request.url?.endsWith("/chat/completions")) return response.writeHead(404).end("{}");
+      if (!request.url?.endsWith("/chat/completions")) return other(request, response);
       const body = await readJson(request);
       const entry: SeenRequest = { body, aborted: false };
       if (keepSeen) seen.push(entry);
@@ -134,6 +154,7 @@ export async function startModelServer({ port = 0, keepSeen = true } = {}): Prom
         response.writeHead(script.status, { "content-type": "application/json" });
         return response.end(JSON.stringify({ error: { message: "secret words of the model server", type: "server_error" } }));
       }
+      if (!body.stream) return response.writeHead(200, { "content-type": "application/json" }).end(wholeAnswer(body, script));
       return streamAnswer(response, body, script);
     })();
   });

@@ -1,0 +1,109 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { withDatabase } from "../test/support/database-url.ts";
+import { startMilvusServer, whyNoMilvus } from "../test/support/milvus-server.ts";
+import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { INSTALLED_PEERS, startPeer, type Ground } from "./support/installed-peers.ts";
+import { installPeers } from "./support/install-peers.ts";
+import { startOnMilvus, startOnPglite, startOnPostgres } from "./support/own-contenders.ts";
+import { measureConflicts, type ConflictFigures } from "./support/peer-conflicts.ts";
+import type { PeerContender } from "./support/peer-contender.ts";
+import { measureErasing, type ErasingFigures } from "./support/peer-erasing.ts";
+import { peerFigures } from "./support/peer-figures.ts";
+import { measurePrompts, type PromptFigures } from "./support/peer-prompts.ts";
+import { measureSpeed } from "./support/peer-speed.ts";
+import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
+import { startProcess } from "./support/start-process.ts";
+import { writeResults } from "./support/write-results.ts";
+import { printPeers } from "./support/print-peers.ts";
+import { rawFetch } from "./turn-contenders.ts";
+
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 12);
+/** Rounds of 10 conversations of 20 turns, uncounted: 400 turns of each contender. */
+const WARM_UP_ROUNDS = Math.min(2, ROUNDS);
+
+async function versions(): Promise<unknown> {
+  const { dependencies } = JSON.parse(await readFile(new URL("./peers/package.json", import.meta.url), "utf8")) as {
+    dependencies: unknown;
+  };
+  return dependencies;
+}
+
+/** The one Postgres, with a database for each contender and the CPU of all its processes. */
+async function openGround(serverUrl: string, modelUrl: string, folder: string): Promise<Ground & { close(): Promise<void> }> {
+  const admin = new pg.Client({ connectionString: serverUrl });
+  await admin.connect();
+  const { rows } = await admin.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const postmaster = parentOf(rows[0]?.pid ?? Number.NaN);
+  return {
+    modelUrl,
+    folder,
+    databaseCpuMs: () => treeCpuMs(postmaster),
+    async createDatabase(name) {
+      await admin.query(`create database ${name} template template0`);
+      return withDatabase(serverUrl, name);
+    },
+    close: () => admin.end(),
+  };
+}
+
+function rawCall(modelUrl: string): PeerContender {
+  const raw = rawFetch(modelUrl);
+  return {
+    name: raw.name,
+    isOurs: false,
+    turn: ({ sessionId }, message) => raw.turn(sessionId, message),
+    cpuMs: () => raw.cpuMs(),
+    storesCpuMs: () => 0,
+    close: () => raw.close(),
+  };
+}
+
+/** This service and the libraries that people build such a service with, on the same model server and the same Postgres. */
+export async function benchPeers(): Promise<void> {
+  await installPeers();
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-peers-"));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const postgres = await startPostgresServer();
+  opened.defer(() => postgres.stop());
+  const model = await startProcess("benchmarks/support/peer-model-process.ts", /(http\S+)/, {});
+  opened.defer(() => model.stop());
+  const ground = await openGround(postgres.url, model.line, folder);
+  opened.defer(() => ground.close());
+  const noMilvus = await whyNoMilvus();
+
+  const keep = (contender: PeerContender): PeerContender => {
+    opened.defer(() => contender.close());
+    return contender;
+  };
+  const contenders = [rawCall(model.line), keep(await startOnPglite(ground))];
+  if (noMilvus === undefined) {
+    const milvus = await startMilvusServer();
+    opened.defer(() => milvus.remove());
+    contenders.push(keep(await startOnMilvus(ground, milvus.address)));
+  } else process.stderr.write(`without Milvus: ${noMilvus}\n`);
+  contenders.push(keep(await startOnPostgres(ground)));
+  for (const peer of INSTALLED_PEERS) contenders.push(keep(await startPeer(peer, ground)));
+  const remembering = contenders.filter(({ memory }) => memory);
+
+  await measureSpeed(contenders, { conversations: 10, rounds: 0, warmUp: WARM_UP_ROUNDS });
+  const alone = await measureSpeed(contenders, { conversations: 1, rounds: ROUNDS, warmUp: 0 });
+  const together = await measureSpeed(contenders, { conversations: 10, turns: 10, rounds: Math.ceil(ROUNDS / 2), warmUp: 0 });
+  const prompts: PromptFigures[] = [];
+  for (const contender of remembering) prompts.push(await measurePrompts(contender, model.line));
+  const conflicts: ConflictFigures[] = [];
+  for (const contender of remembering) {
+    conflicts.push(await measureConflicts(contender, false));
+    if (contender.turnInLine) conflicts.push(await measureConflicts(contender, true));
+  }
+  const erasing: ErasingFigures[] = [];
+  for (const contender of remembering) erasing.push(await measureErasing(contender));
+  process.stderr.write("\n");
+
+  const results = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
+  printPeers(results);
+  await writeResults("peers", { versions: await versions(), withoutMilvus: noMilvus ?? null, ...results });
+}

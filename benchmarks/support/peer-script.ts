@@ -1,0 +1,27 @@
+import { generateDialogues } from "./generate-dialogues.ts";
+import type { Exchange } from "./dialogue.ts";
+
+/** Turns of the longest conversation that is played. */
+const TURNS = 50;
+
+/** What is said, the same on every run and in every process: half in English, half in Chinese. */
+export const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS }).flatMap(({ exchanges }) => exchanges);
+
+/** Where the first Chinese conversation begins. */
+export const FIRST_CHINESE = EXCHANGES.length / 2;
+
+/** The user's message of an exchange. It ends with which answer is wanted, for the model's server has no model; `added` stands before that. */
+export function messageOf(exchange: number, added = ""): string {
+  const place = exchange % EXCHANGES.length;
+  return `${EXCHANGES[place]?.user ?? ""} ${added} [answer ${place}]`;
+}
+
+const WANTED = /\[answer (\d+)\]\s*$/;
+const MARK = /mark-\w+/;
+
+/** The answer that a message asks for, whose first word is the one that readers of streams wait for; a mark in the message is said again. Null when it asks for none. */
+export function answerTo(message: string): string | null {
+  const wanted = WANTED.exec(message);
+  if (!wanted) return null;
+  return `word0 ${MARK.exec(message)?.[0] ?? ""} ${EXCHANGES[Number(wanted[1])]?.assistant ?? ""}`;
+}
