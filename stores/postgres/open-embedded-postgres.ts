@@ -1,5 +1,4 @@
 import path from "node:path";
-import type { PGliteOptions } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
 import { createPGlite } from "./create-pglite.ts";
@@ -11,9 +10,10 @@ export const IN_MEMORY = "memory://";
 
 /**
  * Postgres in this process (PGlite) with the extensions of the search index, kept in `dataDir`; `memory://` keeps nothing. Throws AppError
- * `invalid_configuration` when another process has the folder or it cannot be used. `options` go to PGlite.
+ * `invalid_configuration` when another process has the folder or it cannot be used.
+ * `loadDataDir` is an archive as PGlite's `dumpDataDir` makes it, for a folder that is not there yet.
  */
-export async function openEmbeddedPostgres(dataDir: string, options: PGliteOptions = {}): Promise<Database> {
+export async function openEmbeddedPostgres(dataDir: string, options: { loadDataDir?: Blob } = {}): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {

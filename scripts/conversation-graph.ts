@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+// The command that the package installs. Nothing of the service is loaded before it is known that this Node can run it.
+
+/** What each word does; without one the service starts. Every module runs when it is loaded and reads the arguments behind the word. */
+const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unknown> }>> = {
+  migrate: { about: "brings the database up to date and ends; the service does it too when it starts", load: () => import("./migrate.ts") },
+  reindex: { about: "builds the index of episodes anew, for another embedding model say", load: () => import("./reindex.ts") },
+  jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs those again that failed for good", load: () => import("./jobs.ts") },
+  audit: { about: "`audit --user ID`: what every store holds of a user", load: () => import("./audit.ts") },
+  ingest: { about: "`ingest KB FOLDER`: documents for a knowledge base of the running service", load: () => import("./ingest.ts") },
+  chat: { about: "a terminal client of the running service", load: () => import("./chat.ts") },
+};
+
+const resolve = createRequire(import.meta.url).resolve;
+const manifest = resolve("conversation-graph/package.json");
+const { version, engines } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string; engines: { node: string } };
+
+const HELP = `conversation-graph ${version}: a self-hosted chat service that remembers
+
+conversation-graph              serves on http://127.0.0.1:8000; SIGTERM or Ctrl-C stops it when the running turns are through
+conversation-graph COMMAND      where a message says \`npm run COMMAND --\`, this is meant
+${Object.entries(COMMANDS)
+  .map(([name, { about }]) => `  ${name.padEnd(30)}${about}`)
+  .join("\n")}
+conversation-graph --help, --version
+
+Settings come from the environment and from .env in the working directory: PORT, HOST, DATA_DIR (./.data), DATABASE_URL, OPENAI_API_KEY,
+OPENAI_BASE_URL, API_KEYS and more. Each is explained in ${path.join(path.dirname(manifest), ".env.example")}
+`;
+
+/** Why this Node cannot run it and what can be done, or null when it can. */
+function problemOfNode(): string | null {
+  const least = Number(/\d+/.exec(engines.node)?.[0]);
+  if (Number.parseInt(process.versions.node, 10) >= least) return null;
+  const problem = `conversation-graph needs Node ${least} or later, and this is Node ${process.versions.node}.`;
+  // As a .bin in front of the PATH the package `node` is found first; a global installation or an unrun install script leaves it out.
+  const brought = path.join(path.dirname(resolve("node/package.json")), "bin", "node");
+  if (existsSync(brought)) return `${problem} It has brought one that can:\n  ${brought} ${process.argv[1]}`;
+  return `${problem} Install that, or let the package \`node\` bring it, whose install script was not run: npm rebuild node`;
+}
+
+async function run([word, ...rest]: string[]): Promise<void> {
+  if (word === "--version" || word === "-v") return void process.stdout.write(`${version}\n`);
+  if ([word, ...rest].some((argument) => argument === "--help" || argument === "-h")) return void process.stdout.write(HELP);
+  const command = word === undefined ? { load: () => import("../server/main.ts") } : Object.hasOwn(COMMANDS, word) && COMMANDS[word];
+  const problem = command ? problemOfNode() : `There is no command or option "${word}".\n\n${HELP}`;
+  if (problem === null && command) {
+    process.argv.splice(2, 1);
+    await command.load();
+    return;
+  }
+  process.stderr.write(`${problem}\n`);
+  process.exitCode = 1;
+}
+
+await run(process.argv.slice(2));
