@@ -4,6 +4,10 @@ import { curlHint } from "./curl-hint.ts";
 import { makeLogger } from "./logger.ts";
 import { openService } from "./open-service.ts";
 import { readEnvironment } from "./read-environment.ts";
+import { whenNpmIsGone } from "./when-npm-is-gone.ts";
+
+/** Milliseconds in which a second signal is the first one on another way: at Ctrl-C the terminal and npm each send one. */
+const SAME_SIGNAL_MS = 500;
 
 async function start(): Promise<void> {
   const config = parseConfig(readEnvironment());
@@ -17,10 +21,13 @@ async function start(): Promise<void> {
   const needsKey = [config.API_KEYS, config.JWT_SECRET, config.JWT_JWKS_URL].some((set) => set !== undefined);
   process.stderr.write(`Try it:\n  ${curlHint(service.url, needsKey)}\n`);
 
-  let stopping = false;
+  let stoppingSince: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(1); // asked twice: at once
-    stopping = true;
+    if (stoppingSince !== undefined) {
+      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1); // asked twice: at once
+      return;
+    }
+    stoppingSince = performance.now();
     log.info({ signal }, "stopping: running turns may finish");
     service.close().then(
       () => log.info("stopped"),
@@ -31,6 +38,9 @@ async function start(): Promise<void> {
     );
   };
   process.on("SIGTERM", stop).on("SIGINT", stop);
+  whenNpmIsGone(() => {
+    if (stoppingSince === undefined) stop("SIGTERM");
+  });
 }
 
 /** Starts the service from the environment; ends the process with status 1 and one clear message when it cannot. */

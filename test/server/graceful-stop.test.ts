@@ -120,8 +120,23 @@ describe("a service that is told to stop", () => {
       onEvent: (_event, sofar) => void (sofar.length === 2 && service.kill("SIGTERM")),
     }).catch(() => undefined);
     await waitUntil("the service stopping", () => service.output().includes("stopping"));
-    service.kill("SIGTERM");
+    const again = setInterval(() => service.kill("SIGTERM"), 100);
     expect(await service.exited).toBe(1);
+    clearInterval(again);
     await turn;
+  });
+
+  test("takes two signals that come together for one, as Ctrl-C under npm sends them", async () => {
+    model.answer({ tokens: ["one", "two", "three"], betweenMs: 300 });
+    const service = await start();
+    const { events } = await postTurn(service.url, ask("told once"), {
+      onEvent: (_event, sofar) => {
+        if (sofar.length !== 2) return;
+        service.kill("SIGINT");
+        service.kill("SIGTERM");
+      },
+    });
+    expect(contentOf(events, "done")).toMatchObject({ answer: "onetwothree", completed: true });
+    expect(await service.exited).toBe(0);
   });
 });
