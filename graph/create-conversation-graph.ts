@@ -91,6 +91,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       tokenBudget,
       useSummary: summary !== null,
       episodes: episodes && makeEpisodeStore(database),
+      foresee: episodes?.recall.foresee,
       leaseMs,
     }),
     coreMemory: makeCoreMemory({ coreMemory: coreMemory && makeCoreMemoryStore(database), timeoutMs: coreMemory?.timeoutMs ?? 800 }),

@@ -3,6 +3,7 @@ import { toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import { outcomeOfFailure } from "../graph/turn-outcome.ts";
+import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/summary-store.ts";
@@ -22,7 +23,9 @@ export interface HistoryParts {
   tokenBudget: number;
   useSummary: boolean;
   /** Null: no episodes are looked for. */
-  episodes: Pick<EpisodeStore, "hasOthers"> | null;
+  episodes: Pick<EpisodeStore, "look"> | null;
+  /** Hears of the message as soon as it is known that something will be searched for it. Default: nobody. */
+  foresee?: Recall["foresee"];
   /** Milliseconds a turn holds its conversation unless it renews. */
   leaseMs: number;
 }
@@ -40,15 +43,25 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
  * Gets or creates the conversation, takes it for this turn, stores the user's message, unless an earlier attempt of the same key has stored it,
  * and loads the summary with the window behind it. The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
  */
-export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSummary, episodes, leaseMs }: HistoryParts): Node {
+export function makeHistory(parts: HistoryParts): Node {
+  const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, foresee, leaseMs } = parts;
   const line = makeWaitingLine();
-  return async function history(
-    { tenantId, userId, sessionId, message }: ConversationState,
-    runtime: TurnRuntime,
-  ): Promise<ConversationUpdate> {
+
+  /** Whether there are episodes of other conversations; beside the beginning of the turn, so that an embedder has its answer the sooner. */
+  async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
+    if (!episodes) return false;
+    const { elsewhere, isSummarised } = await episodes.look({ tenantId, userId }, sessionId);
+    if (elsewhere || (useSummary && isSummarised)) foresee?.(message, signal);
+    return elsewhere;
+  }
+
+  return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+    const { tenantId, userId, sessionId, message } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
+    const looking = lookForEpisodes(state, context?.signal);
+    looking.catch(() => undefined); // heard below, when the turn has begun
     const { conversationId, messageId } = await beginTurn(
       { turns, line },
       { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
@@ -58,7 +71,7 @@ export function makeHistory({ turns, windows, historyWindow, tokenBudget, useSum
       const conversation = { ...owner, conversationId };
       const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await Promise.all([
         windows.load({ ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary }),
-        episodes?.hasOthers(conversation) ?? false,
+        looking,
       ]);
       runtime.note?.({
         window_messages: messages.length,

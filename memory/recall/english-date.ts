@@ -1,5 +1,5 @@
 import { en, type ParsedComponents } from "chrono-node";
-import { civilDay, partsOfDay, type CivilDay } from "./civil-day.ts";
+import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
 import { inNamedYear } from "./english-year.ts";
 import { dayPeriod, oneDay, span, weekPeriod, type Period } from "./period.ts";
 

@@ -1,4 +1,4 @@
-import { partsOfDay, type CivilDay } from "./civil-day.ts";
+import { partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
 import { inNamedYear } from "./english-year.ts";
 import { monthPeriod, thirdOfPeriod, type Period } from "./period.ts";
 

@@ -1,4 +1,4 @@
-import { civilDay, partsOfDay, type CivilDay } from "./civil-day.ts";
+import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
 import { englishDate } from "./english-date.ts";
 import { englishMonth } from "./english-month.ts";
 import { inNamedYear } from "./english-year.ts";

@@ -1,4 +1,4 @@
-import { partsOfDay, type CivilDay } from "./civil-day.ts";
+import { partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
 import { latestOf, type Period } from "./period.ts";
 
 /** The year that stands beside a month, day or season in a question ("last year", "2023"); undefined without any. */

@@ -10,6 +10,7 @@ import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
 import { makeCircuit } from "./make-circuit.ts";
+import { pointingBack } from "./pointing-back.ts";
 import { rankEpisodes } from "./rank-episodes.ts";
 import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
@@ -63,7 +64,14 @@ export interface Recalled {
 }
 
 /** Finds the earlier exchanges that fit a question. Never throws for a store or embedder that is away: then less is found, and `degraded` is true. */
-export type Recall = (request: RecallRequest) => Promise<Recalled>;
+export interface Recall {
+  (request: RecallRequest): Promise<Recalled>;
+  /**
+   * Begins to embed a question that will be searched for, while what was said just before is still being read; for an embedder that
+   * remembers questions. What becomes of it is the search's. Waits for nothing and never throws.
+   */
+  foresee?: (question: string, signal?: AbortSignal) => void;
+}
 
 /** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */
 const LEG_LIMIT = 300;
@@ -123,7 +131,21 @@ export function makeRecall(parts: RecallParts): Recall {
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
-  return async function recall({ tenantId, userId, question, recent = [], conversationId, limit, except, signal }) {
+  /** One that points back is embedded with what it points at. */
+  function foresee(question: string, signal?: AbortSignal): void {
+    if (pointingBack(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
+  }
+
+  async function recall({
+    tenantId,
+    userId,
+    question,
+    recent = [],
+    conversationId,
+    limit,
+    except,
+    signal,
+  }: RecallRequest): Promise<Recalled> {
     const moment = now();
     const complete = completeQuestion(question, [...recent]);
     const query = lexicalQuery(complete);
@@ -170,5 +192,6 @@ export function makeRecall(parts: RecallParts): Recall {
         .slice(0, limit),
       degraded,
     };
-  };
+  }
+  return Object.assign(recall, { foresee });
 }

@@ -24,6 +24,13 @@ export interface IndexBacklog {
   messages: UnindexedMessage[];
 }
 
+export interface EpisodeLook {
+  /** The user has episodes in other conversations than this session's. */
+  elsewhere: boolean;
+  /** The session's conversation is longer than its window: it has a summary. */
+  isSummarised: boolean;
+}
+
 export interface EpisodeStore {
   /** How far a conversation is indexed and the oldest `limit` completed messages behind that, read at one moment. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
@@ -40,8 +47,8 @@ export interface EpisodeStore {
   /** Completed answers of all conversations: about as many turns. */
   countTurns(): Promise<number>;
   exists(conversation: OwnedConversation): Promise<boolean>;
-  /** Whether the user has episodes in other conversations than this one. */
-  hasOthers(conversation: OwnedConversation): Promise<boolean>;
+  /** What there is to recall, before the session's conversation is known or even there. */
+  look(owner: Owner, sessionId: string): Promise<EpisodeLook>;
   /** See loadEpisodeTexts. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
@@ -92,11 +99,14 @@ select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from
 where id > $2 and ${MISSING_IN("conversations.id", "$1")}
 order by id limit $3`;
 
-const HAS_OTHERS = `
+const LOOK_BEFORE = `
 select exists (
   select from conversations join episode_cursors on conversation_id = conversations.id and last_episode_id is not null
-  where tenant_id = $2 and user_id = $3 and conversations.id <> $1
-) as found`;
+  where tenant_id = $1 and user_id = $2 and session_id <> $3
+) as elsewhere, exists (
+  select from conversations join conversation_summaries on conversation_id = conversations.id
+  where tenant_id = $1 and user_id = $2 and session_id = $3
+) as "isSummarised"`;
 
 interface ProgressRow {
   indexed_through_created_at: string;
@@ -186,9 +196,10 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return rows.length === 1;
     },
 
-    async hasOthers(conversation) {
-      const [row] = await database.query<{ found: boolean }>({ name: "episode-others", text: HAS_OTHERS, values: owned(conversation) });
-      return row?.found ?? false;
+    async look({ tenantId, userId }, sessionId) {
+      const values = [tenantId, userId, sessionId];
+      const [row] = await database.query<EpisodeLook>({ name: "episode-look-before", text: LOOK_BEFORE, values });
+      return row ?? { elsewhere: false, isSummarised: false };
     },
 
     load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),

@@ -1,3 +1,5 @@
+import { dayOfMoment, partsOfDay } from "./civil-day.ts";
+
 const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"];
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const MONTHS = "january february march april may june july august september october november december".split(" ");
@@ -7,9 +9,7 @@ const MONTHS = "january february march april may june july august september octo
  * recall, ISO dates do not. `timeZone` is an IANA name, wrong ones throw RangeError.
  */
 export function dayWords(date: Date, timeZone: string): string {
-  const format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
-  const [year = 0, month = 0, day = 0] = format.format(date).split("-").map(Number);
-  const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay();
-  const chinese = CHINESE_WEEKDAYS[weekday];
-  return `${WEEKDAYS[weekday]} ${MONTHS[month - 1]} ${day} ${year} ${year}年${month}月${day}日 星期${chinese} 周${chinese}`;
+  const { year, month, day, weekday } = partsOfDay(dayOfMoment(date, timeZone));
+  const chinese = CHINESE_WEEKDAYS[weekday % 7];
+  return `${WEEKDAYS[weekday % 7]} ${MONTHS[month - 1]} ${day} ${year} ${year}年${month}月${day}日 星期${chinese} 周${chinese}`;
 }

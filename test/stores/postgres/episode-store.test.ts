@@ -105,14 +105,17 @@ describeOnBothDatabases("episode store", (open) => {
     const there = await storeConversation(database, { count: 2 });
     await database.query({ text: "update conversations set user_id = $1 where id = $2", values: [here.userId, there.conversationId] });
     const elsewhere = { ...there, userId: here.userId };
-    expect(await episodes.hasOthers(here)).toBe(false);
+    const elsewhereOf = async (owner: OwnedConversation & { sessionId: string }): Promise<boolean> =>
+      (await episodes.look(owner, owner.sessionId)).elsewhere;
+    expect(await elsewhereOf(here)).toBe(false);
     await advanceTo(here, 2);
-    expect(await episodes.hasOthers(here)).toBe(false);
-    expect(await episodes.hasOthers(elsewhere)).toBe(true);
+    expect(await elsewhereOf(here)).toBe(false);
+    expect(await elsewhereOf(elsewhere)).toBe(true);
+    expect(await elsewhereOf({ ...elsewhere, sessionId: "not there yet" })).toBe(true);
     await advanceTo(elsewhere, 2, null);
-    expect(await episodes.hasOthers(here)).toBe(false); // messages, but no episode
-    expect(await episodes.hasOthers({ ...elsewhere, userId: "other" })).toBe(false);
-    expect(await episodes.hasOthers({ ...elsewhere, tenantId: "other" })).toBe(false);
+    expect(await elsewhereOf(here)).toBe(false); // messages, but no episode
+    expect(await elsewhereOf({ ...elsewhere, userId: "other" })).toBe(false);
+    expect(await elsewhereOf({ ...elsewhere, tenantId: "other" })).toBe(false);
   });
 
   test("lists the conversations of all users with completed answers that an index lacks, a page at a time, by id", async () => {

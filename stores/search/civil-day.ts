@@ -14,19 +14,17 @@ export function partsOfDay(civil: CivilDay): { year: number; month: number; day:
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: date.getUTCDay() || 7 };
 }
 
+const FIELDS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" } as const;
+
+/** The clock that was asked last. To make one takes a hundred times as long as to ask it, and a service has one time zone. */
+let clock = { timeZone: "", format: new Intl.DateTimeFormat() };
+
 /** What clocks in the time zone show at this moment, as if it were UTC. */
 function wallClock(date: Date, timeZone: string): number {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  const parts = Object.fromEntries(format.formatToParts(date).map(({ type, value }) => [type, Number(value)]));
+  if (clock.timeZone !== timeZone) {
+    clock = { timeZone, format: new Intl.DateTimeFormat("en-US", { timeZone, hourCycle: "h23", ...FIELDS }) };
+  }
+  const parts = Object.fromEntries(clock.format.formatToParts(date).map(({ type, value }) => [type, Number(value)]));
   return Date.UTC(parts.year ?? 0, (parts.month ?? 1) - 1, parts.day, parts.hour, parts.minute, parts.second);
 }
 

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "@jest/globals";
+import { AppError } from "../../errors/app-error.ts";
+import type { ConversationState } from "../../graph/state.ts";
+import { makeHistory, type HistoryParts } from "../../nodes/history.ts";
+import type { EpisodeLook } from "../../stores/postgres/episode-store.ts";
+import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
+
+const NOTHING: EpisodeLook = { elsewhere: false, isSummarised: false };
+const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
+
+describe("history", () => {
+  /** A turn that begins only when `letIn` is called. */
+  function waitingTurn(look: () => Promise<EpisodeLook>, parts: Partial<HistoryParts> = {}) {
+    const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
+    const finished: string[] = [];
+    const foreseen: string[] = [];
+    const history = makeHistory({
+      turns: makeFakeTurnStore({
+        begin: () => begun.promise,
+        finish: async ({ conversationId }) => {
+          finished.push(conversationId);
+          return "stored";
+        },
+      }),
+      windows: { load: async () => ({ summary: null, messages: [], isWhole: true, lastErasure: null }) },
+      historyWindow: 6,
+      tokenBudget: 1_000,
+      useSummary: true,
+      episodes: { look },
+      foresee: (question) => void foreseen.push(question),
+      leaseMs: 1_000,
+      ...parts,
+    });
+    return {
+      foreseen,
+      finished,
+      read: Promise.resolve(history(STATE, {})),
+      letIn: () => begun.resolve({ conversationId: "c", messageId: "m" }),
+    };
+  }
+
+  test.each([
+    ["the user has episodes in other conversations", { ...NOTHING, elsewhere: true }, true],
+    ["the conversation has a summary", { ...NOTHING, isSummarised: true }, false],
+  ])("says what will be searched for before the turn has begun when %s", async (_, look, hasEpisodes) => {
+    const turn = waitingTurn(async () => look);
+    await new Promise(setImmediate);
+    expect(turn.foreseen).toEqual([STATE.message]);
+    turn.letIn();
+    expect(await turn.read).toMatchObject({ hasEpisodes });
+  });
+
+  test.each([
+    ["there is nothing to recall", NOTHING, {}],
+    ["summaries are switched off", { ...NOTHING, isSummarised: true }, { useSummary: false }],
+  ])("foresees nothing when %s", async (_, look, parts) => {
+    const turn = waitingTurn(async () => look, parts);
+    turn.letIn();
+    expect(await turn.read).toMatchObject({ hasEpisodes: false });
+    expect(turn.foreseen).toEqual([]);
+  });
+
+  test("gives the conversation back when the look fails, whichever comes first", async () => {
+    const away = new AppError("storage_unavailable", "away");
+    const turn = waitingTurn(() => Promise.reject(away));
+    await new Promise(setImmediate);
+    turn.letIn();
+    await expect(turn.read).rejects.toBe(away);
+    expect(turn.finished).toEqual(["c"]);
+  });
+});
