@@ -22,9 +22,9 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === "23503";
 }
 
-/** A statement gave up waiting for a lock, as `lock_timeout` told it to. */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === "55P03";
+/** A statement gave up waiting for a lock, as `lock_timeout` told it to, or because it and another waited for each other. */
+export function isLockTrouble(error: unknown): boolean {
+  return ["55P03", "40P01"].includes(sqlState(error) ?? "");
 }
 
 /** A Postgres that cannot be reached becomes `storage_unavailable`; an error about the statement itself passes unchanged. */
