@@ -12,8 +12,10 @@ const recall = {
   embedding: new AiSdkEmbeddingAdapter(provider.textEmbeddingModel("bench-embedding")),
   vector: new PostgreSQLVectorAdapter({ connection: settings.databaseUrl }),
 };
+// 20 connections as in that page's production set-up. With the default of 10 it stands still for ever once 10 conversations begin at the same moment:
+// createConversation() holds one connection and waits for a second.
 const memory = new Memory({
-  storage: new PostgreSQLMemoryAdapter({ connection: settings.databaseUrl }),
+  storage: new PostgreSQLMemoryAdapter({ connection: settings.databaseUrl, maxConnections: 20 }),
   ...(settings.semantic ? recall : {}),
 });
 

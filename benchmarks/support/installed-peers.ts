@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../test/support/within.ts";
 import type { ListedMessage, PeerContender } from "./peer-contender.ts";
 import { readStream } from "./read-stream.ts";
 import { rowsOfLibsql, rowsOfPostgres } from "./rows-mentioning.ts";
@@ -61,7 +62,10 @@ export async function startPeer({ name, file, memory }: InstalledPeer, ground: G
   return {
     name,
     isOurs: false,
-    turn: ({ userId, sessionId }, message) => readStream(`${peer.line}/chat`, { user_id: userId, session_id: sessionId, message }),
+    turn({ userId, sessionId }, message) {
+      const read = readStream(`${peer.line}/chat`, { user_id: userId, session_id: sessionId, message });
+      return within(`a turn of ${name}`, read, () => `conversation ${sessionId}`);
+    },
     cpuMs: () => peer.cpuMs(),
     storesCpuMs: ground.databaseCpuMs,
     async close() {
