@@ -73,7 +73,8 @@ async function runRound(parts: Parts, round: number): Promise<void> {
 async function openService(modelUrl: string, opened: AsyncDisposableStack): Promise<MemoryService> {
   const data = await createDataFolder({ migrated: false });
   opened.defer(() => data.remove());
-  const start = (): Promise<MemoryService> => startMemoryService("this service, PGlite", modelUrl, { DATA_DIR: data.folder });
+  const start = (): Promise<MemoryService> =>
+    startMemoryService("this service, PGlite", modelUrl, { DATA_DIR: data.folder, SUMMARY_MODEL: "bench", MEMORY_MODEL: "bench" });
   await (await start()).process.stop();
   const service = await start();
   opened.defer(() => service.process.stop());

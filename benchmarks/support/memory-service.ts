@@ -1,5 +1,6 @@
 import { postJson } from "../../test/support/api-client.ts";
 import type { TurnResult } from "../../graph/turn-event.ts";
+import { MODEL_AT_ONCE } from "./model-at-once.ts";
 import { readStream, type StreamTimes } from "./read-stream.ts";
 import { startProcess, type MeasuredProcess } from "./start-process.ts";
 
@@ -36,7 +37,10 @@ export async function askService(url: string, asked: Asked): Promise<AskedTurn> 
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
 
-/** The settings of the environment choose its stores; without limits, with the embedder that is built in, all else as it is by itself. */
+/**
+ * The settings of the environment choose its stores; without limits, with the embedder that is built in and a model for jobs that answers at
+ * once, all else as it is by itself.
+ */
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
   const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
@@ -45,6 +49,8 @@ export async function startMemoryService(name: string, modelUrl: string, environ
       OPENAI_BASE_URL: modelUrl,
       OPENAI_API_KEY: "bench",
       CHAT_MODEL: "bench",
+      SUMMARY_MODEL: MODEL_AT_ONCE,
+      MEMORY_MODEL: MODEL_AT_ONCE,
       EMBEDDING_MODEL: "built-in",
       RATE_LIMIT_PER_MINUTE: "0",
       MAX_CONCURRENT_TURNS_PER_USER: "0",

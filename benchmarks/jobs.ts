@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeJobOverview } from "../stores/jobs/job-overview.ts";
+import { findOldestWaiting } from "../stores/jobs/oldest-waiting.ts";
+import { openPostgres } from "../stores/postgres/open-postgres.ts";
+import { startMemoryService, postApi, type AskedTurn, type MemoryService } from "./support/memory-service.ts";
+import { startMemoryStores } from "./support/memory-stores.ts";
+import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/memory-users.ts";
+import { openPlainInsert, type PlainInsert } from "./support/plain-insert.ts";
+import { printFigures } from "./support/print-figures.ts";
+import type { Progress } from "./support/progress.ts";
+import { makeSamples, type Samples } from "./support/samples.ts";
+import { startProcess } from "./support/start-process.ts";
+import { writeResults } from "./support/write-results.ts";
+import { rawFetch } from "./turn-contenders.ts";
+
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const STREAMS = 10;
+/** In a round at rest, and their pause. */
+const TURNS_AT_REST = 15;
+const REST_MS = 150;
+/** A round under load. */
+const LOAD_MS = 8_000;
+const LOOK_EVERY_MS = 5;
+const OLDEST_EVERY_MS = 250;
+const IMPORTED_CONVERSATIONS = 20;
+const IMPORTED_EXCHANGES = 100;
+const PREFIX = "jobs";
+const RAW = "raw model call";
+const PLAIN = "plain insert into one table";
+
+/** A service, and how it is found out when the jobs of a turn are done. */
+interface Watched {
+  service: MemoryService;
+  /** Resolves when they are. */
+  jobsDone: (asked: AskedTurn, user: string) => Promise<void>;
+  /** Seconds since the oldest job that waits was added, 0 when none does; null where that cannot be asked without being in its way. */
+  oldestSeconds: (() => Promise<number>) | null;
+}
+
+/** Looks into the queue's own table, every 5 ms, over a connection of its own: the service does not notice. */
+async function watchedOnPostgres(service: MemoryService, databaseUrl: string, opened: AsyncDisposableStack): Promise<Watched> {
+  const database = await openPostgres(databaseUrl);
+  opened.defer(() => database.close());
+  const overview = makeJobOverview(database);
+  return {
+    service,
+    async jobsDone({ result: { conversation_id: conversationId } }, userId) {
+      while ((await overview.pending({ tenantId: "default", userId, conversationId })) > 0) await sleep(LOOK_EVERY_MS);
+    },
+    oldestSeconds: async () => Math.max(0, ...(await findOldestWaiting(database)).map(({ seconds }) => seconds)),
+  };
+}
+
+/** Asks the service to tell: the request that waits is one that background work lets go first, for 70 ms at most. */
+function watchedThroughApi(service: MemoryService): Watched {
+  return {
+    service,
+    jobsDone: async ({ result }) => void (await postApi(service.url, `/conversations/${result.conversation_id}/settle`, {})),
+    oldestSeconds: null,
+  };
+}
+
+const lagOf = (when: string, name: string): string => `job lag ${when}, ${name}`;
+const oldestOf = (name: string): string => `oldest job that waits, under ${STREAMS} streams, ${name}`;
+const AT_REST = "at rest";
+const UNDER_LOAD = `under ${STREAMS} streams`;
+
+/** Milliseconds from `done` until the turn's jobs are. */
+async function lagOfTurn({ service, jobsDone }: Watched, user: number, turn: number): Promise<number> {
+  const question = questionOf(PREFIX, user, turn);
+  const asked = await service.ask(question);
+  const began = performance.now();
+  await jobsDone(asked, question.user);
+  return performance.now() - began;
+}
+
+async function measureAtRest(watched: Watched, modelUrl: string, round: number, samples: Samples): Promise<void> {
+  const raw = rawFetch(modelUrl);
+  for (let turn = 0; turn < TURNS_AT_REST; turn++) {
+    samples.add(RAW, round, (await raw.turn("", "Please answer with forty words.")).totalMs);
+    samples.add(lagOf(AT_REST, watched.service.name), round, await lagOfTurn(watched, STREAMS, turn));
+    await sleep(REST_MS);
+  }
+}
+
+/** Ten streams that have one turn after another, and an eleventh user whose jobs are watched. */
+async function measureUnderLoad(watched: Watched, round: number, samples: Samples): Promise<void> {
+  const { service, oldestSeconds } = watched;
+  const until = performance.now() + LOAD_MS;
+  const isOver = (): boolean => performance.now() > until;
+  const stream = async (user: number): Promise<void> => {
+    for (let turn = 0; !isOver(); turn++) await service.ask(questionOf(PREFIX, user, turn));
+  };
+  const watch = async (): Promise<void> => {
+    for (let turn = 0; !isOver(); turn++) samples.add(lagOf(UNDER_LOAD, service.name), round, await lagOfTurn(watched, STREAMS, turn));
+  };
+  const look = async (): Promise<void> => {
+    for (; oldestSeconds && !isOver(); await sleep(OLDEST_EVERY_MS))
+      samples.add(oldestOf(service.name), round, (await oldestSeconds()) * 1_000);
+  };
+  await Promise.all([...Array.from({ length: STREAMS }, (_, user) => stream(user)), watch(), look()]);
+  const began = performance.now();
+  await allJobsDone(service.url);
+  samples.add(
+    `until all jobs are done after ${LOAD_MS / 1_000} s of ${STREAMS} streams, ${service.name}`,
+    round,
+    performance.now() - began,
+  );
+}
+
+/** Conversations brought in one after another: messages a second until they are stored, and until their jobs are done too. */
+async function measureImport({ url, name }: MemoryService, plain: PlainInsert, round: number, samples: Samples): Promise<void> {
+  const conversations = Array.from({ length: IMPORTED_CONVERSATIONS }, (_, index) => historyOf(index, IMPORTED_EXCHANGES));
+  const texts = conversations.flat().map(({ content }) => content);
+  const perSecond = (ms: number): number => texts.length / (ms / 1_000);
+  samples.add(PLAIN, round, perSecond(await plain.insert(texts)));
+  const began = performance.now();
+  for (const [index, messages] of conversations.entries())
+    await postApi(url, "/conversations/import", { user_id: `import-${round}-${index}`, session_id: "history", messages });
+  samples.add(`import: messages stored, ${name}`, round, perSecond(performance.now() - began));
+  await allJobsDone(url);
+  samples.add(`import: messages stored, summarised and indexed, ${name}`, round, perSecond(performance.now() - began));
+}
+
+/** How far what a turn leaves to be done lags behind it, at rest and under load, and how fast history is imported. */
+export async function benchJobs(progress: Progress): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
+  opened.defer(() => model.stop());
+  const stores = await startMemoryStores(opened);
+  const onPostgres = await stores.open();
+  const start = async (name: string, environment: Record<string, string>): Promise<MemoryService> => {
+    const service = await startMemoryService(name, model.line, environment);
+    opened.defer(() => service.process.stop());
+    return service;
+  };
+  const watched = [
+    await watchedOnPostgres(await start("Postgres", onPostgres), onPostgres["DATABASE_URL"] ?? "", opened),
+    watchedThroughApi(await start("PGlite", { DATA_DIR: "memory://" })),
+  ];
+  const plain = await openPlainInsert(stores.databaseUrl, opened);
+  for (const { service } of watched) {
+    progress.step(`bringing in users: ${service.name}`);
+    await seedKnowledge(service.url);
+    await seedUsers(service.url, { prefix: PREFIX, count: STREAMS + 1, exchanges: 8 });
+    await allJobsDone(service.url);
+    for (let turn = 0; turn < 20; turn++) await Promise.all(Array.from({ length: STREAMS }, (_, user) => service.ask(questionOf(PREFIX, user, turn)))); // prettier-ignore
+    await allJobsDone(service.url);
+  }
+
+  const samples = makeSamples();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const each of round % 2 === 0 ? watched : watched.toReversed()) {
+      progress.step("round", round, ROUNDS);
+      await measureAtRest(each, model.line, round, samples);
+      await measureUnderLoad(each, round, samples);
+      await measureImport(each.service, plain, round, samples);
+    }
+  }
+
+  const units = (name: string): string => (name.startsWith("import") || name === PLAIN ? "messages/s" : "ms");
+  const referenceOf = (name: string): string => (units(name) === "ms" ? RAW : PLAIN);
+  const figures = samples.names().map((name) => {
+    const isReference = name === RAW || name === PLAIN;
+    return samples.figure(name, units(name), isReference ? {} : { reference: referenceOf(name) });
+  });
+  const notes = [
+    `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (index: ${stores.index}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms, and to which a request that waits is a reason to let jobs wait up to 70 ms: an upper bound.`,
+    `Imports are ${IMPORTED_CONVERSATIONS} calls of ${IMPORTED_EXCHANGES * 2} messages, one after another. Load, model, stores and service share the cores.`,
+  ];
+  printFigures(figures, notes);
+  await writeResults("jobs", { figures, notes });
+}
