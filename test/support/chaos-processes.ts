@@ -14,6 +14,12 @@ const STOP_MS = 30_000;
 /** Two processes of one service, and somebody who kills them. */
 export interface ChaosProcesses {
   network: Network;
+  /** Ends the first or the second and starts it again; resolves when it serves. */
+  restart(which: 0 | 1, signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+  /** Holds one for longer than the leases of its turns. */
+  freeze(which: 0 | 1): Promise<void>;
+  /** Those that run at the moment, first and second. */
+  running(): readonly ServiceProcess[];
   /** Kills and starts them again, or freezes one, one at a time and now and then both, until `isOver`; then both run. */
   harass(isOver: () => boolean): Promise<void>;
   /** Ends both with SIGTERM. */
@@ -27,7 +33,7 @@ export interface ChaosProcesses {
 }
 
 /** Lines of a log that tell of a fault of the service: errors that are none of a request, and whatever is no line of the log. */
-function faultsIn(output: string): string[] {
+export function faultsIn(output: string): string[] {
   return output.split("\n").filter((line) => {
     if (line === "" || line === "Try it:" || line.startsWith("  curl ")) return false;
     try {
@@ -73,7 +79,8 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
     for (const line of faultsIn(output)) violations.push(`${service.url} printed: ${line}`);
   }
 
-  async function freeze(service: ServiceProcess): Promise<void> {
+  async function freeze(which: number): Promise<void> {
+    const service = services[which] as ServiceProcess;
     count.freezes++;
     note(`${service.url} is frozen`);
     service.kill("SIGSTOP");
@@ -82,14 +89,21 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
     note(`${service.url} goes on`);
   }
 
-  async function strike(which: number): Promise<void> {
-    if (random(6) === 0) return freeze(services[which] as ServiceProcess);
-    await end(services[which] as ServiceProcess, random(4) === 0 ? "SIGTERM" : "SIGKILL");
+  async function restart(which: number, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+    await end(services[which] as ServiceProcess, signal);
     services[which] = await start();
     note(`${services[which].url} is there`);
   }
 
+  async function strike(which: number): Promise<void> {
+    if (random(6) === 0) return freeze(which);
+    await restart(which, random(4) === 0 ? "SIGTERM" : "SIGKILL");
+  }
+
   return {
+    restart,
+    freeze,
+    running: () => services,
     network: { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) },
     async harass(isOver) {
       for (;;) {

@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
 import { findWrongs } from "./chaos-checks.ts";
 import { watchLeases, type LeaseFigures } from "./chaos-leases.ts";
 import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
 import { openChaosProcesses, type ChaosProcesses } from "./chaos-processes.ts";
-import { talk, type Exchange } from "./chaos-users.ts";
+import { sendAllOnceMore, waitForJobs } from "./chaos-settle.ts";
+import { talk } from "./chaos-users.ts";
 import { startModelServer } from "./model-server.ts";
-import { sendAndStay } from "./real-client.ts";
 import { makeSeededRandom } from "./seeded-random.ts";
-import { waitUntil } from "./wait-until.ts";
 
 const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
 export const LEASE_MS = 2_000;
-/** Jobs of a killed process come back within 30 s, those that failed are at most 15 s apart. */
-const JOBS_DONE_MS = 180_000;
 
 export interface ChaosFigures {
   seed: number;
@@ -66,26 +62,12 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
   await sleep(LEASE_MS + 100); // what a killed process held has run out
   const leaseFigures = await leases.stop();
 
-  /** The same key again, when all is over: the same answer, and that of a message whose client went away. */
-  async function sendOnceMore(exchange: Exchange): Promise<void> {
-    if (exchange.reports.some(({ done, gone }) => done || gone)) exchange.reports.push(await sendAndStay(network, exchange, random));
-  }
   const reports = exchanges.flatMap((exchange) => exchange.reports);
   // With a process gone that nobody has ended there is nobody to send to.
-  for (const someone of processes.violations.length > 0 ? [] : USERS)
-    await Promise.all(exchanges.filter(({ userId }) => userId === someone).map(sendOnceMore));
+  if (processes.violations.length === 0) await sendAllOnceMore(network, exchanges, random);
 
-  const before = performance.now();
-  const jobs = makeJobOverview(database);
-  const states = async (): Promise<string[]> => (await jobs.count(null)).map(({ state }) => state);
-  await waitUntil("all jobs are done", async () => (await states()).every((state) => state === "dead"), JOBS_DONE_MS);
-  const jobsDoneMs = Math.round(performance.now() - before);
-  const dead = await jobs.listDead(10, null);
-  const wrongs = [
-    ...leaseFigures.violations,
-    ...dead.map((job) => `a job is dead: ${JSON.stringify(job)}`),
-    ...(await findWrongs(database, exchanges)),
-  ];
+  const { jobsDoneMs, wrongs: deadJobs } = await waitForJobs(database);
+  const wrongs = [...leaseFigures.violations, ...deadJobs, ...(await findWrongs(database, exchanges))];
   await processes.stop();
   wrongs.push(...processes.violations);
 

@@ -46,7 +46,9 @@ export interface ClientReport {
   tries: number;
   resumes: number;
   breaks: number;
-  /** Milliseconds from the first request to the end. */
+  /** When it began, by `performance.now()`, and milliseconds from then to the first token it saw (null: it saw none) and to the end. */
+  began: number;
+  firstTokenMs: number | null;
   ms: number;
   /** What must not be, in words. */
   violations: string[];
@@ -85,6 +87,8 @@ export async function sendAndStay(
       tries: 0,
       resumes: 0,
       breaks: 0,
+      began,
+      firstTokenMs: null,
       ms: 0,
     },
     ...{ violations: [], journal: [] },
@@ -111,7 +115,8 @@ export async function sendAndStay(
   }
 
   async function cancel(id: string): Promise<void> {
-    const address = network.addresses()[random(2)] as string;
+    const addresses = network.addresses();
+    const address = addresses[random(addresses.length)] as string;
     const answer = await fetch(`${address}/api/v1/turns/${id}/cancel`, { method: "POST", signal: AbortSignal.timeout(10_000) }).then(
       async (response) => `${response.status} ${await response.text()}`,
       (error: unknown) => String(error),
@@ -164,6 +169,7 @@ export async function sendAndStay(
       lastEventId = id ?? lastEventId;
       if (event.status === "token") {
         report.text += event.content;
+        report.firstTokenMs ??= performance.now() - began;
         tokens++;
         if (tokens === cancelsAfter && turnId !== null) {
           cancelsAfter = undefined;
