@@ -64,10 +64,18 @@ async function openKnownEmbedder(config: Config, database: Database): Promise<Em
   }
 }
 
-export async function openSearchStore(config: Config, database: Database): Promise<SearchStore> {
+/** `onError` hears why an index could not be made ready beforehand. */
+export async function openSearchStore(config: Config, database: Database, onError?: (error: unknown) => void): Promise<SearchStore> {
   const { MILVUS_ADDRESS: address, MILVUS_TOKEN: token, MILVUS_DATABASE: milvusDatabase } = config;
   if (address === undefined) return openPostgresSearchStore(database);
-  return openMilvusSearchStore({ address, token, database: milvusDatabase }, { timeoutMs: config.MEMORY_READ_TIMEOUT_MS });
+  const options = { timeoutMs: config.MEMORY_READ_TIMEOUT_MS, ...(onError ? { onError } : {}) };
+  return openMilvusSearchStore({ address, token, database: milvusDatabase }, options);
+}
+
+/** Opens the indexes in a server before the first turn needs them, which would not wait long. What fails is tried again by who needs it. */
+async function openBeforehand({ index }: EpisodicMemory): Promise<void> {
+  const name = await index.name();
+  for (const each of [index, index.chunks]) await each.open(name);
 }
 
 /**
@@ -81,7 +89,7 @@ export async function openEpisodes(
   observer: Observer = NOBODY,
 ): Promise<OpenEpisodes> {
   const embedder = watchedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
-  const store = watchedSearchStore(await openSearchStore(config, database), observer);
+  const store = watchedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
     const memory = await openEpisodicMemory({
       database,
@@ -93,6 +101,7 @@ export async function openEpisodes(
       onError,
       observer,
     });
+    if (store.kind === "milvus") void openBeforehand(memory).catch(onError);
     return { memory, store, close: () => store.close() };
   } catch (error) {
     await store.close();

@@ -2,12 +2,12 @@ import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName } from "../check-definition.ts";
 import type { IndexDefinition, SearchStore } from "../search-index.ts";
-import type { MilvusAddress } from "./open-milvus-search-store.ts";
+import type { MilvusAddress, MilvusOptions } from "./open-milvus-search-store.ts";
 import { checkMilvusResponse } from "./check-milvus-response.ts";
 import { makeReady, type Readiness } from "./make-ready.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
-import { prepareCollection, refuseUndivided } from "./prepare-collection.ts";
+import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
 import { toIndexError } from "./to-index-error.ts";
 
 /**
@@ -28,13 +28,18 @@ const CHANNEL_OPTIONS = {
   "grpc.keepalive_time_ms": 310_000,
 };
 
+interface Part {
+  definition: IndexDefinition;
+  readiness: Readiness;
+}
+
 function describe({ address, database }: MilvusAddress): string {
   const { host } = new URL(address.includes("://") ? address : `http://${address}`);
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
 /** See openMilvusSearchStore, which loads this module with the SDK behind it. */
-export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: number }): SearchStore {
+export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () => undefined }: MilvusOptions): SearchStore {
   const { address, token, database } = where;
   const client = new MilvusClient({
     address,
@@ -54,7 +59,24 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
   const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
-    makeReady(() => prepareCollection(client, definition, patience), timeoutMs);
+    makeReady(
+      {
+        isThere: () => exists(client, definition.name),
+        prepare: (creates) => prepareCollection(client, definition, { ...patience, creates }),
+      },
+      timeoutMs,
+    );
+  let isClosed = false;
+  const report = (error: unknown): void => (isClosed ? undefined : onError(error));
+
+  /** Prepares those parts that are there, one after the other, so that no search has to. What fails is tried again by who needs it. */
+  async function prepareAll(parts: readonly Part[]): Promise<void> {
+    const names = await collectionNames(client);
+    for (const { readiness } of parts.filter(({ definition }) => names.includes(definition.name))) {
+      if (isClosed) return;
+      await readiness.prepare(false).catch(report);
+    }
+  }
 
   return {
     kind: "milvus",
@@ -62,20 +84,21 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     async openIndex(definition) {
       checkDefinition(definition);
       await refuseUndivided(client, definition.name, patience.answerMs).catch(toIndexError);
-      const parts = partNames(definition.name).map((name) => {
+      const parts = partNames(definition.name).map((name): Part => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };
       });
-      // The first tells whether the index can be had. The others are prepared by who first needs one: a few users need few collections.
-      await parts[0]?.readiness.prepare();
+      // The first tells whether the index can be had. The others are created by who first writes to one: a few users need few collections.
+      await parts[0]?.readiness.prepare(true);
+      void prepareAll(parts).catch(report);
       return makePartedIndex(
         parts.map((part) => makeMilvusSearchIndex({ client, ...part, inTurn })),
         definition.dimensions,
       );
     },
     async listIndexes() {
-      const { data } = await checkMilvusResponse(client.showCollections()).catch(toIndexError);
-      return [...new Set(data.map(({ name }) => indexOfPart(name)))].toSorted();
+      const names = await collectionNames(client).catch(toIndexError);
+      return [...new Set(names.map(indexOfPart))].toSorted();
     },
     async dropIndex(name) {
       // Of that name alone: one that was made before indexes had parts.
@@ -85,6 +108,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs }: { timeoutMs: 
     },
     check: () => check().catch(toIndexError),
     async close() {
+      isClosed = true;
       await client.closeConnection();
     },
   };

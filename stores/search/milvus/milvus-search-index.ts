@@ -5,8 +5,9 @@ import type { IndexDefinition, SearchFilter, SearchHit, SearchIndex } from "../s
 import { storableText } from "../storable-text.ts";
 import { checkMilvusResponse } from "./check-milvus-response.ts";
 import type { Readiness } from "./make-ready.ts";
-import { milvusFilter } from "./milvus-filter.ts";
-import { hitFields, toHit, toMilvusRow } from "./milvus-rows.ts";
+import { anyOf, milvusFilter } from "./milvus-filter.ts";
+import { MilvusRefusal } from "./milvus-refusal.ts";
+import { hitFields, toHit, toMilvusRow, type MilvusRow } from "./milvus-rows.ts";
 
 /** Milvus returns no more. */
 const MAX_LIMIT = 16_384;
@@ -24,18 +25,11 @@ export interface MilvusIndexParts {
   inTurn: BulkheadPolicy;
 }
 
-/** An index in a collection that is prepared at its first use. */
+/** An index in a collection that is created by the first write, and prepared before when it is there. */
 export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }: MilvusIndexParts): SearchIndex {
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
-  // Nobody waits for a write: unlike a search it may take as long as making the collection does.
-  const write = <Result>(call: () => Promise<Result>): Promise<Result> =>
-    inTurn.execute(async () => {
-      await readiness.prepare();
-      return readiness.use(call);
-    });
-
   const search = (filter: SearchFilter, what: { anns_field: string; metric_type: string; data: number[] | string }, limit: number) => {
     const request = {
       ...target,
@@ -45,16 +39,29 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       limit: Math.min(limit, MAX_LIMIT),
       output_fields: hitFields(definition),
     };
-    return readiness.use(async (): Promise<SearchHit[]> => {
+    return readiness.read(async (): Promise<SearchHit[]> => {
       const { results } = await checkMilvusResponse(client.search(request));
       // Milvus Lite gives BM25 as a distance: the same figure below zero.
       return results.map((row) => toHit(row, what.metric_type === "BM25" ? Math.abs(row.score) : row.score, definition));
-    });
+    }, []);
   };
-  const query = (filter: string, output_fields: string[]) =>
-    readiness.use(async () => (await checkMilvusResponse(client.query({ ...target, ...consistent, filter, output_fields }))).data);
+  const ask = async (what: { filter: string; output_fields: string[]; timeout?: number }) =>
+    (await checkMilvusResponse(client.query({ ...target, ...consistent, ...what }))).data;
+  const query = (filter: string, output_fields: string[]) => readiness.read(() => ask({ filter, output_fields }), []);
+  // Nobody waits for what writes: unlike a search it may take as long as making the collection does.
   const remove = (filter: string): Promise<number> =>
-    write(async () => Number((await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter }))).delete_cnt));
+    inTurn.execute(() =>
+      readiness.change(
+        async () => Number((await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter }))).delete_cnt),
+        0,
+      ),
+    );
+  /** Looks whether they have arrived: see SETTLE_MS of make-ready.ts for what Milvus Lite may lose, after a restart of its own too. */
+  async function put(data: MilvusRow[]): Promise<void> {
+    await checkMilvusResponse(client.upsert({ ...written, data }));
+    const found = await ask({ filter: anyOf(data.map(({ id }) => String(id))), output_fields: ["id"], timeout: WRITE_TIMEOUT_MS });
+    if (found.length < data.length) throw MilvusRefusal.writeLost(definition.name, data.length - found.length);
+  }
 
   return {
     dimensions: definition.dimensions,
@@ -62,7 +69,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       const rows = [...new Map(documents.map((document) => [document.id, toMilvusRow(document, definition)])).values()];
       for (let start = 0; start < rows.length; start += ROWS_PER_MESSAGE) {
         const data = rows.slice(start, start + ROWS_PER_MESSAGE);
-        await write(() => checkMilvusResponse(client.upsert({ ...written, data })));
+        await inTurn.execute(() => readiness.write(() => put(data)));
       }
     },
     async searchVectors(filter, embedding, limit) {
@@ -85,7 +92,8 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       return Number(row?.["count(*)"] ?? 0);
     },
     async flush() {
-      await write(() => checkMilvusResponse(client.flushSync({ collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS })));
+      const flushed = { collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS };
+      await inTurn.execute(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
     },
   };
 }

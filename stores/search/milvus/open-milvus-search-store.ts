@@ -10,11 +10,18 @@ export interface MilvusAddress {
   database?: string | undefined;
 }
 
+export interface MilvusOptions {
+  /** In milliseconds: of a search, and of finding out whether the server is there. */
+  timeoutMs: number;
+  /** Hears why something could not be made ready beforehand; who needs it tries again. */
+  onError?: (error: unknown) => void;
+}
+
 /**
  * Indexes in a Milvus server, or in Milvus Lite. Does not throw when the server is away: openIndex does, AppError `index_unavailable`, and an
- * index once opened comes back by itself. `timeoutMs`, in milliseconds, is for searches and for finding out whether the server is there.
+ * index once opened comes back by itself.
  */
-export async function openMilvusSearchStore(where: MilvusAddress, options: { timeoutMs: number }): Promise<SearchStore> {
+export async function openMilvusSearchStore(where: MilvusAddress, options: MilvusOptions): Promise<SearchStore> {
   // Only now: loading the SDK takes longer than the rest of the service together.
   const { connectMilvus } = await import("./connect-milvus.ts");
   return connectMilvus(where, options);

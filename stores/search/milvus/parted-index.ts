@@ -19,8 +19,8 @@ export function indexOfPart(collection: string): string {
   return PART_NAME.exec(collection)?.[1] ?? collection;
 }
 
-/** Always the same for an owner. Keys are hashes, so that the parts are about equal. */
-function partOf(ownerKey: string): number {
+/** The number of an owner's part: always the same for an owner. Keys are hashes, so that the parts are about equal. */
+export function partOf(ownerKey: string): number {
   return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
 }
 

@@ -6,7 +6,9 @@ import { checkMilvusResponse } from "./check-milvus-response.ts";
 import { collectionSchema, VECTOR_INDEXES } from "./collection-schema.ts";
 import { MilvusRefusal } from "./milvus-refusal.ts";
 
-const LOAD_POLL_MS = 50;
+const POLL_MS = 50;
+/** How often it is looked for what another process is just creating: Milvus Lite refuses the second one before it shows the first. */
+const LOOKS = 20;
 
 /** Throws AppError `invalid_configuration` when the collection of that name is another one. */
 async function checkFields(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
@@ -31,8 +33,11 @@ async function indexedFields(client: MilvusClient, name: string, timeout: number
   }
 }
 
-async function exists(client: MilvusClient, name: string, timeout: number): Promise<boolean> {
-  const { value } = await checkMilvusResponse(client.hasCollection({ collection_name: name, timeout }));
+/** Within `timeout` milliseconds; by default those of the client. */
+export async function exists(client: MilvusClient, name: string, timeout?: number): Promise<boolean> {
+  const { value } = await checkMilvusResponse(
+    client.hasCollection({ collection_name: name, ...(timeout === undefined ? {} : { timeout }) }),
+  );
   return value === true;
 }
 
@@ -49,8 +54,24 @@ async function create(client: MilvusClient, definition: IndexDefinition, timeout
   try {
     await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));
   } catch (error) {
+    if (!(error instanceof MilvusRefusal)) throw error;
     // Another process may have been quicker.
-    if (!(error instanceof MilvusRefusal) || !(await exists(client, definition.name, timeout))) throw error;
+    for (let look = 0; !(await exists(client, definition.name, timeout)); look++) {
+      if (look === LOOKS) throw error;
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+async function createIndexes(client: MilvusClient, name: string, timeout: number): Promise<void> {
+  const indexed = await indexedFields(client, name, timeout);
+  for (const index of VECTOR_INDEXES.filter(({ field_name }) => !indexed.includes(field_name))) {
+    try {
+      await checkMilvusResponse(client.createIndex({ collection_name: name, ...index, timeout }));
+    } catch (error) {
+      // Here too: Milvus does not mind, Milvus Lite does.
+      if (!(error instanceof MilvusRefusal) || !(await indexedFields(client, name, timeout)).includes(index.field_name)) throw error;
+    }
   }
 }
 
@@ -60,25 +81,33 @@ export interface Patience {
   workMs: number;
 }
 
-/** Creates the collection and its indexes, as far as they are missing, and has it loaded; each step may have been the last before a crash. */
+/** The names of the collections that are there. */
+export async function collectionNames(client: MilvusClient): Promise<string[]> {
+  return (await checkMilvusResponse(client.showCollections())).data.map(({ name }) => name);
+}
+
+/**
+ * Creates the indexes of a collection, as far as they are missing, and has it loaded; each step may have been the last before a crash. The
+ * collection itself only when it `creates`. Returns whether there is one.
+ */
 export async function prepareCollection(
   client: MilvusClient,
   definition: IndexDefinition,
-  { answerMs, workMs: timeout }: Patience,
-): Promise<void> {
+  { answerMs, workMs: timeout, creates }: Patience & { creates: boolean },
+): Promise<boolean> {
   const collection_name = definition.name;
-  if (!(await exists(client, collection_name, answerMs))) await create(client, definition, timeout);
-  await checkFields(client, definition, timeout);
-  const indexed = await indexedFields(client, collection_name, timeout);
-  for (const index of VECTOR_INDEXES.filter(({ field_name }) => !indexed.includes(field_name))) {
-    await checkMilvusResponse(client.createIndex({ collection_name, ...index, timeout }));
+  if (!(await exists(client, collection_name, answerMs))) {
+    if (!creates) return false;
+    await create(client, definition, timeout);
   }
+  await checkFields(client, definition, timeout);
+  await createIndexes(client, collection_name, timeout);
   await checkMilvusResponse(client.loadCollectionAsync({ collection_name, timeout }));
   const deadline = Date.now() + timeout;
   for (;;) {
     const { progress } = await checkMilvusResponse(client.getLoadingProgress({ collection_name, timeout }));
-    if (Number(progress) >= 100) return;
+    if (Number(progress) >= 100) return true;
     if (Date.now() > deadline) throw new AppError("index_unavailable", `The search index "${collection_name}" is still being loaded.`);
-    await sleep(LOAD_POLL_MS);
+    await sleep(POLL_MS);
   }
 }

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { collectionSchema } from "../../../stores/search/milvus/collection-schema.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
-import { partNames } from "../../../stores/search/milvus/parted-index.ts";
+import { partNames, partOf } from "../../../stores/search/milvus/parted-index.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../support/milvus-server.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 
 const OWNERS = Array.from({ length: 40 }, (_, number) => ownerKey("acme", `user-${number}`));
@@ -41,6 +42,58 @@ function describeParts(): void {
     expect(await collections()).toEqual([]);
   }, 120_000);
 
+  test("what nobody wrote is not there: searched, counted and erased at once, and nothing is made for it", async () => {
+    const index = await store.openIndex(definitionOf("none"));
+    for (const owner of OWNERS) {
+      const found = [
+        index.searchWords({ ownerKey: owner }, "sample", 5),
+        index.searchVectors({ ownerKey: owner }, direction(0), 5),
+        index.fetch(owner, [sampleId(1)]),
+      ];
+      expect(await Promise.all(found)).toEqual([[], [], []]);
+      expect(await Promise.all([index.count(owner), index.removeOwner(owner), index.remove(owner, [sampleId(1)])])).toEqual([0, 0, 0]);
+    }
+    expect(await index.count()).toBe(0);
+    await index.flush();
+    expect(await collections()).toEqual(["none_part0"]);
+    await store.dropIndex("none");
+  }, 120_000);
+
+  test("opening an index prepares the parts that are there, before anybody asks for them, and makes no others", async () => {
+    const name = "restarted";
+    await (await store.openIndex(definitionOf(name))).upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner })));
+    const before = await collections();
+    await server.kill();
+    await server.start();
+    const fresh = await openMilvusSearchStore({ address: server.address }, { timeoutMs: 30_000 });
+    const isLoaded = async (): Promise<boolean> => {
+      const states = await Promise.all(before.map((collection_name) => client.getLoadState({ collection_name })));
+      return states.every(({ state }) => String(state) === "LoadStateLoaded");
+    };
+    expect(await isLoaded()).toBe(false);
+    await fresh.openIndex(definitionOf(name));
+    await waitUntil("all parts are loaded", isLoaded);
+    expect(await collections()).toEqual(before);
+    await fresh.close();
+    await store.dropIndex(name);
+  }, 120_000);
+
+  test("a part that cannot be prepared is told of at the opening and refused to who needs it; the others serve", async () => {
+    const [odd = ""] = OWNERS.filter((owner) => partOf(owner) === 3);
+    const [other = ""] = OWNERS.filter((owner) => partOf(owner) === 4);
+    await client.createCollection(collectionSchema({ ...definitionOf("odd_part3"), dimensions: DIMENSIONS + 1 }));
+    const errors: unknown[] = [];
+    const watched = await openMilvusSearchStore({ address: server.address }, { timeoutMs: 30_000, onError: (error) => errors.push(error) });
+    const index = await watched.openIndex(definitionOf("odd"));
+    await waitUntil("the failure is told", async () => errors.length > 0);
+    expect(errors).toEqual([expect.objectContaining({ code: "invalid_configuration" })]);
+    await expect(index.upsert([sampleDocument(1, { ownerKey: odd })])).rejects.toMatchObject({ code: "invalid_configuration" });
+    await index.upsert([sampleDocument(2, { ownerKey: other })]);
+    expect(await index.searchWords({ ownerKey: other }, "sample", 5)).toHaveLength(1);
+    await watched.close();
+    await store.dropIndex("odd");
+  }, 120_000);
+
   test("forty owners written in one batch are each found by their own, counted together, and dropped together", async () => {
     const index = await store.openIndex(definitionOf("many"));
     await index.upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner, lexicalText: `sample w${number}` })));
@@ -53,7 +106,12 @@ function describeParts(): void {
       expect([byWords, byVectors].map((hits) => hits.map(({ id }) => id))).toEqual([[sampleId(number)], [sampleId(number)]]);
     }
     expect(await index.count()).toBe(OWNERS.length);
-    expect(await collections()).toEqual(partNames("many").toSorted());
+    const parts = new Set([0, ...OWNERS.map(partOf)]);
+    expect(await collections()).toEqual(
+      partNames("many")
+        .filter((_, part) => parts.has(part))
+        .toSorted(),
+    );
     expect(await store.listIndexes()).toEqual(["many"]);
     await store.dropIndex("many");
     expect(await collections()).toEqual([]);

@@ -1,0 +1,82 @@
+import { expect, test } from "@jest/globals";
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeReady } from "../../../stores/search/milvus/make-ready.ts";
+import { MilvusRefusal } from "../../../stores/search/milvus/milvus-refusal.ts";
+
+const PATIENCE_MS = 60_000;
+
+/** A collection that is there once it was created; what happened to it, in order. */
+function collection({ isThere = true, preparingMs = 0 } = {}) {
+  const happened: string[] = [];
+  let there = isThere;
+  return {
+    happened,
+    isThere: async () => there,
+    async prepare(creates: boolean) {
+      happened.push(creates ? "create" : "prepare");
+      await sleep(preparingMs);
+      there ||= creates;
+      return there;
+    },
+  };
+}
+
+test("the first write waits until whoever opened the collection at the same time is done; the second does not", async () => {
+  const ready = makeReady(collection({ preparingMs: 400 }), PATIENCE_MS);
+  await ready.prepare(true);
+  const prepared = performance.now();
+  await ready.write(async () => undefined);
+  const first = performance.now();
+  expect(first - prepared).toBeGreaterThan(750);
+  await ready.write(async () => undefined);
+  expect(performance.now() - first).toBeLessThan(400);
+});
+
+test("documents that were taken and are not there are written again, on what is prepared anew", async () => {
+  const { happened, ...parts } = collection();
+  const ready = makeReady(parts, PATIENCE_MS);
+  let writes = 0;
+  const write = async (): Promise<string> => {
+    happened.push("write");
+    if (++writes === 1) throw MilvusRefusal.writeLost("episodes_part1", 1);
+    return "written";
+  };
+  expect(await ready.write(write)).toBe("written");
+  expect(happened).toEqual(["create", "write", "create", "write"]);
+});
+
+test("documents that are lost twice are a failure that may be tried again", async () => {
+  const ready = makeReady(collection(), PATIENCE_MS);
+  const write = ready.write(() => Promise.reject(MilvusRefusal.writeLost("episodes_part1", 1)));
+  await expect(write).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
+});
+
+test("a write that finds an attempt under way that creates nothing creates after it", async () => {
+  const { happened, ...parts } = collection({ isThere: false, preparingMs: 20 });
+  const ready = makeReady(parts, PATIENCE_MS);
+  const [found, written] = await Promise.all([ready.prepare(false), ready.write(async () => "written")]);
+  expect({ found, written }).toEqual({ found: false, written: "written" });
+  expect(happened).toEqual(["prepare", "create"]);
+});
+
+test("reading and erasing what is not there has an answer at once and creates nothing", async () => {
+  const { happened, ...parts } = collection({ isThere: false });
+  const ready = makeReady(parts, PATIENCE_MS);
+  const never = (): Promise<string> => Promise.reject(new Error("was called"));
+  expect(await Promise.all([ready.read(never, "nothing"), ready.change(never, "nothing")])).toEqual(["nothing", "nothing"]);
+  expect(happened).not.toContain("create");
+});
+
+test("a read asks what is there at once, and prepares only what is refused", async () => {
+  const { happened, ...parts } = collection();
+  const ready = makeReady(parts, PATIENCE_MS);
+  expect(await ready.read(async () => "found", "nothing")).toBe("found");
+  expect(happened).toEqual([]);
+  let asked = 0;
+  const released = async (): Promise<string> => {
+    if (++asked === 1) throw new MilvusRefusal(101, "not loaded");
+    return "found";
+  };
+  expect(await ready.read(released, "nothing")).toBe("found");
+  expect(happened).toEqual(["prepare"]);
+});
