@@ -55,7 +55,10 @@ async function watchedOnPostgres(service: MemoryService, databaseUrl: string, op
 function watchedThroughApi(service: MemoryService): Watched {
   return {
     service,
-    jobsDone: async ({ result }) => void (await postApi(service.url, `/conversations/${result.conversation_id}/settle`, {})),
+    async jobsDone({ result }) {
+      const settle = (): Promise<{ settled: boolean }> => postApi(service.url, `/conversations/${result.conversation_id}/settle`, {});
+      while (!(await settle()).settled);
+    },
     oldestSeconds: null,
   };
 }

@@ -19,7 +19,7 @@ const USERS = 50;
 const STREAMS = 10;
 /** Of the user who is not among those streams. */
 const BYSTANDER = STREAMS;
-const TOKENS = 40;
+const TOKENS = 80;
 const BETWEEN_MS = 50;
 /** The streams are in the middle of their answers. */
 const KILL_AFTER_MS = 1_000;
@@ -76,9 +76,7 @@ async function firstAnswerAfter(since: number, service: MemoryService, user: num
 async function measureKill({ name, start }: Startable, round: number, samples: Samples): Promise<void> {
   const killed = await start();
   const answers = Array.from({ length: STREAMS }, (_, user) => killed.ask(questionOf(PREFIX, user, round)).catch(() => undefined));
-  await sleep(KILL_AFTER_MS / 2);
-  await seedUsers(killed.url, { prefix: `left-${round}`, count: 5, exchanges: 8 });
-  await sleep(KILL_AFTER_MS / 2);
+  await Promise.all([sleep(KILL_AFTER_MS), seedUsers(killed.url, { prefix: `left-${round}`, count: 5, exchanges: 8 })]);
   await killed.process.stop("SIGKILL");
   const killedAt = performance.now();
   const cut = (await Promise.all(answers)).filter((answer) => answer === undefined).length;
