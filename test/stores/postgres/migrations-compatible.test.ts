@@ -9,7 +9,7 @@ const FOLDER = new URL("../../../stores/postgres/migrations/", import.meta.url);
 
 /**
  * What migrations do that the version before might notice, with why it does not. An entry is made after reading what that version does with
- * the table; see docs/decisions, "A migration is compatible by one version".
+ * the table; see docs/decisions/0021-a-migration-is-compatible-by-one-version.md.
  */
 const REVIEWED: Readonly<Record<string, readonly { finding: RegExp; why: string }[]>> = {
   "0003_episodes.sql": [
