@@ -1,0 +1,105 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { globSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { callApi } from "../support/api-client.ts";
+import { listContext, readImageSteps } from "../support/image-file.ts";
+import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "../support/image-root.ts";
+import { freePort } from "../support/postgres-server.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const steps = readImageSteps(`${root}Dockerfile`);
+const titled = steps.map((step) => ({ ...step, title: `${step.keyword} ${step.text.slice(0, 60)}` }));
+
+/**
+ * The steps of the image, taken one by one in clean folders. Not covered without Docker: that the base image can be fetched and has what
+ * the steps call, the file system's layers, the user's being in it, the limits of a container, how Docker itself reads the file.
+ */
+describe("the image", () => {
+  let image: ImageRoot;
+  let given: string[];
+  let service: ChildProcess | undefined;
+  beforeAll(async () => {
+    given = await listContext(root);
+    image = await makeImageRoot(root, given);
+  });
+  afterAll(async () => {
+    service?.kill("SIGKILL");
+    await image.remove();
+  });
+
+  const inImage = (keyword: string): string[] => image.stage().said.get(keyword)?.words ?? [];
+  const listApp = (): string[] => globSync("**/*", { cwd: image.place("/app") }).sort();
+
+  test("has the Node that the tests run on for its base", () => {
+    const bases = steps.filter(({ keyword }) => keyword === "FROM").map(({ words }) => words[0]);
+    expect(new Set(bases)).toEqual(new Set([`node:${process.versions.node}-bookworm-slim`]));
+  });
+
+  test("is built from the sources alone", () => {
+    expect(given).toEqual(expect.arrayContaining(["package.json", "package-lock.json", "server/main.ts", "web/index.html"]));
+    const foreign = /^(\.|test\/|benchmarks\/|docs\/|examples\/|deploy\/|monitoring\/|node_modules\/|dist\/)|\.(md|log)$/;
+    expect(given.filter((file) => foreign.test(file))).toEqual([]);
+  });
+
+  test.each(titled)("takes the step $title", (step) => image.take(step), 400_000);
+
+  test("holds what was built, what that needs, and nothing else", () => {
+    expect(readdirSync(image.stage().root).sort()).toEqual(["app", "data"]);
+    expect(readdirSync(image.place("/app")).sort()).toEqual(["dist", "node_modules", "package.json"]);
+    expect(readdirSync(image.place("/data"))).toEqual([]);
+    const dist = globSync("dist/**/*.*", { cwd: image.place("/app") });
+    expect(dist).toContain("dist/stores/postgres/migrations/0001_conversations.sql");
+    expect(dist.filter((file) => /\.(test|map|env|log)\b|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    const packages = readdirSync(image.place("/app/node_modules"));
+    expect(packages).toContain("express");
+    expect(packages.filter((name) => ["typescript", "jest", "esbuild", "eslint", "node"].includes(name))).toEqual([]);
+  });
+
+  test("serves as its user, is healthy, answers a turn, writes in its volume alone, and stops on its signal", async () => {
+    const before = listApp();
+    const port = String(await freePort());
+    // As `docker run -p … -e API_KEYS=…` would say.
+    const env = { ...image.environment(), PORT: port, API_KEYS: "some-long-secret:acme" };
+    const health = JSON.parse(
+      image
+        .stage()
+        .said.get("HEALTHCHECK")
+        ?.text.replace(/^.*?CMD /, "") ?? "[]",
+    ) as string[];
+    const isHealthy = () =>
+      run(health[0] ?? "", health.slice(1), { cwd: image.place("."), env }).then(
+        () => true,
+        () => false,
+      );
+    expect(await isHealthy()).toBe(false);
+
+    expect(inImage("USER")).toEqual(["node"]);
+    const [program = "", ...given] = inImage("CMD");
+    service = spawn(program, given, { cwd: image.place("."), env, stdio: ["ignore", "pipe", "pipe"], ...WITHOUT_RIGHTS });
+    let printed = "";
+    for (const stream of [service.stdout, service.stderr]) stream?.on("data", (bytes: Buffer) => (printed += bytes.toString()));
+    const ended = once(service, "close");
+    await waitUntil("the image being healthy", () => isHealthy(), 60_000).catch((cause: unknown) => {
+      throw new Error(`The service said: ${printed}`, { cause });
+    });
+
+    const { status, json } = await callApi<{ answer: string; completed: boolean }>(`http://127.0.0.1:${port}/api/v1/chat`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "Bearer some-long-secret" },
+      body: JSON.stringify({ user_id: "ada", session_id: "first", message: "hello" }),
+    });
+    expect({ status, ...json }).toMatchObject({ status: 200, completed: true, answer: expect.stringContaining("offline model") });
+    const page = await fetch(`http://127.0.0.1:${port}/`);
+    expect(await page.text()).toContain("<!doctype html>");
+
+    service.kill(inImage("STOPSIGNAL")[0] as NodeJS.Signals);
+    expect(await ended).toEqual([0, null]);
+    expect(listApp()).toEqual(before);
+    expect(readdirSync(image.place("/data"))).toContain("postgres");
+  }, 120_000);
+});
