@@ -15,6 +15,7 @@ import { peerFigures } from "./support/peer-figures.ts";
 import { measurePrompts, type PromptFigures } from "./support/peer-prompts.ts";
 import { measureSpeed } from "./support/peer-speed.ts";
 import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
+import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";
 import { printPeers } from "./support/print-peers.ts";
@@ -62,7 +63,8 @@ function rawCall(modelUrl: string): PeerContender {
 }
 
 /** This service and the libraries that people build such a service with, on the same model server and the same Postgres. */
-export async function benchPeers(): Promise<void> {
+export async function benchPeers(progress: Progress): Promise<void> {
+  progress.step("installing the peers");
   await installPeers();
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-peers-"));
@@ -84,25 +86,23 @@ export async function benchPeers(): Promise<void> {
     const milvus = await startMilvusServer();
     opened.defer(() => milvus.remove());
     contenders.push(keep(await startOnMilvus(ground, milvus.address)));
-  } else process.stderr.write(`without Milvus: ${noMilvus}\n`);
+  } else console.log(`peers runs without Milvus: ${noMilvus}`);
   contenders.push(keep(await startOnPostgres(ground)));
   for (const peer of INSTALLED_PEERS) contenders.push(keep(await startPeer(peer, ground)));
   const remembering = contenders.filter(({ memory }) => memory);
 
-  await measureSpeed(contenders, { conversations: 10, rounds: 0, warmUp: WARM_UP_ROUNDS });
-  const alone = await measureSpeed(contenders, { conversations: 1, rounds: ROUNDS, warmUp: 0 });
-  const together = await measureSpeed(contenders, { conversations: 10, turns: 10, rounds: Math.ceil(ROUNDS / 2), warmUp: 0 });
+  await measureSpeed(contenders, { conversations: 10, rounds: 0, warmUp: WARM_UP_ROUNDS }, progress);
+  const alone = await measureSpeed(contenders, { conversations: 1, rounds: ROUNDS, warmUp: 0 }, progress);
+  const together = await measureSpeed(contenders, { conversations: 10, turns: 10, rounds: Math.ceil(ROUNDS / 2), warmUp: 0 }, progress);
   const prompts: PromptFigures[] = [];
-  for (const contender of remembering) prompts.push(await measurePrompts(contender, model.line));
+  for (const contender of remembering) prompts.push(await measurePrompts(contender, model.line, progress));
   const conflicts: ConflictFigures[] = [];
   for (const contender of remembering) {
-    conflicts.push(await measureConflicts(contender, false));
-    if (contender.turnInLine) conflicts.push(await measureConflicts(contender, true));
+    conflicts.push(await measureConflicts(contender, false, progress));
+    if (contender.turnInLine) conflicts.push(await measureConflicts(contender, true, progress));
   }
   const erasing: ErasingFigures[] = [];
-  for (const contender of remembering) erasing.push(await measureErasing(contender));
-  process.stderr.write("\n");
-
+  for (const contender of remembering) erasing.push(await measureErasing(contender, progress));
   const results = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
   printPeers(results);
   await writeResults("peers", { versions: await versions(), withoutMilvus: noMilvus ?? null, ...results });

@@ -22,21 +22,23 @@ export interface InstalledPeer {
   /** In benchmarks/peers. */
   file: string;
   memory: "last messages" | "semantic";
+  /** Milliseconds for what it writes after its answers, which it does not tell the end of. */
+  writesForMs: number;
 }
 
+/** VoltAgent gathers its writes for up to 200 ms; the others end an answer when all is written. */
+const VOLTAGENT_WRITES_MS = 250;
+
 export const INSTALLED_PEERS: InstalledPeer[] = [
-  { name: "LangGraph, PostgresSaver, summarising", file: "langgraph.js", memory: "last messages" },
-  { name: "Mastra, last messages", file: "mastra.js", memory: "last messages" },
-  { name: "Mastra, semantic recall", file: "mastra.js", memory: "semantic" },
-  { name: "VoltAgent, last messages", file: "voltagent.js", memory: "last messages" },
-  { name: "VoltAgent, semantic search", file: "voltagent.js", memory: "semantic" },
+  { name: "LangGraph, PostgresSaver, summarising", file: "langgraph.js", memory: "last messages", writesForMs: 0 },
+  { name: "Mastra, last messages", file: "mastra.js", memory: "last messages", writesForMs: 0 },
+  { name: "Mastra, semantic recall", file: "mastra.js", memory: "semantic", writesForMs: 0 },
+  { name: "VoltAgent, last messages", file: "voltagent.js", memory: "last messages", writesForMs: VOLTAGENT_WRITES_MS },
+  { name: "VoltAgent, semantic search", file: "voltagent.js", memory: "semantic", writesForMs: VOLTAGENT_WRITES_MS },
 ];
 
 /** As their documentation says: https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page, https://docs.langchain.com/langsmith. */
 const NO_TELEMETRY = { MASTRA_TELEMETRY_DISABLED: "true", VOLTAGENT_TELEMETRY_DISABLED: "true", LANGSMITH_TRACING: "false" };
-
-/** None of the peers tells when the writes that follow an answer are done. VoltAgent gathers its own for up to 200 ms. */
-const PAUSE_MS = 250;
 
 async function post<Answer>(url: string, body: object): Promise<Answer> {
   const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -45,7 +47,7 @@ async function post<Answer>(url: string, body: object): Promise<Answer> {
 }
 
 /** A peer in a process of its own behind the small HTTP server of benchmarks/peers/serve.js. */
-export async function startPeer({ name, file, memory }: InstalledPeer, ground: Ground): Promise<PeerContender> {
+export async function startPeer({ name, file, memory, writesForMs }: InstalledPeer, ground: Ground): Promise<PeerContender> {
   const id = name.replaceAll(/\W+/g, "_").toLowerCase();
   const databaseUrl = await ground.createDatabase(id);
   const vectorFile = path.join(ground.folder, `${id}.db`);
@@ -73,7 +75,7 @@ export async function startPeer({ name, file, memory }: InstalledPeer, ground: G
       await rm(vectorFile, { force: true });
     },
     memory: {
-      settle: () => sleep(PAUSE_MS),
+      settle: () => sleep(writesForMs),
       messages: ({ userId, sessionId }) => post<ListedMessage[]>(`${peer.line}/messages`, { user_id: userId, session_id: sessionId }),
       forget: (userId, sessionIds) => post<void>(`${peer.line}/forget`, { user_id: userId, session_ids: sessionIds }),
       rowsMentioning: async (words) => ({

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PeerContender, Thread } from "./peer-contender.ts";
 import { messageOf } from "./peer-script.ts";
+import type { Progress } from "./progress.ts";
 
 const AT_ONCE = 10;
 const CONVERSATIONS = 5;
@@ -24,13 +25,13 @@ export interface ConflictFigures {
 const isRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("status 409");
 
 /** 10 turns into the same new conversation at the same moment, five times over: what was acknowledged against what is listed afterwards. */
-export async function measureConflicts(contender: PeerContender, inLine: boolean): Promise<ConflictFigures> {
+export async function measureConflicts(contender: PeerContender, inLine: boolean, progress: Progress): Promise<ConflictFigures> {
   const { memory, turnInLine } = contender;
   const turn = inLine && turnInLine ? turnInLine : contender.turn;
   const figures = { name: `${contender.name}${inLine ? ", on_busy: enqueue" : ""}`, sent: 0, acknowledged: 0, refused: 0, failed: 0 };
   let [lost, doubled] = [0, 0];
   for (let conversation = 0; conversation < CONVERSATIONS; conversation++) {
-    process.stderr.write(`\r10 turns at once: ${figures.name}, conversation ${conversation + 1}`.padEnd(100));
+    progress.step(`10 turns at once, ${figures.name}`, conversation + 1, CONVERSATIONS);
     const thread: Thread = { userId: "hasty", sessionId: `hasty-${inLine ? "in-line-" : ""}${conversation}` };
     await turn(thread, messageOf(0, "mark-first"));
     const marks = Array.from({ length: AT_ONCE }, (_, index) => `mark-c${conversation}t${index}x`);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { keyOfUser } from "./own-contenders.ts";
 import type { PeerContender } from "./peer-contender.ts";
 import { messageOf } from "./peer-script.ts";
+import type { Progress } from "./progress.ts";
 import type { StoredRows } from "./rows-mentioning.ts";
 
 const TURNS = 12;
@@ -18,14 +19,14 @@ export interface ErasingFigures {
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
 
 /** A user's two conversations, deleted by the contender's own API: which rows of all its stores still mention any of it. */
-export async function measureErasing(contender: PeerContender): Promise<ErasingFigures> {
+export async function measureErasing(contender: PeerContender, progress: Progress): Promise<ErasingFigures> {
   const { name, memory } = contender;
   if (!memory) throw new Error(`${name} keeps nothing`);
   const userId = "leaver4711";
   const sessions = ["leaving4711a", "leaving4711b"];
-  for (const sessionId of sessions) {
+  for (const [index, sessionId] of sessions.entries()) {
     for (let turn = 0; turn < TURNS; turn++) {
-      process.stderr.write(`\rerasing: ${name}, ${sessionId}, turn ${turn + 1}`.padEnd(100));
+      progress.step(`erasing, ${name}`, index * TURNS + turn + 1, sessions.length * TURNS);
       await contender.turn({ userId, sessionId }, messageOf(turn, "mark-zq4711"));
     }
     await memory.settle({ userId, sessionId });

@@ -2,6 +2,7 @@ import { tokensOfPrompt, tokensOfText, type PromptMessage } from "./count-tokens
 import type { PeerContender } from "./peer-contender.ts";
 import type { RecordedRequest } from "./peer-model-process.ts";
 import { FIRST_CHINESE, messageOf } from "./peer-script.ts";
+import type { Progress } from "./progress.ts";
 
 /** The turns whose prompts are looked at; the first asks for something said in the second turn. */
 export const LOOKED_AT = [10, 20, 50];
@@ -42,7 +43,7 @@ async function tokensSent(recordedAt: string, sink: { answers: number; backgroun
 }
 
 /** Plays two conversations of 50 turns, each turn when the work of the one before is done, and counts what the model's server was sent. */
-export async function measurePrompts(contender: PeerContender, modelUrl: string): Promise<PromptFigures> {
+export async function measurePrompts(contender: PeerContender, modelUrl: string, progress: Progress): Promise<PromptFigures> {
   const { name } = contender;
   const sent = { answers: 0, background: 0 };
   const promptTokens: Record<number, number[]> = {};
@@ -50,7 +51,7 @@ export async function measurePrompts(contender: PeerContender, modelUrl: string)
   for (const [index, { begins, told, asked, answer }] of FACTS.entries()) {
     const thread = { userId: `reader-${index}`, sessionId: `prompts-${index}` };
     for (let turn = 1; turn <= TURNS; turn++) {
-      process.stderr.write(`\rprompts: ${name}, conversation ${index + 1}, turn ${turn}`.padEnd(100));
+      progress.step(`prompts, ${name}`, index * TURNS + turn, FACTS.length * TURNS);
       const added = turn === TOLD_IN_TURN ? told : LOOKED_AT.includes(turn) ? asked : "";
       await fetch(`${modelUrl}/record`, { method: "POST" });
       await contender.turn(thread, messageOf(begins + turn, added));

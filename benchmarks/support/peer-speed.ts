@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PeerContender } from "./peer-contender.ts";
 import { messageOf } from "./peer-script.ts";
+import type { Progress } from "./progress.ts";
 
 /** Conversations are shared out among so many users. */
 const USERS = 10;
@@ -83,15 +84,19 @@ export async function measureSpeed(
     rounds,
     warmUp,
   }: { conversations: number; turns?: number; rounds: number; warmUp: number },
+  progress: Progress,
 ): Promise<SpeedSamples[]> {
   const all = contenders.map((contender): SpeedSamples => ({ contender, conversations, rounds: [] }));
   for (let round = -warmUp; round < rounds; round++) {
     for (const samples of all) {
-      process.stderr.write(`\r${conversations} at once, round ${round + 1} of ${rounds}: ${samples.contender.name.padEnd(60)}`);
+      progress.step(
+        `${conversations} at once, ${round < 0 ? "warm-up" : "round"}, ${samples.contender.name}`,
+        round + warmUp + 1,
+        rounds + warmUp,
+      );
       const measured = await runRound(samples.contender, conversations, turns);
       if (round >= 0) samples.rounds.push(measured);
     }
   }
-  process.stderr.write("\n");
   return all;
 }
