@@ -31,7 +31,7 @@ export interface Readiness {
 }
 
 function isForgotten(error: unknown): boolean {
-  return error instanceof MilvusRefusal && (error.isNotLoaded || error.isNotFound || error.isWriteLost);
+  return error instanceof MilvusRefusal && (error.isNotLoaded || error.isNotFound);
 }
 
 /** Throws AppError `index_unavailable` when `preparing` takes longer; it goes on. */
@@ -85,9 +85,9 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
       try {
         return await call();
       } catch (error) {
+        forget(used);
         if (!isFirst || !isForgotten(error)) return toIndexError(error);
       }
-      forget(used);
     }
   }
 

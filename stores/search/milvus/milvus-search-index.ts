@@ -30,6 +30,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
+
   const search = (filter: SearchFilter, what: { anns_field: string; metric_type: string; data: number[] | string }, limit: number) => {
     const request = {
       ...target,
@@ -56,11 +57,15 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
         0,
       ),
     );
-  /** Looks whether they have arrived: see SETTLE_MS of make-ready.ts for what Milvus Lite may lose, after a restart of its own too. */
+  /**
+   * Looks whether they have arrived: SETTLE_MS of make-ready.ts says what Milvus Lite may lose, also after a restart of its own. They are not
+   * written again from here: they may have been erased meanwhile, which only the job knows that wrote them.
+   */
   async function put(data: MilvusRow[]): Promise<void> {
     await checkMilvusResponse(client.upsert({ ...written, data }));
     const found = await ask({ filter: anyOf(data.map(({ id }) => String(id))), output_fields: ["id"], timeout: WRITE_TIMEOUT_MS });
-    if (found.length < data.length) throw MilvusRefusal.writeLost(definition.name, data.length - found.length);
+    if (found.length >= data.length) return;
+    throw new MilvusRefusal("lost", `${data.length - found.length} of the documents written to ${definition.name} are not there`);
   }
 
   return {

@@ -32,23 +32,28 @@ test("the first write waits until whoever opened the collection at the same time
   expect(performance.now() - first).toBeLessThan(400);
 });
 
-test("documents that were taken and are not there are written again, on what is prepared anew", async () => {
+test("a write that the server has no collection for is repeated on one that is made anew, once", async () => {
   const { happened, ...parts } = collection();
   const ready = makeReady(parts, PATIENCE_MS);
   let writes = 0;
   const write = async (): Promise<string> => {
     happened.push("write");
-    if (++writes === 1) throw MilvusRefusal.writeLost("episodes_part1", 1);
+    if (++writes === 1) throw new MilvusRefusal(100, "not found");
     return "written";
   };
   expect(await ready.write(write)).toBe("written");
   expect(happened).toEqual(["create", "write", "create", "write"]);
+  const never = ready.write(() => Promise.reject(new MilvusRefusal(100, "not found")));
+  await expect(never).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
 });
 
-test("documents that are lost twice are a failure that may be tried again", async () => {
-  const ready = makeReady(collection(), PATIENCE_MS);
-  const write = ready.write(() => Promise.reject(MilvusRefusal.writeLost("episodes_part1", 1)));
-  await expect(write).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
+test("a write that is refused otherwise is left to its caller, and the next one prepares anew", async () => {
+  const { happened, ...parts } = collection();
+  const ready = makeReady(parts, PATIENCE_MS);
+  const lost = ready.write(() => Promise.reject(new MilvusRefusal("lost", "1 of the documents is not there")));
+  await expect(lost).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
+  await ready.write(async () => undefined);
+  expect(happened).toEqual(["create", "create"]);
 });
 
 test("a write that finds an attempt under way that creates nothing creates after it", async () => {
