@@ -148,6 +148,7 @@ const Environment = z.object({
   TURN_LEASE_MS: wholeNumber(1_000, LONGEST_TIMER_MS).default(15_000),
   SHUTDOWN_GRACE_MS: wholeNumber(0, LONGEST_TIMER_MS).default(10_000),
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),
+  JOB_CONCURRENCY: wholeNumber(1, 1_000).default(8),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(120),
   RATE_LIMIT_PER_MINUTE_PER_TENANT: wholeNumber(0, 10_000_000).default(0),
   MAX_CONCURRENT_TURNS_PER_USER: wholeNumber(0, 100_000).default(4),

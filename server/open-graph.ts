@@ -114,6 +114,7 @@ export async function openGraph(
     memoryModel: createModel(config, config.MEMORY_MODEL ?? config.CHAT_MODEL),
     coreMemory: config.ENABLE_CORE_MEMORY ? { sections: coreSections(config) } : null,
     episodicMemory: episodes?.memory ?? null,
+    concurrency: config.JOB_CONCURRENCY,
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();

@@ -45,6 +45,7 @@ describe("parseConfig", () => {
       TURN_LEASE_MS: 15_000,
       SHUTDOWN_GRACE_MS: 10_000,
       MAX_MESSAGE_CHARS: 32_000,
+      JOB_CONCURRENCY: 8,
       OTEL_SERVICE_NAME: "conversation-graph",
       LOG_LEVEL: "info",
     });
