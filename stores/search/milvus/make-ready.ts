@@ -10,6 +10,9 @@ import { toIndexError } from "./to-index-error.ts";
  */
 const SETTLE_MS = { least: 500, most: 3_000 };
 
+/** One more than a server that behaves needs: of a collection that is opened twice, the one that was loaded may be the one that is not kept. */
+const READ_REPEATS = 2;
+
 /** With `creates` it is there afterwards; without, what is missing stays so. */
 export type Prepare = (creates: boolean) => Promise<boolean>;
 
@@ -94,16 +97,20 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
   return {
     prepare,
     async read(call, absent) {
-      const used = attempt;
-      try {
-        // The client has no answer of its own for what is not there.
-        if (!isReady && !(await collection.isThere())) return absent;
-        return await call();
-      } catch (error) {
-        if (!(error instanceof MilvusRefusal) || (isReady && !isForgotten(error))) return toIndexError(error);
+      for (let repeats = 0; ; repeats++) {
+        const used = attempt;
+        const wasReady = isReady;
+        try {
+          // The client has no answer of its own for what is not there.
+          if (!wasReady && !(await collection.isThere())) return absent;
+          return await call();
+        } catch (error) {
+          const mayHelp = error instanceof MilvusRefusal && (!wasReady || isForgotten(error));
+          if (!mayHelp || repeats === READ_REPEATS) return toIndexError(error);
+        }
+        forget(used);
+        if (!(await patiently(prepare(false), patienceMs))) return absent;
       }
-      forget(used);
-      return (await patiently(prepare(false), patienceMs)) ? call().catch(toIndexError) : absent;
     },
     change: (call, absent) => onSettled(call, { result: absent }),
     write: (call) => onSettled(call),
