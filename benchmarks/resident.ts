@@ -48,22 +48,24 @@ async function fill(service: MemoryService, progress: (done: number) => void): P
   return resident;
 }
 
-async function measure(service: MemoryService, modelUrl: string, samples: Samples, progress: Progress): Promise<number[]> {
-  const { name, process } = service;
+/** A service with a few conversations, warm. */
+async function openWithFew(service: MemoryService, modelUrl: string, samples: Samples): Promise<void> {
+  samples.add(residentOf(service.name, "as it begins to listen"), 0, service.process.residentMiB());
   await seedKnowledge(service.url);
   await seedUsers(service.url, { prefix: PREFIX, count: FEW, exchanges: 1 });
   await allJobsDone(service.url);
   for (let round = 0; round < ROUNDS; round++) await use(service, modelUrl, FEW, round, samples);
   await allJobsDone(service.url);
-  samples.add(residentOf(name, `with ${FEW} conversations`), 0, process.residentMiB());
-  const filled = await fill(service, (done) => progress.step(`conversations of ${name}`, done, CONVERSATIONS));
-  samples.add(residentOf(name, `with ${many} conversations`), 0, process.residentMiB());
+  samples.add(residentOf(service.name, `with ${FEW} conversations`), 0, service.process.residentMiB());
+}
+
+async function useAll(service: MemoryService, modelUrl: string, samples: Samples): Promise<void> {
+  samples.add(residentOf(service.name, `with ${many} conversations`), 0, service.process.residentMiB());
   for (let round = 0; round < ROUNDS; round++) {
     await use(service, modelUrl, CONVERSATIONS, round, samples);
-    samples.add(residentOf(name, `while ${many} conversations are used`), round, process.residentMiB());
+    samples.add(residentOf(service.name, `while ${many} conversations are used`), round, service.process.residentMiB());
   }
   await allJobsDone(service.url);
-  return filled;
 }
 
 /** What 10,000 conversations are to the memory of a service process, on PGlite and on a real Postgres. */
@@ -78,17 +80,25 @@ export async function benchResident(progress: Progress): Promise<void> {
   const environments = Object.entries({ PGlite: { DATA_DIR: data.folder }, Postgres: onPostgres });
 
   const samples = makeSamples();
-  const filled: { name: string; residentMiB: number[] }[] = [];
+  const services: MemoryService[] = [];
   for (const [name, environment] of environments) {
     // A process that has made its database first keeps memory that no later one has.
     await (await startMemoryService(name, model.line, environment)).process.stop();
     const service = await startMemoryService(name, model.line, environment);
-    try {
-      samples.add(residentOf(name, "as it begins to listen"), 0, service.process.residentMiB());
-      filled.push({ name, residentMiB: await measure(service, model.line, samples, progress) });
-    } finally {
-      await service.process.stop();
-    }
+    opened.defer(() => service.process.stop());
+    services.push(service);
+    progress.step(`few conversations of ${name}`);
+    await openWithFew(service, model.line, samples);
+  }
+  const filled = await Promise.all(
+    services.map(async (service) => {
+      const onProgress = (done: number): void => progress.step(`conversations of ${service.name}`, done, CONVERSATIONS);
+      return { name: service.name, residentMiB: await fill(service, onProgress) };
+    }),
+  );
+  for (const service of services) {
+    progress.step(`all conversations of ${service.name}`);
+    await useAll(service, model.line, samples);
   }
 
   const figures = [

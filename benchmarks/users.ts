@@ -12,7 +12,8 @@ import { writeResults } from "./support/write-results.ts";
 import { rawFetch } from "./turn-contenders.ts";
 
 const MOST_USERS = Number(process.env["BENCH_USERS"] ?? 10_000);
-const SIZES = [10, 1_000, 10_000].filter((users) => users <= MOST_USERS);
+const FEWEST = 10;
+const SIZES = [FEWEST, 1_000, 10_000].filter((users) => users <= MOST_USERS);
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 15);
 /** Of one size, before it is the next one's turn. */
 const TURNS = 10;
@@ -75,7 +76,7 @@ export async function benchUsers(progress: Progress): Promise<void> {
     ...SIZES.flatMap((users) => [
       samples.figure(firstTokenOf(users), "ms", reference),
       samples.figure(turnOf(users), "ms", reference),
-      ...READING.map((node) => samples.figure(nodeOf(node, users), "ms", { reference: nodeOf(node, SIZES[0] ?? users) })),
+      ...READING.map((node) => samples.figure(nodeOf(node, users), "ms", users === FEWEST ? {} : { reference: nodeOf(node, FEWEST) })),
     ]),
   ];
   const series = (name: string, figureName: (users: number) => string) => {
