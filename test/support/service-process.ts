@@ -21,10 +21,10 @@ const started = new Set<ServiceProcess>();
 
 /**
  * Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. On the real Postgres, which lacks the
- * extensions, without episodic memory unless told otherwise; without limits, too.
+ * extensions, without episodic memory unless told otherwise; without limits, too. `main` is that of another version.
  */
-export function spawnService(environment: Record<string, string>): ServiceProcess {
-  const child = spawn(process.execPath, [MAIN], {
+export function spawnService(environment: Record<string, string>, main = MAIN): ServiceProcess {
+  const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
       ...NO_LIMITS,
@@ -51,8 +51,8 @@ export function spawnService(environment: Record<string, string>): ServiceProces
 }
 
 /** Starts the service on a free port and waits until it listens. */
-export async function startServiceProcess(environment: Record<string, string>): Promise<ServiceProcess> {
-  const service = spawnService({ PORT: String(await freePort()), ...environment });
+export async function startServiceProcess(environment: Record<string, string>, main = MAIN): Promise<ServiceProcess> {
+  const service = spawnService({ PORT: String(await freePort()), ...environment }, main);
   for (;;) {
     const state = await Promise.race([
       service.exited.then((code) => `ended with ${code}`),
