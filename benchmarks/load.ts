@@ -1,4 +1,4 @@
-import { openLoadContenders, RAW, type LoadContender } from "./support/load-contenders.ts";
+import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load-contenders.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Plot } from "./support/results.ts";
@@ -18,9 +18,9 @@ const CELL_MS = 1_200;
 const WARM_UP_TURNS = 300;
 const WARM_UP_STREAMS = 10;
 
-const times = (what: "first token" | "turn", streams: number, name: string): string => `${what}, ${streams} streams, ${name}`;
-const throughput = (streams: number, name: string): string => `turns a second, ${streams} streams, ${name}`;
-const failures = (streams: number, name: string): string => `turns without an answer, ${streams} streams, ${name}`;
+const times = (what: "first token" | "turn", streams: number, name: string): string => `${what}, ${streamsOf(streams)}, ${name}`;
+const throughput = (streams: number, name: string): string => `turns a second, ${streamsOf(streams)}, ${name}`;
+const failures = (streams: number, name: string): string => `turns without an answer, ${streamsOf(streams)}, ${name}`;
 
 /** Streams that each have one turn after another, until the time is over. */
 async function runCell(contender: LoadContender, streams: number, round: number, samples: Samples): Promise<void> {
@@ -43,7 +43,7 @@ async function runCell(contender: LoadContender, streams: number, round: number,
   await Promise.all(Array.from({ length: streams }, (_, index) => stream(index)));
   samples.add(throughput(streams, name), round, answered / ((performance.now() - began) / 1_000));
   samples.add(failures(streams, name), round, reasons.length);
-  if (reasons.length > 0) process.stderr.write(`\n${name}, ${streams} streams: ${reasons.length} turns failed, as with ${reasons[0]}\n`);
+  if (reasons.length > 0) process.stderr.write(`\n${name}, ${streamsOf(streams)}: ${reasons.length} turns failed, as with ${reasons[0]}\n`);
   await contender.settle();
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openLoadContenders, RAW, type LoadContender } from "./support/load-contenders.ts";
+import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load-contenders.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/samples.ts";
@@ -13,10 +13,11 @@ const TOKENS = 200;
 const BETWEEN_MS = 50;
 /** Streams begin one after another, this far apart; all 500 are under way before the first one can end. */
 const BEGIN_EVERY_MS = 16;
+const WARM_UP_STREAMS = Math.min(50, MOST_STREAMS);
 
-const lag = (streams: number, name: string): string => `end later than the pace, ${streams} streams, ${name}`;
-const firstToken = (streams: number, name: string): string => `first token, ${streams} streams, ${name}`;
-const failures = (streams: number, name: string): string => `turns without an answer, ${streams} streams, ${name}`;
+const lag = (streams: number, name: string): string => `end later than the pace, ${streamsOf(streams)}, ${name}`;
+const firstToken = (streams: number, name: string): string => `first token, ${streamsOf(streams)}, ${name}`;
+const failures = (streams: number, name: string): string => `turns without an answer, ${streamsOf(streams)}, ${name}`;
 
 /** Streams of one contender that are open at once: how much later than the model's pace each one ends. */
 async function runCell(contender: LoadContender, streams: number, round: number, samples: Samples): Promise<void> {
@@ -29,7 +30,7 @@ async function runCell(contender: LoadContender, streams: number, round: number,
       samples.add(firstToken(streams, name), round, firstTokenMs);
       samples.add(lag(streams, name), round, totalMs - firstTokenMs - (TOKENS - 1) * BETWEEN_MS);
     } catch (error) {
-      if (failed++ === 0) process.stderr.write(`\n${name}, ${streams} streams: a turn failed: ${String(error)}\n`);
+      if (failed++ === 0) process.stderr.write(`\n${name}, ${streamsOf(streams)}: a turn failed: ${String(error)}\n`);
     }
   };
   await Promise.all(Array.from({ length: streams }, (_, index) => stream(index)));
@@ -44,6 +45,9 @@ export async function benchPaced(progress: Progress): Promise<void> {
   const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args });
   opened.defer(() => model.stop());
   const { contenders, stores } = await openLoadContenders(model.line, MOST_STREAMS, opened, progress);
+
+  progress.step("warm-up");
+  await Promise.all(contenders.map((contender) => runCell(contender, WARM_UP_STREAMS, 0, makeSamples())));
 
   const samples = makeSamples();
   const cells = Array.from({ length: ROUNDS }, (_, round) => LEVELS.map((streams) => ({ round, streams }))).flat();

@@ -20,6 +20,8 @@ export interface LoadContender {
 
 /** The name of the contender that the others are held against. */
 export const RAW = "raw model call";
+/** Part of the names of figures. */
+export const streamsOf = (streams: number): string => (streams === 1 ? "1 stream" : `${streams} streams`);
 const PREFIX = "load";
 /** With fewer there is no summary. */
 const EXCHANGES = 8;
