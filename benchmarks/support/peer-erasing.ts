@@ -11,9 +11,24 @@ const PAUSE_MS = 2_000;
 
 export interface ErasingFigures {
   name: string;
-  /** Rows of all stores that mention the user, the conversation or a word of its messages, by table. */
+  /** Rows of all stores that mention the user, the conversation or a word of its messages, by table; and what an index knows by the user's key. */
   before: StoredRows;
   after: StoredRows;
+  /** Rows that hold a hash of the user and nothing else of theirs: what keeps a job under way from bringing the erased back. */
+  marksLeft: StoredRows;
+}
+
+/** Where such hashes are kept on purpose: marks of what was erased, and the jobs that erase. */
+const isOfMarks = (table: string): boolean => table.endsWith("erase_markers") || table.startsWith("pgboss.");
+
+function select(rows: StoredRows, wanted: (table: string) => boolean): StoredRows {
+  return Object.fromEntries(Object.entries(rows).filter(([table]) => wanted(table)));
+}
+
+/** What is found by words, by an index's key, and by both counts once: the larger number is taken. */
+function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
+  const tables = new Set([...Object.keys(byWord), ...Object.keys(byKey)]);
+  return Object.fromEntries([...tables].map((table) => [table, Math.max(byWord[table] ?? 0, byKey[table] ?? 0)]));
 }
 
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
@@ -31,9 +46,19 @@ export async function measureErasing(contender: PeerContender, progress: Progres
     }
     await memory.settle({ userId, sessionId });
   }
-  const words = [userId, ...sessions, "zq4711", keyOfUser(userId)];
-  const before = await memory.rowsMentioning(words);
+  const words = [userId, ...sessions, "zq4711"];
+  const look = async (): Promise<{ byWord: StoredRows; byKey: StoredRows }> => ({
+    byWord: await memory.rowsMentioning(words),
+    byKey: await memory.rowsMentioning([keyOfUser(userId)]),
+  });
+  const data = ({ byWord, byKey }: { byWord: StoredRows; byKey: StoredRows }): StoredRows =>
+    together(
+      byWord,
+      select(byKey, (table) => !isOfMarks(table)),
+    );
+  const before = await look();
   await memory.forget(userId, sessions);
   await sleep(PAUSE_MS);
-  return { name, before, after: await memory.rowsMentioning(words) };
+  const after = await look();
+  return { name, before: data(before), after: data(after), marksLeft: select(after.byKey, isOfMarks) };
 }

@@ -16,12 +16,12 @@ export function messageOf(exchange: number, added = ""): string {
   return `${EXCHANGES[place]?.user ?? ""} ${added} [answer ${place}]`;
 }
 
-const WANTED = /\[answer (\d+)\]\s*$/;
-const MARK = /mark-\w+/;
+/** At the very end: before it a prompt may hold what was recalled, with other marks. */
+const WANTED = /(mark-\w+)?\s*\[answer (\d+)\]\s*$/;
 
-/** The answer that a message asks for, whose first word is the one that readers of streams wait for; a mark in the message is said again. Null when it asks for none. */
+/** The answer that a message asks for, whose first word is the one that readers of streams wait for; the message's own mark is said again. Null when it asks for none. */
 export function answerTo(message: string): string | null {
   const wanted = WANTED.exec(message);
   if (!wanted) return null;
-  return `word0 ${MARK.exec(message)?.[0] ?? ""} ${EXCHANGES[Number(wanted[1])]?.assistant ?? ""}`;
+  return `word0 ${wanted[1] ?? ""} ${EXCHANGES[Number(wanted[2])]?.assistant ?? ""}`;
 }

@@ -87,8 +87,14 @@ export function printPeers({ figures, comparisons, prompts, conflicts, erasing }
   );
   console.log(
     table(
-      ["rows of all stores", "before", "after the delete", "where"],
-      erasing.map(({ name, before, after }) => [name, String(sumOf(before)), String(sumOf(after)), Object.keys(after).join(", ")]),
+      ["rows of all stores", "before", "after the delete", "where", "hashes kept on purpose"],
+      erasing.map(({ name, before, after, marksLeft }) => [
+        name,
+        String(sumOf(before)),
+        String(sumOf(after)),
+        Object.keys(after).join(", "),
+        String(sumOf(marksLeft)),
+      ]),
     ),
   );
   const notAhead = comparisons.filter(({ result }) => result === "behind");

@@ -5,8 +5,10 @@ import type { Database } from "../../stores/postgres/database.ts";
 /** How many rows of which table mention something. */
 export type StoredRows = Record<string, number>;
 
+/** Of a partitioned table its partitions. */
 const TABLES = `
-select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema') order by 1`;
+select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') order by 1`;
 
 const escaped = (word: string): string => word.replaceAll(/[^\w]/g, String.raw`\$&`);
 
