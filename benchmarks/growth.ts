@@ -11,7 +11,11 @@ import type { Exchange } from "./support/dialogue.ts";
 import { generateDialogues } from "./support/generate-dialogues.ts";
 import { loadConversations, type ConversationsToLoad } from "./support/load-conversations.ts";
 import { ScriptedChatModel } from "./support/scripted-chat-model.ts";
-import { distribution, type Distribution } from "./support/statistics.ts";
+import { figureOf, type Figure } from "./support/figures.ts";
+import { printFigures } from "./support/print-figures.ts";
+import type { Progress } from "./support/progress.ts";
+import type { Plot } from "./support/results.ts";
+import { distribution, percentile, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
 /** Turns with conversations of one size before it is the next size's. */
@@ -47,6 +51,7 @@ const SIZES = [
 /** What else is in the tables. */
 const OTHERS: ConversationsToLoad = { user: "other", count: 2_000, messages: 50, uncovered: HISTORY_WINDOW };
 
+/** What one round took. */
 interface Samples {
   turnMs: number[];
   historyMs: number[];
@@ -64,6 +69,12 @@ interface Measured {
   jobMs: Distribution | null;
   /** Messages in the prompts, fewest and most. */
   windowMessages: [number, number];
+}
+
+/** The rounds of one size, beside those of the others. */
+interface MeasuredSize {
+  of: Size;
+  rounds: Samples[];
 }
 
 interface Parts {
@@ -96,26 +107,84 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
 }
 
 /** All sizes in turn, round by round, forwards and backwards, after a warm-up that is not counted. */
-async function measure(parts: Parts): Promise<Measured[]> {
-  const empty = (): Samples => ({ turnMs: [], historyMs: [], jobMs: [], windowMessages: [] });
-  const samples = new Map(SIZES.map((of) => [of, empty()]));
+async function measure(parts: Parts, progress: Progress): Promise<MeasuredSize[]> {
+  const measured = SIZES.map((of) => ({ of, rounds: [] as Samples[] }));
   for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
     const isCounted = round >= WARM_UP_ROUNDS;
-    for (const of of round % 2 === 0 ? SIZES : SIZES.toReversed()) {
-      await runRound(of, round, parts, isCounted ? (samples.get(of) ?? empty()) : empty());
+    for (const { of, rounds } of round % 2 === 0 ? measured : measured.toReversed()) {
+      const samples: Samples = { turnMs: [], historyMs: [], jobMs: [], windowMessages: [] };
+      await runRound(of, round, parts, samples);
+      if (isCounted) rounds.push(samples);
     }
-    process.stderr.write(`\rround ${round - WARM_UP_ROUNDS + 1} of ${ROUNDS} `);
+    progress.step("rounds", round + 1, WARM_UP_ROUNDS + ROUNDS);
   }
-  process.stderr.write("\n");
-  return [...samples].map(([{ memory, messages }, { turnMs, historyMs, jobMs, windowMessages }]) => ({
+  return measured;
+}
+
+function toRow({ of: { memory, messages }, rounds }: MeasuredSize): Measured {
+  const all = (field: keyof Samples): number[] => rounds.flatMap((round) => round[field]);
+  const [turnMs, jobMs, windowMessages] = [all("turnMs"), all("jobMs"), all("windowMessages")];
+  return {
     memory,
     messages,
     turns: turnMs.length,
     turnMs: distribution(turnMs),
-    historyMs: distribution(historyMs),
+    historyMs: distribution(all("historyMs")),
     jobMs: jobMs.length > 0 ? distribution(jobMs) : null,
     windowMessages: [Math.min(...windowMessages), Math.max(...windowMessages)],
-  }));
+  };
+}
+
+/** What a turn and its history node may take with the most messages, in times of what it takes with the fewest. */
+const MOST_GROWTH = 1.3;
+
+/** Turns, their history node and the summary's job by size, each beside the smallest; and how many times as long the largest takes, round by round. */
+function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
+  return (["summary", "no summary"] as const).flatMap((memory) => {
+    const own = measured.filter(({ of }) => of.memory === memory);
+    const [smallest, largest] = [own[0], own.at(-1)];
+    if (!smallest || !largest) return [];
+    const parts = [["turn", "turnMs"], ["history", "historyMs"], ["summary job", "jobMs"]] as const; // prettier-ignore
+    const figures = parts.flatMap(([what, field]) => {
+      const label = ({ of }: MeasuredSize): string => `${what}, ${of.messages.toLocaleString("en")} messages, ${memory}`;
+      return own
+        .filter(({ rounds }) => rounds.some((round) => round[field].length > 0))
+        .map(
+          (size) =>
+          figureOf(label(size), "ms", size.rounds.map((round) => round[field]), size === smallest ? {} : { reference: label(smallest) }), // prettier-ignore
+        );
+    });
+    const growth = (
+      [
+        ["turn", "turnMs"],
+        ["history", "historyMs"],
+      ] as const
+    ).map(([what, field]) => {
+      // prettier-ignore
+      const median = (round: Samples | undefined): number => percentile(round?.[field] ?? [], 0.5);
+      const times = largest.rounds.map((round, place) => [median(round) / median(smallest.rounds[place])]);
+      return figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal: { atMost: MOST_GROWTH } });
+    });
+    return [...figures, ...growth];
+  });
+}
+
+function plotOf(rows: readonly Measured[]): Plot {
+  const sizes = [...new Set(rows.map(({ messages }) => messages))].sort((one, other) => one - other);
+  const line = (memory: Memory, field: "turnMs" | "historyMs"): (number | null)[] =>
+    sizes.map((size) => rows.find((row) => row.memory === memory && row.messages === size)?.[field].p50 ?? null);
+  return {
+    title: "A turn by the length of its conversation, p50",
+    x: { label: "messages in the conversation", values: sizes },
+    y: { label: "time", unit: "ms" },
+    log: "x",
+    series: [
+      { name: "turn, summary", values: line("summary", "turnMs") },
+      { name: "turn, no summary", values: line("no summary", "turnMs") },
+      { name: "history, summary", values: line("summary", "historyMs") },
+      { name: "history, no summary", values: line("no summary", "historyMs") },
+    ],
+  };
 }
 
 /** How many times as long it takes with the most messages as with the fewest, by the medians. */
@@ -128,7 +197,7 @@ function growthOf(rows: Measured[]): { memory: Memory; turn: number; history: nu
 }
 
 /** Whether a turn takes longer the longer the conversation is. */
-export async function benchGrowth(): Promise<void> {
+export async function benchGrowth(progress: Progress): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
@@ -136,7 +205,7 @@ export async function benchGrowth(): Promise<void> {
   opened.defer(() => database.close());
   await migrate(database);
   const [{ exchanges: sample } = { exchanges: [] }] = generateDialogues({ count: 1, turns: 200 });
-  process.stderr.write("loading the conversations\n");
+  progress.step("loading the conversations");
   await loadConversations(postgres.url, sample, [...SIZES, OTHERS]);
 
   const jobTimes: number[] = [];
@@ -150,25 +219,27 @@ export async function benchGrowth(): Promise<void> {
   opened.defer(() => jobs.stop(1_000));
   const model = new ScriptedChatModel();
   const common = { database, chatModel: model, historyWindow: HISTORY_WINDOW, coreMemory: null };
-  const rows = await measure({
-    graphs: {
-      summary: createConversationGraph(common),
-      "no summary": createConversationGraph({ ...common, summary: null, contextTokenBudget: TOKEN_BUDGET }),
+  const measured = await measure(
+    {
+      graphs: {
+        summary: createConversationGraph(common),
+        "no summary": createConversationGraph({ ...common, summary: null, contextTokenBudget: TOKEN_BUDGET }),
+      },
+      model,
+      overview: makeJobOverview(database),
+      sample,
+      takeJobTimes: () => jobTimes.splice(0),
     },
-    model,
-    overview: makeJobOverview(database),
-    sample,
-    takeJobTimes: () => jobTimes.splice(0),
-  });
+    progress,
+  );
+  const rows = measured.map(toRow);
 
-  const cell = (values: Distribution | null): string => (values ? `${values.p50.toFixed(1)} / ${values.p95.toFixed(1)}` : "–");
-  console.log("| memory | messages | turn ms (p50 / p95) | history ms (p50 / p95) | summary job ms (p50 / p95) | window |");
-  console.log("| --- | --- | --- | --- | --- | --- |");
-  for (const { memory, messages, turnMs, historyMs, jobMs, windowMessages } of rows) {
-    const times = [turnMs, historyMs, jobMs].map(cell).join(" | ");
-    console.log(`| ${memory} | ${messages.toLocaleString("en")} | ${times} | ${windowMessages.join("–")} |`);
-  }
   const growth = growthOf(rows);
-  console.log("\nMost messages against fewest, times:", JSON.stringify(growth));
-  await writeResults("growth", { rows, growth });
+  const figures = figuresOf(measured);
+  const notes = [
+    `In process, without HTTP, on a real Postgres with ${(OTHERS.count * OTHERS.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
+    `Messages in the prompts, fewest and most: ${rows.map(({ memory, messages, windowMessages }) => `${memory}, ${messages.toLocaleString("en")}: ${windowMessages.join("–")}`).join("; ")}.`,
+  ];
+  printFigures(figures, notes);
+  await writeResults("growth", { figures, plots: [plotOf(rows)], notes, rows, growth });
 }

@@ -3,6 +3,8 @@ import { openBrowser, whyNoBrowser } from "../test/support/browser.ts";
 import { startModelServer } from "../test/support/model-server.ts";
 import { freePort } from "../test/support/postgres-server.ts";
 import { startProcess } from "./support/start-process.ts";
+import { figureOf, type Figure } from "./support/figures.ts";
+import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
@@ -77,6 +79,7 @@ async function firstPaintOf(page: Page, address: string): Promise<number> {
 }
 
 interface Load {
+  firstPaints: number[];
   firstPaintMs: Distribution;
   scriptBytes: number;
   styleBytes: number;
@@ -99,7 +102,7 @@ async function measureLoads(browser: Browser, address: string): Promise<Load> {
     [bytes.script, bytes.css] = [total(".js"), total(".css")];
     await context.close();
   }
-  return { firstPaintMs: distribution(firstPaints), scriptBytes: bytes.script, styleBytes: bytes.css };
+  return { firstPaints, firstPaintMs: distribution(firstPaints), scriptBytes: bytes.script, styleBytes: bytes.css };
 }
 
 /** An answer of 5,000 tokens, and the same page for as long with nothing to do: what the machine itself costs. */
@@ -126,8 +129,34 @@ async function measureAnswer(browser: Browser, url: string, user: string): Promi
   return { answer: toFrames(answer), idle: toFrames(idle), seconds: ms / 1_000 };
 }
 
+type MeasuredAnswer = Awaited<ReturnType<typeof measureAnswer>> & { shape: string };
+
+/** What a page may weigh in all, as it is sent. */
+const MOST_BYTES = 100_000;
+
+function figuresOf(load: Load, reference: Load, answers: readonly MeasuredAnswer[]): Figure[] {
+  const plain = "first paint of a line of plain text";
+  const byShape = [...new Set(answers.map(({ shape }) => shape))].flatMap((shape) => {
+    const own = answers.filter((answer) => answer.shape === shape);
+    const runs = (value: (measured: MeasuredAnswer) => number): number[][] => own.map((measured) => [value(measured)]);
+    const idle = `longest frame of the idle page, after ${shape}`;
+    return [
+      figureOf(idle, "ms", runs((measured) => measured.idle.longestFrameMs)), // prettier-ignore
+      figureOf(`longest frame, ${shape}`, "ms", runs(({ answer }) => answer.longestFrameMs), { reference: idle }), // prettier-ignore
+      figureOf(`frames over ${DROPPED_MS} ms, ${shape}`, "frames", runs(({ answer }) => answer.framesOver50Ms), { goal: { atMost: 0, of: "p99" } }), // prettier-ignore
+    ];
+  });
+  return [
+    figureOf("script of the first load, compressed", "bytes", [[load.scriptBytes]], { goal: { atMost: MOST_BYTES } }),
+    figureOf("styles, compressed", "bytes", [[load.styleBytes]]),
+    figureOf(plain, "ms", [reference.firstPaints]),
+    figureOf("first contentful paint, nothing cached", "ms", [load.firstPaints], { reference: plain }),
+    ...byShape,
+  ];
+}
+
 /** What the page costs to load, and whether it keeps up with an answer. Prints that nothing was measured where there is no browser. */
-export async function benchPage(): Promise<void> {
+export async function benchPage(progress: Progress): Promise<void> {
   const missing = await whyNoBrowser();
   if (missing) {
     process.stdout.write(`page: not measured (${missing})\n`);
@@ -144,10 +173,12 @@ export async function benchPage(): Promise<void> {
   opened.defer(() => browser.close());
 
   const url = `http://127.0.0.1:${port}`;
+  progress.step("loads");
   const load = await measureLoads(browser, url);
   const reference = await measureLoads(browser, `${url}/healthz`);
   const answers = [];
   for (const [round, [shape, text]] of ANSWERS.entries()) {
+    progress.step("answers", round, ANSWERS.length);
     model.answer({ tokens: toTokens(text), betweenMs: BETWEEN_MS });
     answers.push({ shape, ...(await measureAnswer(browser, url, `bench ${round}`)) });
   }
@@ -165,5 +196,8 @@ export async function benchPage(): Promise<void> {
       "",
     ].join("\n"),
   );
-  await writeResults("page", { load, reference, answers });
+  const notes = [
+    `Chromium without a GPU, the service and its model on the same cores. Answers of ${TOKENS.toLocaleString("en")} tokens; the reference is the same page with nothing to do for as long.`,
+  ];
+  await writeResults("page", { figures: figuresOf(load, reference, answers), notes, load, reference, answers });
 }

@@ -2,7 +2,10 @@ import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
 import { cacheEmbeddings } from "./support/cached-embedder.ts";
+import type { Figure } from "./support/figures.ts";
 import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/open-recall-set.ts";
+import type { Progress } from "./support/progress.ts";
+import { recallFiguresOf } from "./support/recall-goals.ts";
 import { recallFigures, type Answered, type RecallFigures } from "./support/recall-figures.ts";
 import { readRecallSets, unitOf, type RecallHistory, type RecallSet } from "./support/recall-set.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
@@ -89,27 +92,29 @@ async function askUnrelated(opened: OpenedRecallSet, { histories }: RecallSet): 
   return { asked: asked.length * UNRELATED_QUESTIONS.length, answered };
 }
 
-async function measure(set: RecallSet, embedder: Embedder): Promise<MeasuredSet> {
-  const progress = (what: string): void => void process.stderr.write(`\r${embedder.name}: ${set.name}: ${what}          `);
-  await using opened = await openRecallSet(set, embedder, (done) => progress(`history ${done} of ${set.histories.length} indexed`));
+async function measure(set: RecallSet, embedder: Embedder, progress: Progress): Promise<{ row: MeasuredSet; recallTimes: number[] }> {
+  const tell = (what: string, done?: number): void =>
+    progress.step(`${embedder.name}: ${set.name}: ${what}`, done, done === undefined ? undefined : set.histories.length);
+  await using opened = await openRecallSet(set, embedder, (done) => tell("histories indexed", done));
   const figures: Partial<MeasuredSet["figures"]> = {};
   let recallTimes: number[] = [];
   for (const legs of LEGS) {
-    progress(`asking, ${legs}`);
+    tell(`asking, ${legs}`);
     const { answers, times } = await askAll(opened, set, legs);
     const ofHalf = (places: readonly number[]): RecallFigures => recallFigures(answers.filter((_, place) => places.includes(place % 2)));
     figures[legs] = { all: ofHalf(HALVES.all), chosen: ofHalf(HALVES.chosen), other: ofHalf(HALVES.other) };
     recallTimes = times;
   }
-  progress("asking what is not there");
+  tell("asking what is not there");
   const unrelated = await askUnrelated(opened, set);
-  return {
+  const row: MeasuredSet = {
     set: set.name,
     histories: set.histories.length,
     figures: figures as MeasuredSet["figures"],
     recallMs: distribution(recallTimes),
     unrelated,
   };
+  return { row, recallTimes };
 }
 
 function print(embedder: string, rows: MeasuredSet[]): void {
@@ -134,7 +139,7 @@ function print(embedder: string, rows: MeasuredSet[]): void {
 }
 
 /** Whether earlier exchanges come back when they are asked for: by keywords, by vectors and by both, through the service's own recall. */
-export async function benchRecall(): Promise<void> {
+export async function benchRecall(progress: Progress): Promise<void> {
   const folder = process.env["CONVERSATION_DATA"];
   if (!folder) {
     process.stderr.write(
@@ -145,12 +150,20 @@ export async function benchRecall(): Promise<void> {
   const wanted = process.env["BENCH_SETS"]?.split(",");
   const sets = chooseHistories(await readRecallSets(folder)).filter(({ name }) => wanted?.includes(name) ?? true);
   const results: { embedder: string; sets: MeasuredSet[] }[] = [];
+  const figures: Figure[] = [];
   for (const embedder of await openEmbedders()) {
-    const rows: MeasuredSet[] = [];
-    for (const set of sets) rows.push(await measure(set, embedder));
-    process.stderr.write("\n");
-    print(embedder.name, rows);
-    results.push({ embedder: embedder.name, sets: rows });
+    const rows: { row: MeasuredSet; recallTimes: number[] }[] = [];
+    for (const set of sets) rows.push(await measure(set, embedder, progress));
+    print(embedder.name, rows.map(({ row }) => row)); // prettier-ignore
+    results.push({ embedder: embedder.name, sets: rows.map(({ row }) => row) });
+    const fused = rows.map(({ row, recallTimes }) => {
+      const { all, chosen, other } = row.figures.fused;
+      return { set: row.set, unrelated: row.unrelated, all, halves: [chosen, other], recallMs: recallTimes };
+    });
+    figures.push(...recallFiguresOf(embedder.name, fused));
   }
-  await writeResults("recall", { results });
+  const notes = [
+    "Keywords and vectors together, as the service recalls. Weights were chosen on one half of the questions; the spread is that of the two halves.",
+  ];
+  await writeResults("recall", { figures, notes, results });
 }

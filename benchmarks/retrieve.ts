@@ -19,7 +19,10 @@ import type { SearchDocument, SearchIndex, SearchStore } from "../stores/search/
 import { startMilvusServer, whyNoMilvus } from "../test/support/milvus-server.ts";
 import type { Exchange } from "./support/dialogue.ts";
 import { generateDialogues } from "./support/generate-dialogues.ts";
-import { distribution, type Distribution } from "./support/statistics.ts";
+import { printFigures } from "./support/print-figures.ts";
+import type { Progress } from "./support/progress.ts";
+import { retrieveFigures, retrievePlot, type MeasuredRetrieve, type RetrieveTimes } from "./support/retrieve-figures.ts";
+import { distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
 const USERS = 1_000;
@@ -37,21 +40,7 @@ const DIMENSIONS = 384;
 const BATCH = 500;
 const OWNER = { tenantId: "bench", userId: "ada" };
 
-interface Measured {
-  store: string;
-  episodes: number;
-  /** Of these, the measured user's. */
-  own: number;
-  retrieveMs: Distribution;
-  wordsMs: Distribution;
-  vectorsMs: Distribution;
-}
-
 const hashed = makeHashedEmbedder({ dimensions: DIMENSIONS });
-
-function progress(text: string): void {
-  process.stderr.write(`\r${text.padEnd(78)}`);
-}
 
 async function toDocument(
   id: string,
@@ -103,7 +92,13 @@ function othersDocument(exchanges: Exchange[], number: number): Promise<SearchDo
 }
 
 /** Fills an index with `total` episodes, the measured user's spread evenly among those of the others, as they would lie after months. */
-async function fill(index: SearchIndex, own: SearchDocument[], exchanges: Exchange[], total: number, name: string): Promise<void> {
+async function fill(
+  index: SearchIndex,
+  own: SearchDocument[],
+  exchanges: Exchange[],
+  total: number,
+  tell: (written: number) => void,
+): Promise<void> {
   const every = total / own.length;
   let ownWritten = 0;
   for (let count = 0; count < total; count += BATCH) {
@@ -116,7 +111,7 @@ async function fill(index: SearchIndex, own: SearchDocument[], exchanges: Exchan
       } else documents.push(othersDocument(exchanges, number));
     }
     await index.upsert(await Promise.all(documents));
-    progress(`${name}: ${count + documents.length} of ${total} episodes written`);
+    tell(count + documents.length);
   }
   await index.flush();
 }
@@ -127,7 +122,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function measure(database: Database, index: SearchIndex, questions: string[]): Promise<Omit<Measured, "store" | "episodes" | "own">> {
+async function measure(database: Database, index: SearchIndex, questions: string[]): Promise<RetrieveTimes> {
   const vectors = new Map(await Promise.all(questions.map(async (question) => [question, await hashed.embedQuestion(question)] as const)));
   // The embedder's own time is left out: the vectors are there.
   const embedder: Embedder = { ...hashed, embedQuestion: async (question) => vectors.get(question) ?? hashed.embedQuestion(question) };
@@ -143,7 +138,7 @@ async function measure(database: Database, index: SearchIndex, questions: string
   });
   const retrieve = makeRetrieve({ recall, findPassages: null, passages: 4, topK: 3, timeoutMs: 60_000, scope: "user" });
   const filter = { ownerKey: ownerKey(OWNER.tenantId, OWNER.userId) };
-  const [retrieveMs, wordsMs, vectorsMs]: number[][] = [[], [], []];
+  const times: RetrieveTimes = { retrieveMs: [], wordsMs: [], vectorsMs: [] };
   for (let round = -WARM_UP; round < ROUNDS; round++) {
     const question = questions[(round + WARM_UP) % questions.length] ?? "";
     const state = { ...OWNER, conversationId: uuidv7(), message: question, recentMessages: [], error: null, hasEpisodes: true };
@@ -151,47 +146,50 @@ async function measure(database: Database, index: SearchIndex, questions: string
     const words = await timed(() => index.searchWords(filter, lexicalQuery(question), 100));
     const vector = await timed(() => index.searchVectors(filter, vectors.get(question) ?? [], 100));
     if (round < 0) continue;
-    retrieveMs?.push(whole);
-    wordsMs?.push(words);
-    vectorsMs?.push(vector);
+    times.retrieveMs.push(whole);
+    times.wordsMs.push(words);
+    times.vectorsMs.push(vector);
   }
-  return { retrieveMs: distribution(retrieveMs ?? []), wordsMs: distribution(wordsMs ?? []), vectorsMs: distribution(vectorsMs ?? []) };
+  return times;
 }
 
-const shown = ({ p50, p95 }: Distribution): string => `${p50.toFixed(1)} / ${p95.toFixed(1)}`;
+/** What the table of benchmarks/README.md has of a size. */
+const toRow = ({ retrieveMs, wordsMs, vectorsMs, ...size }: MeasuredRetrieve) => {
+  return { ...size, retrieveMs: distribution(retrieveMs), wordsMs: distribution(wordsMs), vectorsMs: distribution(vectorsMs) };
+};
 
-function lineOf({ store, episodes, own, retrieveMs, wordsMs, vectorsMs }: Measured): string {
-  return `| ${store} | ${episodes} | ${own} | ${shown(retrieveMs)} | ${shown(wordsMs)} | ${shown(vectorsMs)} |`;
-}
-
-async function measureStore(name: string, database: Database, store: SearchStore, exchanges: Exchange[]): Promise<Measured[]> {
+async function measureStore(
+  name: string,
+  database: Database,
+  store: SearchStore,
+  exchanges: Exchange[],
+  progress: Progress,
+): Promise<MeasuredRetrieve[]> {
   const documents = await ownDocuments(database, exchanges);
   const questions = exchanges.slice(0, 100).map(({ user }) => user.split(/(?<=[.?!])\s/)[0] ?? user);
-  const rows: Measured[] = [];
+  const rows: MeasuredRetrieve[] = [];
   for (const { episodes, own } of SIZES) {
     const index = await store.openIndex({
       name: `bench_${episodes}_${own}`,
       dimensions: DIMENSIONS,
       attributes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
     });
-    await fill(index, documents.slice(0, own), exchanges, episodes, name);
-    progress(`${name}, ${episodes} episodes: measuring`);
-    const row = { store: name, episodes, own, ...(await measure(database, index, questions)) };
-    progress("");
-    process.stderr.write(`\r${lineOf(row)}\n`);
-    rows.push(row);
+    const tell = (written: number): void => progress.step(`${name}: episodes written`, written, episodes);
+    await fill(index, documents.slice(0, own), exchanges, episodes, tell);
+    progress.step(`${name}: asking ${episodes} episodes`);
+    rows.push({ store: name, episodes, own, ...(await measure(database, index, questions)) });
   }
   return rows;
 }
 
 /** `npm run bench retrieve`: the retrieve node with 1,000 to 100,000 episodes in the index, the embedder's time apart. */
-export async function benchRetrieve(): Promise<void> {
+export async function benchRetrieve(progress: Progress): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const exchanges = generateDialogues({ count: 6, turns: 503 }).flatMap((dialogue) => dialogue.exchanges);
   const embedded = await openEmbeddedPostgres("memory://");
   opened.defer(() => embedded.close());
   await migrate(embedded);
-  const rows = await measureStore("PGlite", embedded, await openPostgresSearchStore(embedded), exchanges);
+  const rows = await measureStore("PGlite", embedded, await openPostgresSearchStore(embedded), exchanges, progress);
 
   const reason = await whyNoMilvus();
   if (reason) console.log(`Milvus Lite is left out: ${reason}`);
@@ -200,12 +198,14 @@ export async function benchRetrieve(): Promise<void> {
     opened.defer(() => server.remove());
     const store = await openMilvusSearchStore({ address: server.address }, { timeoutMs: 60_000 });
     opened.defer(() => store.close());
-    rows.push(...(await measureStore("Milvus Lite", embedded, store, exchanges)));
+    rows.push(...(await measureStore("Milvus Lite", embedded, store, exchanges, progress)));
   }
-  progress("");
-  console.log(
-    "\n| store | episodes | own | retrieve ms (p50 / p95) | keywords alone | vectors alone |\n| --- | --- | --- | --- | --- | --- |",
-  );
-  for (const row of rows) console.log(lineOf(row));
-  await writeResults("retrieve", { users: USERS, rounds: ROUNDS, rows });
+  const figures = retrieveFigures(rows);
+  const notes = [
+    `The node as a turn runs it, without the embedder's own time; ${ROUNDS} questions of each size after ${WARM_UP}, as four runs one behind the other. The reference is the smallest index of the same store.`,
+    `The others are ${USERS.toLocaleString("en")} users, whose episodes lie between those of the one who asks.`,
+    ...(reason ? [`Milvus Lite was left out: ${reason}`] : []),
+  ];
+  printFigures(figures, notes);
+  await writeResults("retrieve", { figures, plots: [retrievePlot(rows)], notes, users: USERS, rounds: ROUNDS, rows: rows.map(toRow) });
 }

@@ -4,11 +4,13 @@ import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
 import type { Dialogue } from "./support/dialogue.ts";
+import type { Progress } from "./support/progress.ts";
 import { generateDialogues } from "./support/generate-dialogues.ts";
 import { playDialogue, type TurnTokens } from "./support/play-dialogue.ts";
 import { readDialogues } from "./support/read-dialogues.ts";
 import { ScriptedChatModel } from "./support/scripted-chat-model.ts";
 import { compareWithWholeHistory, shareInCommon, type PlayedSet } from "./support/token-figures.ts";
+import { tokenFigures, tokenPlot } from "./support/token-goals.ts";
 import { writeResults } from "./support/write-results.ts";
 
 /** Finished turns before the one that is looked at. */
@@ -27,7 +29,7 @@ async function chooseDialogues(): Promise<{ dialogues: Dialogue[]; isReal: boole
   return { dialogues: [...(await readDialogues(folder, wanted)), ...generated], isReal: true };
 }
 
-async function playAll(dialogues: Dialogue[]): Promise<PlayedSet[]> {
+async function playAll(dialogues: Dialogue[], progress: Progress): Promise<PlayedSet[]> {
   await using opened = new AsyncDisposableStack();
   const database = await openEmbeddedPostgres(IN_MEMORY);
   opened.defer(() => database.close());
@@ -36,7 +38,7 @@ async function playAll(dialogues: Dialogue[]): Promise<PlayedSet[]> {
   const jobs = await runMemoryJobs({
     database,
     summaryModel: null,
-    onRun: ({ error }) => error && process.stderr.write(`\na job failed: ${error.message}\n`),
+    onRun: ({ error }) => error && process.stdout.write(`a job failed: ${error.message}\n`),
   });
   opened.defer(() => jobs.stop(1_000));
 
@@ -48,22 +50,20 @@ async function playAll(dialogues: Dialogue[]): Promise<PlayedSet[]> {
   const played = new Map<string, TurnTokens[][]>();
   for (const [index, dialogue] of dialogues.entries()) {
     const onTurn = (finished: number): void => {
-      const place = `${dialogue.set}: dialogue ${index + 1} of ${dialogues.length}, turn ${finished + 1} of ${dialogue.exchanges.length}`;
-      process.stderr.write(`\r${place}   `);
+      progress.step(`${dialogue.set}: dialogue ${index + 1} of ${dialogues.length}, turns`, finished + 1, dialogue.exchanges.length);
     };
     const turns = await playDialogue(dialogue, `dialogue-${index}`, { ...parts, onTurn });
     played.set(dialogue.set, [...(played.get(dialogue.set) ?? []), turns]);
   }
-  process.stderr.write("\n");
   return [...played].map(([set, dialogues]) => ({ set, dialogues }));
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
 /** How many prompt tokens memory saves against sending the whole history, and how much of a prompt a provider's cache can reuse. */
-export async function benchTokens(): Promise<void> {
+export async function benchTokens(progress: Progress): Promise<void> {
   const { dialogues, isReal } = await chooseDialogues();
-  const sets = await playAll(dialogues);
+  const sets = await playAll(dialogues, progress);
   const counted = sets.filter(({ set }) => set.startsWith("generated") !== isReal);
   const savings = compareWithWholeHistory(sets, counted, { points: POINTS, period: PERIOD });
   const inCommon = shareInCommon(sets, counted);
@@ -78,5 +78,9 @@ export async function benchTokens(): Promise<void> {
   console.log("\n| text | same as before, between two versions | over all turns |\n| --- | --- | --- |");
   for (const { set, betweenVersions, allTurns } of inCommon) console.log(`| ${set} | ${percent(betweenVersions)} | ${percent(allTurns)} |`);
   const played = sets.map(({ set, dialogues }) => ({ set, dialogues: dialogues.length, turns: dialogues[0]?.length }));
-  await writeResults("tokens", { played, savings, inCommon });
+  const notes = [
+    "Tokens are those of o200k_base. What is saved is against the same system prompt, every message so far and the current one; the spread is that over the three sizes of the window.",
+    isReal ? '"all" is the mean of the sets that are not generated.' : "Without CONVERSATION_DATA: generated text alone.",
+  ];
+  await writeResults("tokens", { figures: tokenFigures(savings, inCommon), plots: [tokenPlot(savings)], notes, played, savings, inCommon });
 }

@@ -13,6 +13,8 @@ export interface Contender {
   turn(session: string, message: string): Promise<StreamTimes>;
   /** CPU of the process that does the work, in milliseconds so far. */
   cpuMs(): number;
+  /** Waits until the jobs that its turns left are done. */
+  settle?(): Promise<void>;
   service?: MeasuredProcess;
   close(): Promise<void>;
 }

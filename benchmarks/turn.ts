@@ -1,119 +1,117 @@
-import { writeFile } from "node:fs/promises";
-import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { everyLayer } from "./support/every-layer.ts";
+import { figureOf } from "./support/figures.ts";
+import { startMemoryStores } from "./support/memory-stores.ts";
+import { printFigures } from "./support/print-figures.ts";
+import type { Progress } from "./support/progress.ts";
+import type { Plot } from "./support/results.ts";
 import { startProcess } from "./support/start-process.ts";
-import { distribution, type Distribution } from "./support/statistics.ts";
+import { distribution } from "./support/statistics.ts";
+import { turnFigures, type MeasuredTurns, type TurnRound } from "./support/turn-figures.ts";
+import { writeResults } from "./support/write-results.ts";
 import { chatOpenAI, oneNode, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./turn-contenders.ts";
 
 /** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
 const TURNS_PER_ROUND = 20;
 /** 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much. */
-const WARM_UP_ROUNDS = 50;
+const WARM_UP_ROUNDS = Number(process.env["BENCH_WARM_UP"] ?? 50);
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 25);
 /** A conversation has this many turns before the next one begins, so that the window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
 
-interface Measured {
-  name: string;
-  streams: number;
-  firstTokenMs: Distribution;
-  turnMs: Distribution;
-  cpuMsPerTurn: number;
-}
-
-interface Samples {
-  firstTokenMs: number[];
-  turnMs: number[];
-  cpuMs: number;
-  turns: number;
-}
-
 let nextSession = 0;
 
-/** `count` turns of conversations of their own, one after another, into the samples. */
-async function runTurns(contender: Contender, count: number, samples: Samples): Promise<void> {
+/** `count` turns of conversations of their own, one after another, into the round. */
+async function runTurns(contender: Contender, count: number, round: TurnRound): Promise<void> {
   let session = "";
   for (let turn = 0; turn < count; turn++) {
     if (turn % TURNS_PER_CONVERSATION === 0) session = `bench-${nextSession++}`;
     const { firstTokenMs, totalMs } = await contender.turn(session, `Turn ${turn} of ${session}: please answer with forty words.`);
-    samples.firstTokenMs.push(firstTokenMs);
-    samples.turnMs.push(totalMs);
-    samples.turns++;
+    round.firstTokenMs.push(firstTokenMs);
+    round.turnMs.push(totalMs);
   }
 }
 
-async function runRound(contender: Contender, streams: number, samples: Samples): Promise<void> {
+const emptyRound = (): TurnRound => ({ firstTokenMs: [], turnMs: [], cpuMsPerTurn: 0 });
+
+async function runRound(contender: Contender, streams: number): Promise<TurnRound> {
+  const round = emptyRound();
   const before = contender.cpuMs();
-  await Promise.all(Array.from({ length: streams }, () => runTurns(contender, TURNS_PER_ROUND / (streams === 1 ? 1 : 2), samples)));
-  samples.cpuMs += contender.cpuMs() - before;
+  await Promise.all(Array.from({ length: streams }, () => runTurns(contender, TURNS_PER_ROUND / (streams === 1 ? 1 : 2), round)));
+  await contender.settle?.();
+  return { ...round, cpuMsPerTurn: (contender.cpuMs() - before) / round.turnMs.length };
 }
 
 /** All contenders in turn, round by round, after a warm-up that is not counted. */
-async function compare(contenders: Contender[], streams: number, warmUpRounds: number): Promise<Measured[]> {
-  const empty = (): Samples => ({ firstTokenMs: [], turnMs: [], cpuMs: 0, turns: 0 });
-  const samples = new Map(contenders.map((contender) => [contender, empty()]));
+async function compare(contenders: Contender[], streams: number, warmUpRounds: number, progress: Progress): Promise<MeasuredTurns[]> {
+  const measured = contenders.map((contender) => ({ contender, rounds: [] as TurnRound[] }));
+  const name = `rounds with ${streams} ${streams === 1 ? "stream" : "streams"}`;
   for (let round = -warmUpRounds; round < ROUNDS; round++) {
-    for (const contender of contenders) await runRound(contender, streams, round < 0 ? empty() : (samples.get(contender) ?? empty()));
-    process.stderr.write(`\r${streams} stream${streams === 1 ? "" : "s"}: round ${round + 1} of ${ROUNDS} `);
+    for (const { contender, rounds } of measured) {
+      const own = await runRound(contender, streams);
+      if (round >= 0) rounds.push(own);
+    }
+    progress.step(name, warmUpRounds + round + 1, warmUpRounds + ROUNDS);
   }
-  process.stderr.write("\n");
-  return [...samples].map(([{ name }, { firstTokenMs, turnMs, cpuMs, turns }]) => {
-    return { name, streams, firstTokenMs: distribution(firstTokenMs), turnMs: distribution(turnMs), cpuMsPerTurn: cpuMs / turns };
-  });
+  return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
+}
+
+/** What the table of benchmarks/README.md has of a contender. */
+function toRow({ name, streams, rounds }: MeasuredTurns) {
+  return {
+    name,
+    streams,
+    firstTokenMs: distribution(rounds.flatMap(({ firstTokenMs }) => firstTokenMs)),
+    turnMs: distribution(rounds.flatMap(({ turnMs }) => turnMs)),
+    cpuMsPerTurn: rounds.reduce((sum, { cpuMsPerTurn }) => sum + cpuMsPerTurn, 0) / rounds.length,
+  };
 }
 
 /** 100 streams that begin within 2 seconds, each of 200 tokens at 20 a second: milliseconds from the first token to the end of the answer. */
-async function measureManyStreams(contenders: Contender[]): Promise<{ name: string; streamingMs: Distribution }[]> {
+async function measureManyStreams(contenders: Contender[], progress: Progress): Promise<{ name: string; streamingMs: number[] }[]> {
   const results = [];
   for (const contender of contenders) {
-    process.stderr.write(`100 streams: ${contender.name}\n`);
+    progress.step(`100 streams: ${contender.name}`);
     const times = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         await sleep(index * 20);
         return contender.turn(`many-${nextSession++}`, `stream ${index}`);
       }),
     );
-    results.push({ name: contender.name, streamingMs: distribution(times.map(({ firstTokenMs, totalMs }) => totalMs - firstTokenMs)) });
+    results.push({ name: contender.name, streamingMs: times.map(({ firstTokenMs, totalMs }) => totalMs - firstTokenMs) });
   }
   return results;
 }
 
-/** Resident memory in MiB after 200 turns and then after every 300 more, to 2,000. */
-async function measureMemory(contender: Contender): Promise<number[]> {
-  const resident: number[] = [];
-  const ignored: Samples = { firstTokenMs: [], turnMs: [], cpuMs: 0, turns: 0 };
-  for (const turns of [200, 300, 300, 300, 300, 300, 300]) {
-    await Promise.all(Array.from({ length: 4 }, () => runTurns(contender, turns / 4, ignored)));
-    resident.push(Math.round(contender.service?.residentMiB() ?? 0));
-    process.stderr.write(`\rmemory of ${contender.name}: ${resident.join(", ")} MiB `);
-  }
-  process.stderr.write("\n");
-  return resident;
-}
+/** Turns after which resident memory is read, from one reading to the next. */
+const MEMORY_STEPS = [200, 300, 300, 300, 300, 300, 300];
 
-function printTable(rows: Measured[]): void {
-  const cells = (values: Distribution): string => `${values.p50.toFixed(1)} / ${values.p95.toFixed(1)} / ${values.p99.toFixed(1)}`;
-  console.log(
-    "| streams | what | first token ms (p50 / p95 / p99) | turn ms (p50 / p95 / p99) | CPU ms a turn |\n| --- | --- | --- | --- | --- |",
-  );
-  for (const { name, streams, firstTokenMs, turnMs, cpuMsPerTurn } of rows) {
-    console.log(`| ${streams} | ${name} | ${cells(firstTokenMs)} | ${cells(turnMs)} | ${cpuMsPerTurn.toFixed(1)} |`);
+/** Resident memory in MiB after 200 turns and then after every 300 more, to 2,000. */
+async function measureMemory(contender: Contender, progress: Progress): Promise<number[]> {
+  const resident: number[] = [];
+  for (const turns of MEMORY_STEPS) {
+    await Promise.all(Array.from({ length: 4 }, () => runTurns(contender, turns / 4, emptyRound())));
+    resident.push(Math.round(contender.service?.residentMiB() ?? 0));
+    progress.step(`memory of ${contender.name}, readings`, resident.length, MEMORY_STEPS.length);
   }
+  return resident;
 }
 
 /** The real Postgres of the tests lacks the extensions. */
 const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
 
+const RAW_NAME = "raw fetch";
+const isThisService = (name: string): boolean => name.startsWith("this service");
+
 /** What one turn costs, side by side with the raw model call and with plain LangGraph, against the same model server. */
-export async function benchTurn(): Promise<void> {
+export async function benchTurn(progress: Progress): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
     opened.defer(() => part.close());
     return part;
   };
-  const postgres = await startPostgresServer();
-  opened.defer(() => postgres.stop());
+  progress.step("starting the services");
+  const stores = await startMemoryStores(opened);
   const [fast, paced] = await Promise.all(
     [
       ["40", "0"],
@@ -123,30 +121,53 @@ export async function benchTurn(): Promise<void> {
   if (!fast || !paced) throw new Error("the model servers did not start");
   opened.defer(() => Promise.all([fast.stop(), paced.stop()]).then(() => undefined));
 
+  const onPostgres = { DATABASE_URL: stores.databaseUrl, ...NO_INDEX };
+  const layered = [keep(await everyLayer("this service with every layer at work, PGlite", fast.line, { DATA_DIR: "memory://" }))];
+  if (stores.index !== "none")
+    layered.push(
+      keep(await everyLayer(`this service with every layer at work, Postgres and ${stores.index}`, fast.line, await stores.open())),
+    );
   const contenders = [
     rawFetch(fast.line),
     chatOpenAI(fast.line),
     oneNode(fast.line),
-    keep(await oneNodeWithSaver(fast.line, postgres.url)),
+    keep(await oneNodeWithSaver(fast.line, stores.databaseUrl)),
     keep(await thisService("this service over HTTP, PGlite", fast.line, { DATA_DIR: "memory://" })),
-    keep(await thisService("this service over HTTP, Postgres", fast.line, { DATABASE_URL: postgres.url, ...NO_INDEX })),
+    keep(await thisService("this service over HTTP, Postgres", fast.line, onPostgres)),
+    ...layered,
   ];
-  const rows = [...(await compare(contenders, 1, WARM_UP_ROUNDS)), ...(await compare(contenders, 10, 2))];
+  const measured = [...(await compare(contenders, 1, WARM_UP_ROUNDS, progress)), ...(await compare(contenders, 10, 2, progress))];
   const memory = [];
   for (const contender of contenders.filter(({ service }) => service))
-    memory.push({ name: contender.name, residentMiB: await measureMemory(contender) });
-  const manyStreams = await measureManyStreams([
-    rawFetch(paced.line),
-    keep(await thisService("this service over HTTP, PGlite", paced.line, { DATA_DIR: "memory://" })),
-    keep(await thisService("this service over HTTP, Postgres", paced.line, { DATABASE_URL: postgres.url, ...NO_INDEX })),
-  ]);
-
-  printTable(rows);
-  console.log("\n100 streams of 200 tokens at 20 a second, first token to end, ms:", JSON.stringify(manyStreams));
-  console.log("Resident memory over 2,000 turns, MiB:", JSON.stringify(memory));
-  const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
-  await writeFile(
-    new URL("./results/turn.json", import.meta.url),
-    `${JSON.stringify({ date: new Date().toISOString(), machine, rows, manyStreams, memory }, null, 2)}\n`,
+    memory.push({ name: contender.name, residentMiB: await measureMemory(contender, progress) });
+  const manyStreams = await measureManyStreams(
+    [
+      rawFetch(paced.line),
+      keep(await thisService("this service over HTTP, PGlite", paced.line, { DATA_DIR: "memory://" })),
+      keep(await thisService("this service over HTTP, Postgres", paced.line, onPostgres)),
+    ],
+    progress,
   );
+
+  const streaming = (name: string): string => `first token to end, 100 streams of 200 tokens at 20 a second, ${name}`;
+  const figures = [
+    ...turnFigures(measured, RAW_NAME, isThisService),
+    ...manyStreams.map(({ name, streamingMs }) =>
+      figureOf(streaming(name), "ms", [streamingMs], name === RAW_NAME ? {} : { reference: streaming(RAW_NAME) }),
+    ),
+  ];
+  const plot: Plot = {
+    title: "Resident memory over 2,000 turns",
+    x: { label: "turns", values: MEMORY_STEPS.map((_, place) => MEMORY_STEPS.slice(0, place + 1).reduce((sum, turns) => sum + turns, 0)) },
+    y: { label: "resident memory", unit: "MiB" },
+    series: memory.map(({ name, residentMiB }) => ({ name, values: residentMiB })),
+  };
+  const notes = [
+    `The model answers with 40 tokens and waits for nothing; ${ROUNDS} rounds of ${TURNS_PER_ROUND} turns of each after ${WARM_UP_ROUNDS} that warm up, in turn. The embedder is the built-in one.`,
+    "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
+    ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
+  ];
+  printFigures(figures, notes);
+  const shownStreams = manyStreams.map(({ name, streamingMs }) => ({ name, streamingMs: distribution(streamingMs) }));
+  await writeResults("turn", { figures, plots: [plot], notes, rows: measured.map(toRow), manyStreams: shownStreams, memory });
 }

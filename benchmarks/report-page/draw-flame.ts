@@ -28,6 +28,7 @@ export function drawFlame(into: HTMLElement, tree: PackedTree, tell: (text: stri
     .width(into.clientWidth)
     .cellHeight(17)
     .minFrameSize(LEAST_PIXELS)
+    .inverted(true)
     .transitionDuration(matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 250)
     .title("")
     .tooltip(false)

@@ -17,6 +17,7 @@ declare module "d3-flame-graph" {
     width(pixels: number): FlameGraph;
     cellHeight(pixels: number): FlameGraph;
     minFrameSize(pixels: number): FlameGraph;
+    inverted(isRootOnTop: boolean): FlameGraph;
     transitionDuration(milliseconds: number): FlameGraph;
     title(text: string): FlameGraph;
     tooltip(shown: boolean): FlameGraph;

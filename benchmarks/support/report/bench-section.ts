@@ -58,7 +58,7 @@ function plots(bench: string, all: readonly ShownPlot[]): Html[] {
 function flameGraph(bench: string): Html {
   return html`<h3>Flame graph</h3>
     <p>
-      Each box is a function, as wide as the time it took with all it calls; what it calls is above it. A click brings a box to the full
+      Each box is a function, as wide as the time it took with all it calls; what it calls is below it. A click brings a box to the full
       width. The shares by package and the functions with the most time of their own are in the tables below.
     </p>
     <p class="flame-tools">
