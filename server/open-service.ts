@@ -72,7 +72,7 @@ export async function openService(
     },
     handlers,
     whenQuiet: () => requestsFirst.whenQuiet(),
-    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "the job queue is in trouble"),
+    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "background work failed, it is tried again"),
   });
   opening.defer(() => parts.close());
   const { graph, database, episodes, modelDescription, layers } = parts;
