@@ -1,7 +1,6 @@
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
-import { showProgress } from "../scripts/progress-bar.ts";
 import { cacheEmbeddings } from "./support/cached-embedder.ts";
 import { openKnowledgeBase } from "./support/knowledge-base.ts";
 import { readCorpus, type CorpusDocument } from "./support/knowledge-corpus.ts";
@@ -16,6 +15,7 @@ import { goldChunks } from "./support/knowledge-gold.ts";
 import { measureNode, type MeasuredNode } from "./support/knowledge-node.ts";
 import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge-questions.ts";
 import type { Legs } from "./support/open-recall-set.ts";
+import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 
@@ -44,16 +44,12 @@ interface MeasuredEmbedder {
   retrieveNode: MeasuredNode | null;
 }
 
-function status(text: string): void {
-  process.stderr.write(`\r${text.padEnd(78)}`);
-}
-
 /** The built-in embedder and, when the environment names its server, a real one. */
 async function openEmbedders(): Promise<Embedder[]> {
   const builtIn = makeHashedEmbedder({});
   const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
   if (!baseUrl || !model) {
-    process.stderr.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
+    process.stdout.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
     return [builtIn];
   }
   const real = await openOpenAIEmbedder({ baseUrl, model, questionModel: questionModel || undefined, timeoutMs: DEADLINE_MS });
@@ -61,16 +57,21 @@ async function openEmbedders(): Promise<Embedder[]> {
   return [builtIn, folder ? await cacheEmbeddings(real, folder) : real];
 }
 
-async function measure(embedder: Embedder, documents: readonly CorpusDocument[], withNode: boolean): Promise<MeasuredEmbedder> {
+async function measure(
+  embedder: Embedder,
+  documents: readonly CorpusDocument[],
+  withNode: boolean,
+  progress: Progress,
+): Promise<MeasuredEmbedder> {
   await using base = await openKnowledgeBase(embedder);
-  const tookMs = await base.bringIn(documents, (done) => showProgress(done, documents.length, `documents, ${embedder.name}`));
+  const tookMs = await base.bringIn(documents, (done) => progress.step(`${embedder.name}: documents`, done, documents.length));
   const chunks = await base.listChunks();
   const gold = goldChunks(KNOWLEDGE_QUESTIONS, documents, chunks);
   const figures: Partial<MeasuredEmbedder["figures"]> = {};
   const answers: Partial<MeasuredEmbedder["asked"]> = {};
   let findTimes: number[] = [];
   for (const legs of LEGS) {
-    status(`${embedder.name}: asking, ${legs}`);
+    progress.step(`${embedder.name}: asking, ${legs}`);
     const { asked, times } = await askKnowledge(base.find(legs), gold);
     const ofPart = (part: Part): [Part, KnowledgeFigures] => [part, knowledgeFigures(asked.filter(PARTS[part]))];
     figures[legs] = Object.fromEntries((Object.keys(PARTS) as Part[]).map(ofPart)) as Record<Part, KnowledgeFigures>;
@@ -92,7 +93,7 @@ async function measure(embedder: Embedder, documents: readonly CorpusDocument[],
       documentsPerSecond: documents.length / seconds,
       chunksPerSecond: chunks.length / seconds,
     },
-    retrieveNode: withNode ? await measureNode(base, documents, questions, status) : null,
+    retrieveNode: withNode ? await measureNode(base, documents, questions, (text) => progress.step(text)) : null,
   };
 }
 
@@ -128,13 +129,13 @@ function print(rows: readonly MeasuredEmbedder[]): void {
  * `npm run bench knowledge`: whether the section of the documentation that answers a question comes back, by keywords, by vectors and by both,
  * through the service's own search, and what bringing documents in and searching them costs.
  */
-export async function benchKnowledge(): Promise<void> {
+export async function benchKnowledge(progress: Progress): Promise<void> {
   const documents = await readCorpus();
   if (documents.length < MIN_DOCUMENTS)
     throw new Error(`Only ${documents.length} packages have a README that can be used, fewer than ${MIN_DOCUMENTS}. Run npm ci.`);
   const rows: MeasuredEmbedder[] = [];
-  for (const [position, embedder] of (await openEmbedders()).entries()) rows.push(await measure(embedder, documents, position === 0));
-  status("");
+  for (const [position, embedder] of (await openEmbedders()).entries())
+    rows.push(await measure(embedder, documents, position === 0, progress));
   print(rows);
   await writeResults("knowledge", { documents: documents.length, questions: KNOWLEDGE_QUESTIONS.length, results: rows });
 }

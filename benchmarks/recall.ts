@@ -37,7 +37,7 @@ async function openEmbedders(): Promise<Embedder[]> {
   const builtIn = makeHashedEmbedder({});
   const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
   if (!baseUrl || !model) {
-    process.stderr.write(
+    process.stdout.write(
       "Without EMBEDDING_BASE_URL and EMBEDDING_MODEL (and EMBEDDING_QUERY_MODEL) only the built-in embedder is measured.\n",
     );
     return [builtIn];
@@ -142,7 +142,7 @@ function print(embedder: string, rows: MeasuredSet[]): void {
 export async function benchRecall(progress: Progress): Promise<void> {
   const folder = process.env["CONVERSATION_DATA"];
   if (!folder) {
-    process.stderr.write(
+    process.stdout.write(
       "recall: skipped. It needs CONVERSATION_DATA, a folder of conversations with gold evidence (README.md, recall).\n",
     );
     return;

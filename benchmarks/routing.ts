@@ -130,7 +130,7 @@ export async function benchRouting(): Promise<void> {
     const embedder = await openOpenAIEmbedder({ baseUrl, model, questionModel, timeoutMs: 60_000 });
     contenders.push([`rule + ${model}`, embedder]);
     if (process.env["BENCH_WRITE_NEARNESS"]) await writeNearness(embedder);
-  } else process.stderr.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
+  } else process.stdout.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
   const rows: object[] = [];
   for (const half of ["chosen", "reported"] as const)
     for (const [name, embedder] of contenders) rows.push(await measure(name, embedder, half));
