@@ -46,11 +46,24 @@ async function untilIdle(contender: PeerContender): Promise<number> {
   return Math.max(0, performance.now() - began - LOOK_MS * QUIET_LOOKS);
 }
 
+/**
+ * Between two rounds of a contender its server may close a connection at the very moment it is used again: such a request was not read and is sent
+ * once more. A server that is gone refuses the second one.
+ */
+async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
+  return request().catch((error: unknown) => {
+    const cause = error instanceof TypeError ? (error.cause as { code?: string } | undefined) : undefined;
+    if (cause?.code !== "UND_ERR_SOCKET" && cause?.code !== "ECONNRESET") throw error;
+    return request();
+  });
+}
+
 async function converse(contender: PeerContender, turns: number, round: Round): Promise<void> {
   const number = nextConversation++;
   const thread = { userId: `user-${number % USERS}`, sessionId: `speed-${number}` };
   for (let turn = 0; turn < turns; turn++) {
-    const { firstTokenMs, totalMs } = await contender.turn(thread, messageOf(number * TURNS_PER_CONVERSATION + turn));
+    const message = messageOf(number * TURNS_PER_CONVERSATION + turn);
+    const { firstTokenMs, totalMs } = await onOpenConnection(() => contender.turn(thread, message));
     round.firstTokenMs.push(firstTokenMs);
     round.turnMs.push(totalMs);
   }
