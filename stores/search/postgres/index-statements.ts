@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IndexDefinition } from "../search-index.ts";
 import { indexColumns } from "./index-table.ts";
-import { rankingByWords } from "./word-ranking.ts";
+import { matchesByWords } from "./word-ranking.ts";
 
 /** Documents of a filter: $1 owner, $2 group or null, $3 from or null, $4 until or null. */
 const MATCHES = `
@@ -39,7 +39,7 @@ where (${written.map((column) => `stored.${column}`).join(", ")}) is distinct fr
       `select ${hit}, 1 - distance as score from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHES} offset 0) as compared
 order by distance, id limit $6`,
     ),
-    searchWords: statement("words", rankingByWords({ table, hit, matches: MATCHES, wordIndex: `search."${definition.name}_by_words"` })),
+    searchWords: statement("words", matchesByWords({ table, matches: MATCHES, wordIndex: `search."${definition.name}_by_words"` })),
     fetch: statement("fetch", `select ${hit}, 0::double precision as score from ${table} where owner_key = $1 and id = any($2::uuid[])`),
     removeGroups: statement(
       "remove-groups",

@@ -5,6 +5,7 @@ import type { IndexDefinition, SearchDocument, SearchFilter, SearchHit, SearchIn
 import { storableText } from "../storable-text.ts";
 import { indexStatements } from "./index-statements.ts";
 import { toIndexError } from "./to-index-error.ts";
+import { rankByWords, type WordMatches } from "./word-ranking.ts";
 
 interface HitRow extends Record<string, unknown> {
   id: string;
@@ -72,6 +73,11 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
   };
+  async function fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]> {
+    const values = [checkOwnerKey(ownerKey), ids.map(checkUuid)];
+    return ids.length === 0 ? [] : (await run<HitRow>(statements.fetch, values)).map(toHit);
+  }
+
   return {
     dimensions: definition.dimensions,
     async upsert(documents) {
@@ -86,13 +92,20 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     },
     async searchWords(filter, lexicalQuery, limit) {
       const words = wordsOf(lexicalQuery).filter((word) => Buffer.byteLength(word) <= LONGEST_WORD_BYTES);
-      const values = [...filterValues(filter), words, limit, toAlternatives(words)];
-      return words.length === 0 ? [] : (await run<HitRow>(statements.searchWords, values)).map(toHit);
+      const values = [...filterValues(filter), words, toAlternatives(words)];
+      const [matches] = words.length === 0 ? [] : await run<WordMatches>(statements.searchWords, values);
+      const ranked = matches ? rankByWords(matches, limit) : [];
+      const fetched = await fetch(
+        filter.ownerKey,
+        ranked.map(({ id }) => id),
+      );
+      const hitOf = new Map(fetched.map((hit) => [hit.id, hit]));
+      return ranked.flatMap(({ id, score }) => {
+        const hit = hitOf.get(id); // none when it has just been removed
+        return hit ? [{ ...hit, score }] : [];
+      });
     },
-    async fetch(ownerKey, ids) {
-      const values = [checkOwnerKey(ownerKey), ids.map(checkUuid)];
-      return ids.length === 0 ? [] : (await run<HitRow>(statements.fetch, values)).map(toHit);
-    },
+    fetch,
     removeGroups: async (ownerKey, groupIds) => counted(statements.removeGroups, [checkOwnerKey(ownerKey), groupIds.map(checkUuid)]),
     remove: async (ownerKey, ids) => counted(statements.remove, [checkOwnerKey(ownerKey), ids.map(checkUuid)]),
     removeOwner: async (ownerKey) => counted(statements.removeOwner, [checkOwnerKey(ownerKey)]),

@@ -5,29 +5,58 @@
  * longest that is not rounded, idf * 2.2 / (1.3 + 36 / average). From both follows the average, and from that every other score.
  * 1.3 is 1 + k1 (1 - b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25
  *
- * Words that nobody asked for are left out before the lexemes are unnested, by a weight that nothing else uses: a text has ten times as many,
- * and each would be a row.
+ * Which documents have which of the words, and how often, is one text of a line each, and the sum is made here: as rows of SQL, one for each
+ * word of each document, both take five times as long. Words that nobody asked for are left out by a weight that nothing else uses.
  *
- * $5 is the words, a word twice counting twice, $6 the limit, $7 the same words as alternatives of a tsquery.
+ * $5 is the words, a word twice counting twice, $6 the same words as alternatives of a tsquery.
  */
-export function rankingByWords({ table, wordIndex, matches, hit }: Record<"table" | "wordIndex" | "matches" | "hit", string>): string {
+export function matchesByWords({ table, wordIndex, matches }: Record<"table" | "wordIndex" | "matches", string>): string {
   const score = (text: string): string => `-(${text} <@> to_bm25query(word, '${wordIndex}'))`;
   return `
 with asked as materialized (select word, count(*)::double precision as weight from unnest($5::text[]) as word group by word),
 measured as materialized (select word, weight, ${score("word")} as alone from asked),
 known as materialized (select * from measured where alone > 0),
-lengths as materialized (
-  select 1.3 * (ratio - 1) / (36 - 0.9 * ratio) as per_word
+listed as materialized (select array_agg(word order by word) as words, array_agg(weight * alone order by word) as weights from known)
+select words, weights, (
+  select 1.3 * (ratio - 1) / (36 - 0.9 * ratio)
   from (select alone / ${score("(word || repeat(' ' || word || 'x', 39))")} as ratio from known order by word limit 1) as compared
-),
-counted as materialized (
-  select id, word_count, found.lexeme as word, cardinality(found.positions)::double precision as frequency
-  from ${table}, unnest(ts_filter(setweight(lexemes, 'A', (select array_agg(word) from known)), '{a}')) as found
-  ${matches} and lexemes @@ $7::tsquery
-),
-ranked as (
-  select id, sum(weight * alone * (1.3 + 0.9 * per_word) * frequency / (frequency + 0.3 + 0.9 * word_count * per_word)) as score
-  from counted join known using (word) cross join lengths group by id order by score desc, id limit $6
-)
-select ${hit}, score from ranked join ${table} using (id) order by score desc, id`;
+) as per_word, (
+  select string_agg(concat_ws(' ', id, word_count, ts_filter(setweight(lexemes, 'A', words), '{a}')), E'\\n')
+  from ${table} ${matches} and lexemes @@ $6::tsquery
+) as documents from listed`;
+}
+
+/** What `matchesByWords` answers with, one row: nulls when no document of the index has any of the words. */
+export interface WordMatches {
+  words: string[] | null;
+  /** How much each of the words weighs: as often as it is asked for. */
+  weights: number[] | null;
+  /** The share of one word in a document's length, of an average document's. */
+  per_word: number | null;
+  /** A line for each document: its id, how many words it has, and the words that match as a tsvector; null for none. */
+  documents: string | null;
+}
+
+/** A lexeme of a tsvector as text, and its positions. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSVECTOR */
+const LEXEME = /'((?:[^'\\]|''|\\\\)*)':(\S+)/g;
+const UUID_LENGTH = 36;
+
+/** The best `limit` documents by BM25, best first; those that score the same by id. */
+export function rankByWords({ words, weights, per_word, documents }: WordMatches, limit: number): { id: string; score: number }[] {
+  if (!words || !weights || per_word === null || documents === null) return [];
+  const weightOf = new Map(words.map((word, position) => [word, (weights[position] ?? 0) * (1.3 + 0.9 * per_word)]));
+  const ranked = documents.split("\n").map((line) => {
+    const afterCount = line.indexOf(" ", UUID_LENGTH + 1);
+    const length = 0.3 + 0.9 * Number(line.slice(UUID_LENGTH + 1, afterCount)) * per_word;
+    let score = 0;
+    for (const [, lexeme = "", positions = ""] of line.slice(afterCount).matchAll(LEXEME)) {
+      const frequency = positions.split(",").length;
+      score += ((weightOf.get(lexeme.replaceAll("''", "'").replaceAll("\\\\", "\\")) ?? 0) * frequency) / (frequency + length);
+    }
+    return { id: line.slice(0, UUID_LENGTH), score };
+  });
+  return ranked
+    .filter(({ score }) => score > 0)
+    .sort((one, other) => other.score - one.score || (one.id < other.id ? -1 : 1))
+    .slice(0, limit);
 }
