@@ -10,6 +10,7 @@ import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
 import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
 import { OfflineChatModel } from "../models/offline-chat-model.ts";
 import type { Database } from "../stores/postgres/database.ts";
+import { freeConversations } from "../stores/postgres/free-conversations.ts";
 import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import { watchedDatabase } from "../stores/postgres/watched-database.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
@@ -72,6 +73,7 @@ export async function openGraph(
   const database = watchedDatabase(await openDatabase(config), observer);
   opening.defer(() => database.close());
   await migrate(database);
+  if (config.DATABASE_URL === undefined) await freeConversations(database); // its folder is locked: whoever had it is dead
   const knowledge = makeKnowledgeBaseStore(database);
   const episodes = config.ENABLE_EPISODIC_MEMORY
     ? await openEpisodes(config, database, watch.onError ?? (() => undefined), observer)

@@ -134,6 +134,27 @@ describe.each([
 });
 
 describe("a conversation whose process was killed", () => {
+  test("is free in the next process at once when the database is embedded: nobody else can have it", async () => {
+    const [model, { environment, remove }] = await Promise.all([startModelServer(), onDataFolder()]);
+    const start = (): Promise<ServiceProcess> =>
+      startServiceProcess({ ...environment, OPENAI_BASE_URL: model.url, TURN_LEASE_MS: String(10 * TIMEOUT_MS) });
+    const first = await start();
+    model.answer({ tokens: ["word "], ending: "hang" });
+    const cut = postTurn(first.url, ask("held", "cut off"), {
+      onEvent: (_event, sofar) => void (sofar.length === 2 && first.kill("SIGKILL")),
+    });
+    await expect(cut).rejects.toThrow();
+    await first.exited;
+    const second = await start();
+    model.answer({ tokens: ["fine"] });
+    const { status, json } = await postJson(`${second.url}/api/v1/chat`, ask("held", "and now?"));
+    expect({ status, ...json }).toMatchObject({ status: 200, answer: "fine" });
+    expect((await messagesOf(second.url, "ada", "held")).map(({ content }) => content)).toEqual(["cut off", "and now?", "fine"]);
+    await killServiceProcesses();
+    await model.close();
+    await remove();
+  });
+
   test("is busy for another process until the lease is over, and no longer", async () => {
     const { url, drop } = await createRealDatabase();
     const leaseMs = 3_000;
