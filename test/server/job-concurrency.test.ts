@@ -8,14 +8,14 @@ let service: ServiceWithCoreMemory | undefined;
 afterEach(() => service?.close());
 
 test("JOB_CONCURRENCY jobs of a process are at work at a time, the others wait for a place", async () => {
-  service = await openServiceWithCoreMemory({ JOB_CONCURRENCY: "2" });
-  const { remember, say, memoryRequests } = service;
+  const running = await openServiceWithCoreMemory({ JOB_CONCURRENCY: "2" });
+  service = running;
   const over = Promise.withResolvers<void>();
-  remember(() => ({ tokens: ["nothing to do"], until: over.promise }));
-  for (const user of USERS) await say(user, "I like tea.");
-  await waitUntil("two jobs are at work", () => memoryRequests().length === 2);
+  running.remember(() => ({ tokens: ["nothing to do"], until: over.promise }));
+  for (const user of USERS) await running.say(user, "I like tea.");
+  await waitUntil("two jobs are at work", () => running.memoryRequests().length === 2);
   await sleep(3_000); // longer than between two looks for jobs
-  expect(memoryRequests()).toHaveLength(2);
+  expect(running.memoryRequests()).toHaveLength(2);
   over.resolve();
-  await waitUntil("the others have had their place", () => memoryRequests().length === USERS.length);
+  await waitUntil("the others have had their place", () => running.memoryRequests().length === USERS.length);
 }, 60_000);

@@ -10,6 +10,7 @@ export interface MilvusAddress {
   database?: string | undefined;
 }
 
+/** How long Milvus is waited for, and who hears of trouble. */
 export interface MilvusOptions {
   /** In milliseconds: of a search, and of finding out whether the server is there. */
   timeoutMs: number;

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
-import { rememberQuestions } from "../../../models/remember-questions.ts";
 import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
@@ -70,25 +69,6 @@ describe("recall", () => {
       episodeType: "preference",
       importance: 0.8,
     });
-  });
-
-  test("embeds a question that it was told of once, and not one that points back before it knows at what", async () => {
-    const recall = makeOne({ embedder: rememberQuestions(memory.embedder) });
-    recall.foresee?.("Which director did I mention?");
-    recall.foresee?.("And that director you mentioned?");
-    expect(memory.embedder.questions).toEqual(["Which director did I mention?"]);
-    const { episodes } = await recall(request("Which director did I mention?"));
-    expect(episodes[0]?.userMessage).toContain("Agnès Varda");
-    expect(memory.embedder.questions).toEqual(["Which director did I mention?"]);
-  });
-
-  test("asks again for a question whose embedding it was told to begin and that failed", async () => {
-    const recall = makeOne({ embedder: rememberQuestions(memory.embedder) });
-    memory.embedder.fail(new Error("away"));
-    recall.foresee?.("Which director did I mention?");
-    await new Promise(setImmediate);
-    memory.embedder.fail(null);
-    expect(await recall(request("Which director did I mention?"))).toMatchObject({ degraded: false });
   });
 
   test("finds nothing for a question with no word in common", async () => {
