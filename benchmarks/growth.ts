@@ -7,10 +7,10 @@ import { makeJobOverview, type JobOverview } from "../stores/jobs/job-overview.t
 import { migrate } from "../stores/postgres/migrate.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
-import type { Exchange } from "./support/dialogue.ts";
-import { generateDialogues } from "./support/generate-dialogues.ts";
-import { loadConversations, type ConversationsToLoad } from "./support/load-conversations.ts";
-import { ScriptedChatModel } from "./support/scripted-chat-model.ts";
+import type { Exchange } from "./support/dialogues/dialogue.ts";
+import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
+import { loadConversations, type ConversationsToLoad } from "./support/dialogues/load-conversations.ts";
+import { ScriptedChatModel } from "./support/dialogues/scripted-chat-model.ts";
 import { figureOf, type Figure } from "./support/figures.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";

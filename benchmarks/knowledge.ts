@@ -1,20 +1,20 @@
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
-import { cacheEmbeddings } from "./support/cached-embedder.ts";
-import { openKnowledgeBase } from "./support/knowledge-base.ts";
-import { readCorpus, type CorpusDocument } from "./support/knowledge-corpus.ts";
+import { cacheEmbeddings } from "./support/recall/cached-embedder.ts";
+import { openKnowledgeBase } from "./support/knowledge/knowledge-base.ts";
+import { readCorpus, type CorpusDocument } from "./support/knowledge/knowledge-corpus.ts";
 import {
   askKnowledge,
   askUnrelatedKnowledge,
   knowledgeFigures,
   type AskedKnowledge,
   type KnowledgeFigures,
-} from "./support/knowledge-figures.ts";
-import { goldChunks } from "./support/knowledge-gold.ts";
-import { measureNode, type MeasuredNode } from "./support/knowledge-node.ts";
-import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge-questions.ts";
-import type { Legs } from "./support/open-recall-set.ts";
+} from "./support/knowledge/knowledge-figures.ts";
+import { goldChunks } from "./support/knowledge/knowledge-gold.ts";
+import { measureNode, type MeasuredNode } from "./support/knowledge/knowledge-node.ts";
+import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge/knowledge-questions.ts";
+import type { Legs } from "./support/recall/open-recall-set.ts";
 import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";

@@ -1,4 +1,4 @@
-import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load-contenders.ts";
+import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load/load-contenders.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Plot } from "./support/results.ts";

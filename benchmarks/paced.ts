@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load-contenders.ts";
+import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load/load-contenders.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/samples.ts";

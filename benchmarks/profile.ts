@@ -1,12 +1,12 @@
 import { freePort } from "../test/support/postgres-server.ts";
 import { figureOf } from "./support/figures.ts";
-import { connectProfiler } from "./support/inspected-process.ts";
-import { makeLayersAtWork } from "./support/layers-at-work.ts";
-import { startMemoryService, type AskedTurn } from "./support/memory-service.ts";
-import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/memory-users.ts";
+import { connectProfiler } from "./support/profile/inspected-process.ts";
+import { makeLayersAtWork } from "./support/load/layers-at-work.ts";
+import { startMemoryService, type AskedTurn } from "./support/load/memory-service.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
 import { printFigures } from "./support/print-figures.ts";
-import { sharesByPackage } from "./support/profile-shares.ts";
-import { hottestFunctions, profileTree } from "./support/profile-tree.ts";
+import { sharesByPackage } from "./support/profile/shares.ts";
+import { hottestFunctions, profileTree } from "./support/profile/tree.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";

@@ -1,15 +1,15 @@
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
-import { cacheEmbeddings } from "./support/cached-embedder.ts";
+import { cacheEmbeddings } from "./support/recall/cached-embedder.ts";
 import type { Figure } from "./support/figures.ts";
-import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/open-recall-set.ts";
+import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/recall/open-recall-set.ts";
 import type { Progress } from "./support/progress.ts";
-import { recallFiguresOf } from "./support/recall-goals.ts";
-import { recallFigures, type Answered, type RecallFigures } from "./support/recall-figures.ts";
-import { readRecallSets, unitOf, type RecallHistory, type RecallSet } from "./support/recall-set.ts";
+import { recallFiguresOf } from "./support/recall/recall-goals.ts";
+import { recallFigures, type Answered, type RecallFigures } from "./support/recall/recall-figures.ts";
+import { readRecallSets, unitOf, type RecallHistory, type RecallSet } from "./support/recall/recall-set.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
-import { UNRELATED_QUESTIONS } from "./support/unrelated-questions.ts";
+import { UNRELATED_QUESTIONS } from "./support/recall/unrelated-questions.ts";
 import { writeResults } from "./support/write-results.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];

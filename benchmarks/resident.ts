@@ -1,7 +1,7 @@
 import { createDataFolder } from "../test/support/data-folder.ts";
-import { startMemoryService, type MemoryService } from "./support/memory-service.ts";
-import { startMemoryStores } from "./support/memory-stores.ts";
-import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/memory-users.ts";
+import { startMemoryService, type MemoryService } from "./support/load/memory-service.ts";
+import { startMemoryStores } from "./support/load/memory-stores.ts";
+import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/samples.ts";

@@ -17,11 +17,11 @@ import { ownerKey } from "../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchDocument, SearchIndex, SearchStore } from "../stores/search/search-index.ts";
 import { startMilvusServer, whyNoMilvus } from "../test/support/milvus-server.ts";
-import type { Exchange } from "./support/dialogue.ts";
-import { generateDialogues } from "./support/generate-dialogues.ts";
+import type { Exchange } from "./support/dialogues/dialogue.ts";
+import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
-import { retrieveFigures, retrievePlot, type MeasuredRetrieve, type RetrieveTimes } from "./support/retrieve-figures.ts";
+import { retrieveFigures, retrievePlot, type MeasuredRetrieve, type RetrieveTimes } from "./support/recall/retrieve-figures.ts";
 import { distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
 

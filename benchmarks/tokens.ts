@@ -3,14 +3,14 @@ import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
-import type { Dialogue } from "./support/dialogue.ts";
+import type { Dialogue } from "./support/dialogues/dialogue.ts";
 import type { Progress } from "./support/progress.ts";
-import { generateDialogues } from "./support/generate-dialogues.ts";
-import { playDialogue, type TurnTokens } from "./support/play-dialogue.ts";
-import { readDialogues } from "./support/read-dialogues.ts";
-import { ScriptedChatModel } from "./support/scripted-chat-model.ts";
-import { compareWithWholeHistory, shareInCommon, type PlayedSet } from "./support/token-figures.ts";
-import { tokenFigures, tokenPlot } from "./support/token-goals.ts";
+import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
+import { playDialogue, type TurnTokens } from "./support/dialogues/play-dialogue.ts";
+import { readDialogues } from "./support/dialogues/read-dialogues.ts";
+import { ScriptedChatModel } from "./support/dialogues/scripted-chat-model.ts";
+import { compareWithWholeHistory, shareInCommon, type PlayedSet } from "./support/dialogues/token-figures.ts";
+import { tokenFigures, tokenPlot } from "./support/dialogues/token-goals.ts";
 import { writeResults } from "./support/write-results.ts";
 
 /** Finished turns before the one that is looked at. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { everyLayer } from "./support/every-layer.ts";
+import { everyLayer } from "./support/load/every-layer.ts";
 import { figureOf } from "./support/figures.ts";
-import { startMemoryStores } from "./support/memory-stores.ts";
+import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Plot } from "./support/results.ts";

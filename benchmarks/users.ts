@@ -1,11 +1,11 @@
-import { makeLayersAtWork } from "./support/layers-at-work.ts";
-import { startMemoryService, type MemoryService } from "./support/memory-service.ts";
-import { startMemoryStores } from "./support/memory-stores.ts";
-import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/memory-users.ts";
+import { makeLayersAtWork } from "./support/load/layers-at-work.ts";
+import { startMemoryService, type MemoryService } from "./support/load/memory-service.ts";
+import { startMemoryStores } from "./support/load/memory-stores.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples } from "./support/samples.ts";
-import { seedInBulk } from "./support/seed-in-bulk.ts";
+import { seedInBulk } from "./support/load/seed-in-bulk.ts";
 import { startProcess } from "./support/start-process.ts";
 import { percentile } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";

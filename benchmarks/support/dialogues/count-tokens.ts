@@ -1,0 +1,34 @@
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { TOKENS_PER_MESSAGE } from "../../../models/estimate-tokens.ts";
+
+/** A message of a prompt as a model's server is sent it. */
+export interface PromptMessage {
+  role: string;
+  content: string;
+}
+
+/** Exact tokens of a text in o200k_base, the vocabulary of gpt-4o and later; "<|endoftext|>" in it is text like any other. */
+export const tokensOfText = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
+
+/** Tokens of a message with its role and separators. */
+export const tokensOfMessage = ({ content }: PromptMessage): number => tokensOfText(content) + TOKENS_PER_MESSAGE;
+
+export const tokensOfPrompt = (prompt: PromptMessage[]): number => prompt.reduce((sum, message) => sum + tokensOfMessage(message), 0);
+
+function commonBeginning(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return one.slice(0, length);
+}
+
+/** Tokens from the start of `prompt` that are the same, byte for byte, as the start of `previous`: whole messages, then part of one. */
+export function tokensInCommon(previous: PromptMessage[], prompt: PromptMessage[]): number {
+  let tokens = 0;
+  for (const [index, message] of prompt.entries()) {
+    const before = previous[index];
+    if (!before || before.role !== message.role) return tokens;
+    if (before.content !== message.content) return tokens + tokensOfText(commonBeginning(before.content, message.content));
+    tokens += tokensOfMessage(message);
+  }
+  return tokens;
+}

@@ -1,0 +1,69 @@
+import { startTurn } from "../../../graph/start-turn.ts";
+import type { ConversationGraph } from "../../../graph/build-graph.ts";
+import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
+import type { JobOverview } from "../../../stores/jobs/job-overview.ts";
+import { tokensInCommon, tokensOfMessage, tokensOfPrompt, type PromptMessage } from "./count-tokens.ts";
+import type { Dialogue } from "./dialogue.ts";
+import type { ScriptedChatModel } from "./scripted-chat-model.ts";
+
+/** One turn's prompt in tokens of o200k_base. */
+export interface TurnTokens {
+  /** Turns that were finished before it. */
+  finished: number;
+  prompt: number;
+  /** The same system prompt, every message so far and the current one. */
+  wholeHistory: number;
+  /** Of the prompt: the summary with its heading and fence. */
+  summary: number;
+  /** Of the prompt: what is the same as in the previous turn's prompt, byte for byte from the start. */
+  inCommon: number;
+  /** Null while there is none. */
+  summaryVersion: number | null;
+}
+
+export interface PlayParts {
+  graph: ConversationGraph;
+  model: ScriptedChatModel;
+  overview: JobOverview;
+  onTurn: (finished: number) => void;
+}
+
+const ROLES: Record<string, string> = { system: "system", human: "user", ai: "assistant" };
+
+/** Milliseconds that the jobs after one turn may take. */
+const SETTLE_MS = 30_000;
+
+/** Says a dialogue turn by turn to the graph, whose model answers as in the dialogue; the jobs of a turn are done before the next. */
+export async function playDialogue({ exchanges }: Dialogue, sessionId: string, parts: PlayParts): Promise<TurnTokens[]> {
+  const { graph, model, overview, onTurn } = parts;
+  const turns: TurnTokens[] = [];
+  let previous: PromptMessage[] = [];
+  let [plainSystem, earlier] = [0, 0];
+  for (const [finished, { user, assistant }] of exchanges.entries()) {
+    model.answer = assistant;
+    const last = await startTurn(graph, { userId: "bench", sessionId, message: user }).ended;
+    if (last.status === "error") throw new Error(`turn ${finished} of ${sessionId} failed: ${last.content.message}`);
+    const { completed, degraded, receipt, conversation_id: conversationId } = last.content;
+    if (!completed || degraded.length > 0)
+      throw new Error(`turn ${finished} of ${sessionId} is not whole: ${JSON.stringify(last.content)}`);
+    const prompt = model.lastPrompt.map((message) => ({ role: ROLES[message.type] ?? message.type, content: message.text }));
+    const system = tokensOfMessage(prompt[0] ?? { role: "system", content: "" });
+    if (finished === 0) plainSystem = system;
+    const current = tokensOfMessage({ role: "user", content: user });
+    turns.push({
+      finished,
+      prompt: tokensOfPrompt(prompt),
+      wholeHistory: plainSystem + earlier + current,
+      summary: system - plainSystem,
+      inCommon: tokensInCommon(previous, prompt),
+      summaryVersion: receipt.summary?.version ?? null,
+    });
+    previous = prompt;
+    earlier += current + tokensOfMessage({ role: "assistant", content: assistant });
+    const conversation = { tenantId: "default", userId: "bench", conversationId };
+    const pending = await waitUntilSettled({ overview, conversation, timeoutMs: SETTLE_MS });
+    if (pending > 0) throw new Error(`after turn ${finished} of ${sessionId} ${pending} jobs were not done within ${SETTLE_MS} ms`);
+    onTurn(finished);
+  }
+  return turns;
+}

@@ -1,0 +1,70 @@
+import { v7 as uuidv7 } from "uuid";
+import type { ConversationState } from "../../../graph/state.ts";
+import { makeRetrieve } from "../../../nodes/retrieve.ts";
+import { makeImportStore } from "../../../stores/postgres/import-store.ts";
+import { generateDialogues } from "../dialogues/generate-dialogues.ts";
+import { PLACE, type FilledKnowledgeBase } from "./knowledge-base.ts";
+import type { CorpusDocument } from "./knowledge-corpus.ts";
+import { distribution, type Distribution } from "../statistics.ts";
+
+export interface MeasuredNode {
+  chunks: number;
+  episodes: number;
+  documentsOnlyMs: Distribution;
+  withEpisodesMs: Distribution;
+}
+
+const CHUNKS = 10_000;
+const EPISODES = 1_000;
+const WARM_UP = 20;
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 200);
+const OWNER = { tenantId: PLACE.tenantId, userId: "ada" };
+
+/** Fills the base up to 10,000 chunks with further copies of its documents and gives a user 1,000 episodes, all through the service's jobs. */
+async function fill(base: FilledKnowledgeBase, documents: readonly CorpusDocument[], onProgress: (text: string) => void): Promise<number> {
+  let chunks = (await base.listChunks()).length;
+  const perDocument = chunks / documents.length;
+  for (let copy = 2; chunks < CHUNKS; copy++) {
+    const wanted = documents.slice(0, Math.ceil((CHUNKS - chunks) / perDocument));
+    const copies = wanted.map(({ title, bytes }) => ({ title: `${title} ${copy}`, bytes }));
+    await base.bringIn(copies, (done) => onProgress(`copy ${copy}: ${done} of ${wanted.length} documents brought in`));
+    chunks = (await base.listChunks()).length;
+  }
+  const exchanges = generateDialogues({ count: 2, turns: EPISODES / 2 }).flatMap((dialogue) => dialogue.exchanges);
+  const messages = exchanges.flatMap(({ user, assistant }) => [
+    { role: "user" as const, content: user, createdAt: null, metadata: {} },
+    { role: "assistant" as const, content: assistant, createdAt: null, metadata: {} },
+  ]);
+  await makeImportStore(base.database).import({ ...OWNER, sessionId: "all", messages, jobKinds: ["index_episodes"] });
+  await base.settle(() => onProgress(`${exchanges.length} episodes are being indexed`));
+  return chunks;
+}
+
+/** Times the retrieve node as a turn runs it, embedding of the question included. */
+export async function measureNode(
+  base: FilledKnowledgeBase,
+  documents: readonly CorpusDocument[],
+  questions: readonly string[],
+  onProgress: (text: string) => void,
+): Promise<MeasuredNode> {
+  const chunks = await fill(base, documents, onProgress);
+  const { recall, findPassages } = base.memory;
+  const retrieve = makeRetrieve({ recall, findPassages, passages: 4, topK: 3, timeoutMs: 60_000, scope: "user" });
+  const times: Record<"without" | "with", number[]> = { without: [], with: [] };
+  for (let round = -WARM_UP; round < ROUNDS; round++) {
+    for (const episodes of ["without", "with"] as const) {
+      // Each time with other words behind it: what a question embeds to is remembered.
+      const message = `${questions[(round + WARM_UP) % questions.length]} (${round} ${episodes})`;
+      const asked = { ...OWNER, conversationId: uuidv7(), message, recentMessages: [], error: null, agentType: "hybrid_agent" };
+      const state = { ...asked, kbPrefix: PLACE.prefix, useRetrieval: true, hasEpisodes: episodes === "with" };
+      const began = performance.now();
+      const { degraded, retrievalResults } = await retrieve(state as unknown as ConversationState, {});
+      const ms = performance.now() - began;
+      if (!Array.isArray(retrievalResults) || (degraded as string[]).length > 0)
+        throw new Error("The retrieve node did not search wholly.");
+      if (round >= 0) times[episodes].push(ms);
+    }
+    onProgress(`retrieve node: round ${round} of ${ROUNDS}`);
+  }
+  return { chunks, episodes: EPISODES, documentsOnlyMs: distribution(times.without), withEpisodesMs: distribution(times.with) };
+}

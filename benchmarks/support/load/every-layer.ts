@@ -1,0 +1,39 @@
+import { readStream } from "../read-stream.ts";
+import { startMemoryService } from "./memory-service.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
+import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
+import type { Contender } from "../../turn-contenders.ts";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+
+/** So many that those who ask side by side are others, and that nobody's history grows much. */
+const USERS = 40;
+const EXCHANGES = 20;
+
+/** This service with something of every layer of memory in each prompt: users with a history, sections of core memory, documents. */
+export async function everyLayer(
+  name: string,
+  modelUrl: string,
+  environment: Record<string, string>,
+): Promise<Contender & { layers: LayersAtWork }> {
+  const service = await startMemoryService(name, modelUrl, environment);
+  await seedKnowledge(service.url);
+  await seedUsers(service.url, { prefix: "turn", count: USERS, exchanges: EXCHANGES });
+  await allJobsDone(service.url);
+  const layers = makeLayersAtWork();
+  let asked = 0;
+  return {
+    name,
+    layers,
+    async turn(session) {
+      const number = Number(/\d+$/.exec(session)?.[0] ?? 0);
+      const { user, session: own, message } = questionOf("turn", number % USERS, asked);
+      const body = { user_id: user, session_id: own, message: `${message} (${asked++})` };
+      const { last, ...times } = await readStream(`${service.url}/api/v1/chat/stream`, body);
+      layers.count((JSON.parse(last) as { content: TurnResult }).content);
+      return times;
+    },
+    cpuMs: () => service.process.cpuMs(),
+    settle: () => allJobsDone(service.url).then(() => undefined),
+    close: () => service.process.stop(),
+  };
+}

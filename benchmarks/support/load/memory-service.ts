@@ -1,0 +1,69 @@
+import { postJson } from "../../../test/support/api-client.ts";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { MODEL_AT_ONCE } from "./model-at-once.ts";
+import { readStream, type StreamTimes } from "../read-stream.ts";
+import { startProcess, type MeasuredProcess } from "../start-process.ts";
+
+/** A turn as a client saw it, and what `done` said of it. */
+export interface AskedTurn extends StreamTimes {
+  result: TurnResult;
+}
+
+/** The message of one turn, and whose it is. */
+export interface Asked {
+  user: string;
+  session: string;
+  message: string;
+}
+
+/** This service in a process of its own with every layer of memory on, called over HTTP. */
+export interface MemoryService {
+  /** As the results call it. */
+  name: string;
+  url: string;
+  process: MeasuredProcess;
+  /** Milliseconds from its start to its listening. */
+  startMs: number;
+  ask(asked: Asked): Promise<AskedTurn>;
+}
+
+/** The path of a turn behind the address of a service, and its body. */
+const TURN = "/api/v1/chat/stream";
+const bodyOf = ({ user, session, message }: Asked): object => ({ user_id: user, session_id: session, message });
+
+/** Asks a service that may be any of several. Throws when the answer is not whole. */
+export async function askService(url: string, asked: Asked): Promise<AskedTurn> {
+  const { last, ...times } = await readStream(url + TURN, bodyOf(asked));
+  return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
+}
+
+/**
+ * The settings of the environment choose its stores; without limits, with the embedder that is built in and a model for jobs that answers at
+ * once, all else as it is by itself.
+ */
+export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
+  const began = performance.now();
+  const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
+    environment: {
+      PORT: "0",
+      OPENAI_BASE_URL: modelUrl,
+      OPENAI_API_KEY: "bench",
+      CHAT_MODEL: "bench",
+      SUMMARY_MODEL: MODEL_AT_ONCE,
+      MEMORY_MODEL: MODEL_AT_ONCE,
+      EMBEDDING_MODEL: "built-in",
+      RATE_LIMIT_PER_MINUTE: "0",
+      MAX_CONCURRENT_TURNS_PER_USER: "0",
+      ...environment,
+    },
+  });
+  const startMs = performance.now() - began;
+  return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };
+}
+
+/** Posts JSON to a route of the API and returns the JSON of its answer. Throws when it is refused. */
+export async function postApi<Body>(url: string, path: string, body: unknown): Promise<Body> {
+  const { status, text, json } = await postJson<Body>(`${url}/api/v1${path}`, body);
+  if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${text.slice(0, 300)}`);
+  return json;
+}

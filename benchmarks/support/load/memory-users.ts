@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { callApi } from "../../../test/support/api-client.ts";
+import type { JobCount } from "../../../stores/jobs/job-overview.ts";
+import type { Exchange } from "../dialogues/dialogue.ts";
+import { generateDialogues } from "../dialogues/generate-dialogues.ts";
+import { postApi, type Asked } from "./memory-service.ts";
+
+/** Requests at a time. */
+const AT_ONCE = 8;
+const LOOK_EVERY_MS = 100;
+/** A word that routes a message to the knowledge base, without a model being asked. */
+const KEYWORD = "handbook";
+/** The conversation that every user has. */
+const SESSION = "history";
+
+/** Users whose turns have every layer of memory at work. */
+export interface UsersToSeed {
+  /** They are called `PREFIX-0`, `PREFIX-1`, … */
+  prefix: string;
+  from?: number;
+  count: number;
+  /** In the conversation that each brings along; with 5 or more it is summarised. */
+  exchanges: number;
+}
+
+const [dialogue] = generateDialogues({ count: 1, turns: 500 });
+const sample: Exchange[] = dialogue?.exchanges ?? [];
+
+const exchangeOf = (index: number): Exchange => sample[index % sample.length] ?? { user: "", assistant: "" };
+
+async function put(address: string, body: object): Promise<void> {
+  const init = { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const { status, text } = await callApi(address, init);
+  if (status >= 300) throw new Error(`PUT ${address} answered ${status}: ${text.slice(0, 300)}`);
+}
+
+/** Runs `work` for 0 to `count` - 1, eight at a time. */
+export async function eightAtATime(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** A knowledge base whose passages are in the prompt of every message of `questionOf`. */
+export async function seedKnowledge(url: string): Promise<void> {
+  await put(`${url}/api/v1/knowledge/handbook`, { description: "How to plan a project, a move or a meal", keywords: [KEYWORD] });
+  const text = sample.slice(0, 40).map(({ user, assistant }) => `## ${user}\n\n${assistant}`).join("\n\n"); // prettier-ignore
+  await postApi(url, "/knowledge/handbook/documents", { title: "Handbook", text });
+}
+
+/** Messages with which a conversation of this user begins. */
+export function historyOf(user: number, exchanges: number): { role: string; content: string }[] {
+  return Array.from({ length: exchanges }, (_, index) => exchangeOf(user * 7 + index)).flatMap(({ user: asked, assistant }) => [
+    { role: "user", content: asked },
+    { role: "assistant", content: assistant },
+  ]);
+}
+
+/** Brings users in through the API: a conversation and what is known about them. Their jobs are still to be done. */
+export async function seedUsers(url: string, { prefix, from = 0, count, exchanges }: UsersToSeed): Promise<void> {
+  await eightAtATime(count, async (index) => {
+    const user = `${prefix}-${from + index}`;
+    await postApi(url, "/conversations/import", { user_id: user, session_id: SESSION, messages: historyOf(from + index, exchanges) });
+    await put(`${url}/api/v1/users/${user}/core-memory/profile`, { content: `${user} lives in Lisbon and works for the city library.` });
+  });
+}
+
+/** A question that touches what the user said before, for the knowledge base too: every layer has something to find. */
+export function questionOf(prefix: string, user: number, turn: number): Asked {
+  return { user: `${prefix}-${user}`, session: SESSION, message: `By the ${KEYWORD}: ${exchangeOf(user * 7 + (turn % 5)).user}` };
+}
+
+/** Waits until no job waits or runs in the whole service; returns the milliseconds that took. */
+export async function allJobsDone(url: string): Promise<number> {
+  const began = performance.now();
+  for (;;) {
+    const { json } = await callApi<{ jobs: JobCount[] | null }>(`${url}/api/v1/status`);
+    if (json.jobs?.every(({ state }) => state === "dead")) return performance.now() - began;
+    await sleep(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PeerContender, Thread } from "./contender.ts";
+import { messageOf } from "./script.ts";
+import type { Progress } from "../progress.ts";
+
+const AT_ONCE = 10;
+const CONVERSATIONS = 5;
+/** Before the conversation is listed, so that what is written after the answers is written. */
+const PAUSE_MS = 1_000;
+
+export interface ConflictFigures {
+  name: string;
+  sent: number;
+  /** Turns whose answer ended as a whole one. */
+  acknowledged: number;
+  /** Turns that were refused before anything was stored. */
+  refused: number;
+  failed: number;
+  /** Messages of acknowledged turns, the user's and the answer, that the conversation does not list. */
+  lost: number;
+  /** Messages that it lists more than once, each further time. */
+  doubled: number;
+}
+
+const isRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("status 409");
+
+/** 10 turns into the same new conversation at the same moment, five times over: what was acknowledged against what is listed afterwards. */
+export async function measureConflicts(contender: PeerContender, inLine: boolean, progress: Progress): Promise<ConflictFigures> {
+  const { memory, turnInLine } = contender;
+  const turn = inLine && turnInLine ? turnInLine : contender.turn;
+  const figures = { name: `${contender.name}${inLine ? ", on_busy: enqueue" : ""}`, sent: 0, acknowledged: 0, refused: 0, failed: 0 };
+  let [lost, doubled] = [0, 0];
+  for (let conversation = 0; conversation < CONVERSATIONS; conversation++) {
+    progress.step(`10 turns at once, ${figures.name}`, conversation + 1, CONVERSATIONS);
+    const thread: Thread = { userId: "hasty", sessionId: `hasty-${inLine ? "in-line-" : ""}${conversation}` };
+    await turn(thread, messageOf(0, "mark-first"));
+    const marks = Array.from({ length: AT_ONCE }, (_, index) => `mark-c${conversation}t${index}x`);
+    const ends = await Promise.allSettled(marks.map((mark, index) => turn(thread, messageOf(index + 1, mark))));
+    await sleep(PAUSE_MS);
+    const listed = (await memory?.messages(thread)) ?? [];
+    for (const [index, end] of ends.entries()) {
+      figures.sent++;
+      if (end.status === "rejected") {
+        figures[isRefusal(end.reason) ? "refused" : "failed"]++;
+        continue;
+      }
+      figures.acknowledged++;
+      for (const role of ["user", "assistant"]) {
+        const times = listed.filter((message) => message.role === role && message.content.includes(marks[index] ?? "")).length;
+        lost += times === 0 ? 1 : 0;
+        doubled += Math.max(0, times - 1);
+      }
+    }
+  }
+  return { ...figures, lost, doubled };
+}

@@ -1,0 +1,87 @@
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../../test/support/within.ts";
+import type { ListedMessage, PeerContender } from "./contender.ts";
+import { readStream } from "../read-stream.ts";
+import { rowsOfLibsql, rowsOfPostgres } from "./rows-mentioning.ts";
+import { startProcess } from "../start-process.ts";
+
+/** What every contender is run on. */
+export interface Ground {
+  modelUrl: string;
+  /** A database of its own on the one real Postgres. */
+  createDatabase(name: string): Promise<string>;
+  databaseCpuMs: () => number;
+  /** A folder that is removed in the end. */
+  folder: string;
+}
+
+export interface InstalledPeer {
+  name: string;
+  /** In benchmarks/peers. */
+  file: string;
+  memory: "last messages" | "semantic";
+  /** Milliseconds for what it writes after its answers, which it does not tell the end of. */
+  writesForMs: number;
+}
+
+/** VoltAgent gathers its writes for up to 200 ms; the others end an answer when all is written. */
+const VOLTAGENT_WRITES_MS = 250;
+
+export const INSTALLED_PEERS: InstalledPeer[] = [
+  { name: "LangGraph, PostgresSaver, summarising", file: "langgraph.js", memory: "last messages", writesForMs: 0 },
+  { name: "Mastra, last messages", file: "mastra.js", memory: "last messages", writesForMs: 0 },
+  { name: "Mastra, semantic recall", file: "mastra.js", memory: "semantic", writesForMs: 0 },
+  { name: "VoltAgent, last messages", file: "voltagent.js", memory: "last messages", writesForMs: VOLTAGENT_WRITES_MS },
+  { name: "VoltAgent, semantic search", file: "voltagent.js", memory: "semantic", writesForMs: VOLTAGENT_WRITES_MS },
+];
+
+/** As their documentation says: https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page, https://docs.langchain.com/langsmith. */
+const NO_TELEMETRY = { MASTRA_TELEMETRY_DISABLED: "true", VOLTAGENT_TELEMETRY_DISABLED: "true", LANGSMITH_TRACING: "false" };
+
+async function post<Answer>(url: string, body: object): Promise<Answer> {
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
+/** A peer in a process of its own behind the small HTTP server of benchmarks/peers/serve.js. */
+export async function startPeer({ name, file, memory, writesForMs }: InstalledPeer, ground: Ground): Promise<PeerContender> {
+  const id = name.replaceAll(/\W+/g, "_").toLowerCase();
+  const databaseUrl = await ground.createDatabase(id);
+  const vectorFile = path.join(ground.folder, `${id}.db`);
+  const environment = {
+    NODE_ENV: "production",
+    DATABASE_URL: databaseUrl,
+    MODEL_URL: ground.modelUrl,
+    VECTOR_FILE: vectorFile,
+    MEMORY: memory,
+    ...NO_TELEMETRY,
+  };
+  const peer = await startProcess(`benchmarks/peers/${file}`, /"url":"([^"]+)"/, { environment });
+  const hasFile = file === "mastra.js" && memory === "semantic";
+  return {
+    name,
+    isOurs: false,
+    turn({ userId, sessionId }, message) {
+      const read = readStream(`${peer.line}/chat`, { user_id: userId, session_id: sessionId, message });
+      return within(`a turn of ${name}`, read, () => `conversation ${sessionId}`);
+    },
+    cpuMs: () => peer.cpuMs(),
+    storesCpuMs: ground.databaseCpuMs,
+    async close() {
+      await peer.stop();
+      await rm(vectorFile, { force: true });
+    },
+    memory: {
+      settle: () => sleep(writesForMs),
+      messages: ({ userId, sessionId }) => post<ListedMessage[]>(`${peer.line}/messages`, { user_id: userId, session_id: sessionId }),
+      forget: (userId, sessionIds) => post<void>(`${peer.line}/forget`, { user_id: userId, session_ids: sessionIds }),
+      rowsMentioning: async (words) => ({
+        ...(await rowsOfPostgres(databaseUrl, words)),
+        ...(hasFile ? await rowsOfLibsql(vectorFile, words) : {}),
+      }),
+    },
+  };
+}

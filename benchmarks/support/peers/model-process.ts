@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { startModelServer, type ChatRequestBody } from "../../../test/support/model-server.ts";
+import type { PromptMessage } from "../dialogues/count-tokens.ts";
+import { answerTo } from "./script.ts";
+
+/** A chat request that was seen: what was sent, and whether it asked for an answer to a user or for something in the background. */
+export interface RecordedRequest {
+  isAnswer: boolean;
+  messages: PromptMessage[];
+  /** Descriptions of tools, as JSON; empty without any. */
+  tools: string;
+}
+
+/** What every request in the background gets: about as long as a summary. */
+const BACKGROUND = Array.from({ length: 120 }, (_, index) => `point${index} `);
+
+const embedder = makeHashedEmbedder({ dimensions: 512 });
+const pieces = new Map<string, string[]>();
+let recorded: RecordedRequest[] | null = null;
+
+/** Content is a text, or parts of which some are text. */
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content.map((part: { text?: string }) => part.text ?? "").join("");
+}
+
+/** An answer comes in pieces of at most six characters, as a model's tokens do. */
+function piecesOf(answer: string): string[] {
+  const known = pieces.get(answer) ?? answer.match(/\S{1,6}\s*/gu) ?? [];
+  pieces.set(answer, known);
+  return known;
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString());
+}
+
+/** Embeddings in OpenAI's protocol; POST …/record begins to keep chat requests, and …/recorded hands them over and ends it. */
+async function answerOther(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const send = (answer: unknown): void => void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  if (request.url?.endsWith("/embeddings")) {
+    const { input, model } = (await readJson(request)) as { input: string | string[]; model: string };
+    const vectors = await embedder.embedPassages([input].flat());
+    const data = vectors.map((embedding, index) => ({ object: "embedding", index, embedding }));
+    return send({ object: "list", model, data, usage: { prompt_tokens: 1, total_tokens: 1 } });
+  }
+  if (request.url?.endsWith("/recorded")) {
+    send(recorded ?? []);
+    recorded = null;
+    return;
+  }
+  if (!request.url?.endsWith("/record")) return void response.writeHead(404).end("{}");
+  recorded = [];
+  send({});
+}
+
+// A process of its own, so that its work is in nobody's measurement. It prints its address.
+const server = await startModelServer({ keepSeen: false, other: answerOther });
+server.answer(({ messages, tools }: ChatRequestBody) => {
+  const asked = messages.findLast(({ role }) => role === "user");
+  const answer = answerTo(textOf(asked?.content));
+  recorded?.push({
+    isAnswer: answer !== null,
+    messages: messages.map(({ role, content }) => ({ role, content: textOf(content) })),
+    tools: tools ? JSON.stringify(tools) : "",
+  });
+  return { tokens: answer === null ? BACKGROUND : piecesOf(answer) };
+});
+process.stdout.write(`${server.url}\n`);

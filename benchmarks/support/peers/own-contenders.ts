@@ -1,0 +1,118 @@
+import path from "node:path";
+import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { thisService, type Contender } from "../../turn-contenders.ts";
+import type { Ground } from "./installed-peers.ts";
+import type { ListedMessage, PeerContender, Thread } from "./contender.ts";
+import { processWith, treeCpuMs } from "../process-cpu.ts";
+import { readStream, type ReadStream } from "../read-stream.ts";
+import { rowsOfDatabase, rowsOfMilvus, rowsOfPostgres, type StoredRows } from "./rows-mentioning.ts";
+
+/** The embedder that the peers use, too. */
+const EMBEDDER = { EMBEDDING_MODEL: "bench-embedding", EMBEDDING_DIMENSIONS: "512" };
+
+const SETTLE_MS = 30_000;
+
+async function call<Answer>(url: string, method = "GET"): Promise<Answer> {
+  const response = await fetch(url, { method });
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
+interface OwnParts {
+  name: string;
+  start: () => Promise<Contender>;
+  storesCpuMs: () => number;
+  /** What the stores hold; the service may be stopped for it and started again. */
+  rows: (words: string[], restart: (meanwhile: () => Promise<StoredRows>) => Promise<StoredRows>) => Promise<StoredRows>;
+}
+
+/** This service in a process of its own, called over its HTTP API as any client would. */
+async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promise<PeerContender> {
+  let running = await start();
+  const conversations = new Map<string, string>();
+  const url = (rest: string): string => `${running.service?.line ?? ""}/api/v1/${rest}`;
+  const conversationOf = ({ sessionId }: Thread): string => conversations.get(sessionId) ?? "";
+  const ask =
+    (added: object) =>
+    async ({ userId, sessionId }: Thread, message: string): Promise<ReadStream> => {
+      const read = await readStream(url("chat/stream"), { user_id: userId, session_id: sessionId, message, ...added });
+      if (!conversations.has(sessionId)) {
+        const { content } = JSON.parse(read.last) as { content: { conversation_id: string } };
+        conversations.set(sessionId, content.conversation_id);
+      }
+      return read;
+    };
+  async function restart(meanwhile: () => Promise<StoredRows>): Promise<StoredRows> {
+    await running.close();
+    const found = await meanwhile();
+    running = await start();
+    return found;
+  }
+  return {
+    name,
+    isOurs: true,
+    turn: ask({}),
+    turnInLine: ask({ on_busy: "enqueue" }),
+    cpuMs: () => running.cpuMs(),
+    storesCpuMs,
+    close: () => running.close(),
+    memory: {
+      async settle(thread) {
+        const path = `conversations/${conversationOf(thread)}/settle?timeout_ms=${SETTLE_MS}`;
+        const { settled } = await call<{ settled: boolean }>(url(path), "POST");
+        if (!settled) throw new Error(`the jobs of ${thread.sessionId} were not done within ${SETTLE_MS} ms`);
+      },
+      async messages(thread) {
+        const page = await call<{ messages: ListedMessage[] }>(url(`conversations/${conversationOf(thread)}/messages?limit=200`));
+        return page.messages;
+      },
+      forget: (userId) => call(url(`users/${userId}`), "DELETE"),
+      rowsMentioning: (words) => rows(words, restart),
+    },
+  };
+}
+
+/** Everything on, in one process: the embedded Postgres with its index, on disk. */
+export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContender> {
+  const name = "this service, embedded PGlite, all layers";
+  const dataDir = path.join(folder, "pglite");
+  async function rowsInFolder(words: string[]): Promise<StoredRows> {
+    const database = await openEmbeddedPostgres(dataDir);
+    return rowsOfDatabase(database, words).finally(() => database.close());
+  }
+  return ownContender({
+    name,
+    start: () => thisService(name, modelUrl, { DATA_DIR: dataDir, ...EMBEDDER }),
+    storesCpuMs: () => 0,
+    rows: (words, restart) => restart(() => rowsInFolder(words)),
+  });
+}
+
+/** Everything on: the real Postgres and Milvus Lite. */
+export async function startOnMilvus(ground: Ground, milvusAddress: string): Promise<PeerContender> {
+  const name = "this service, Postgres and Milvus Lite, all layers";
+  const databaseUrl = await ground.createDatabase("own_with_milvus");
+  const milvus = processWith("milvus_lite", milvusAddress.slice(milvusAddress.lastIndexOf(":") + 1));
+  return ownContender({
+    name,
+    start: () => thisService(name, ground.modelUrl, { DATABASE_URL: databaseUrl, MILVUS_ADDRESS: milvusAddress, ...EMBEDDER }),
+    storesCpuMs: () => ground.databaseCpuMs() + treeCpuMs(milvus),
+    rows: async (words) => ({ ...(await rowsOfPostgres(databaseUrl, words)), ...(await rowsOfMilvus(milvusAddress, words)) }),
+  });
+}
+
+/** On the real Postgres alone, which has no pgvector: without episodes, as the peers that keep the last messages. */
+export async function startOnPostgres(ground: Ground): Promise<PeerContender> {
+  const name = "this service, Postgres, no episodes";
+  const databaseUrl = await ground.createDatabase("own");
+  return ownContender({
+    name,
+    start: () => thisService(name, ground.modelUrl, { DATABASE_URL: databaseUrl, ENABLE_EPISODIC_MEMORY: "false", ...EMBEDDER }),
+    storesCpuMs: ground.databaseCpuMs,
+    rows: (words) => rowsOfPostgres(databaseUrl, words),
+  });
+}
+
+/** By what an index of ours knows a user. */
+export const keyOfUser = (userId: string): string => ownerKey("default", userId);

@@ -1,0 +1,71 @@
+import { createRequire } from "node:module";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+
+/** How many rows of which table mention something. */
+export type StoredRows = Record<string, number>;
+
+/** Of a partitioned table its partitions. */
+const TABLES = `
+select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') order by 1`;
+
+const escaped = (word: string): string => word.replaceAll(/[^\w]/g, String.raw`\$&`);
+
+/** Any of the words as text, or as the hexadecimal digits by which Postgres writes bytes. */
+function patternOf(words: string[]): string {
+  return words.flatMap((word) => [escaped(word), Buffer.from(word).toString("hex")]).join("|");
+}
+
+/** Rows of any table, all their columns as text, that mention one of the words. */
+export async function rowsOfDatabase(database: Database, words: string[]): Promise<StoredRows> {
+  const found: StoredRows = {};
+  for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
+    const text = `select count(*)::int as count from ${name} kept where kept::text ~ $1`;
+    const [row] = await database.query<{ count: number }>({ text, values: [patternOf(words)] });
+    if (row && row.count > 0) found[name] = row.count;
+  }
+  return found;
+}
+
+export async function rowsOfPostgres(url: string, words: string[]): Promise<StoredRows> {
+  const database = await openPostgres(url);
+  return rowsOfDatabase(database, words).finally(() => database.close());
+}
+
+interface SqliteClient {
+  execute(statement: string): Promise<{ rows: Record<string, unknown>[] }>;
+  close(): void;
+}
+
+/** Rows of a libSQL file, read by the client that wrote it; the tables that make up its vector index are left out. */
+export async function rowsOfLibsql(file: string, words: string[]): Promise<StoredRows> {
+  const requireOfPeers = createRequire(new URL("../../peers/package.json", import.meta.url));
+  const { createClient } = requireOfPeers("@libsql/client") as { createClient: (options: { url: string }) => SqliteClient };
+  const client = createClient({ url: `file:${file}` });
+  const found: StoredRows = {};
+  const tables = await client.execute("select name from sqlite_master where type = 'table' and name not like '%shadow%'");
+  for (const { name } of tables.rows) {
+    const { rows } = await client.execute(`select * from "${String(name)}"`);
+    const count = rows.filter((row) => words.some((word) => JSON.stringify(Object.values(row)).includes(word))).length;
+    if (count > 0) found[`libsql.${String(name)}`] = count;
+  }
+  client.close();
+  return found;
+}
+
+/** Entities of every collection that whose owner or text is one of the words. */
+export async function rowsOfMilvus(address: string, words: string[]): Promise<StoredRows> {
+  const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // its module sets up a client library of its own when it loads
+  const client = new MilvusClient({ address, timeout: 60_000, telemetry: { enabled: false } });
+  await client.connectPromise;
+  const found: StoredRows = {};
+  for (const { name } of (await client.showCollections()).data) {
+    const fields = ["owner_key", "lexical_text"];
+    const { data } = await client.query({ collection_name: name, filter: 'id != ""', output_fields: fields, limit: 16_000 });
+    const count = data.filter((row) => words.some((word) => JSON.stringify(row).includes(word))).length;
+    if (count > 0) found[`milvus.${name}`] = count;
+  }
+  await client.closeConnection();
+  return found;
+}

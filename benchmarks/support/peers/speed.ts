@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PeerContender } from "./contender.ts";
+import { messageOf } from "./script.ts";
+import type { Progress } from "../progress.ts";
+
+/** Conversations are shared out among so many users. */
+const USERS = 10;
+/** Turns of a conversation before the next one begins. */
+const TURNS_PER_CONVERSATION = 20;
+const LOOK_MS = 60;
+const QUIET_LOOKS = 2;
+/** So long, in milliseconds, is waited at most for what turns leave behind. */
+const LONGEST_MS = 5_000;
+
+/** One round of one contender. */
+export interface Round {
+  firstTokenMs: number[];
+  turnMs: number[];
+  turnsPerSecond: number;
+  /** CPU of its process a turn, while the turns ran. */
+  cpuMs: number;
+  /** The same until it was idle again: with what is done in the background. */
+  cpuMsWithBackground: number;
+  /** CPU of its stores outside the process a turn, until then. */
+  storesCpuMs: number;
+  /** From the last answer until its process was idle. */
+  idleAfterMs: number;
+}
+
+export interface SpeedSamples {
+  contender: PeerContender;
+  conversations: number;
+  rounds: Round[];
+}
+
+let nextConversation = 0;
+
+/** Waits until the process takes no CPU any more; its clock has ticks of 10 ms. Gives the milliseconds that took. */
+async function untilIdle(contender: PeerContender): Promise<number> {
+  const began = performance.now();
+  for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() - began < LONGEST_MS;) {
+    const before = contender.cpuMs();
+    await sleep(LOOK_MS);
+    quiet = contender.cpuMs() === before ? quiet + 1 : 0;
+  }
+  return Math.max(0, performance.now() - began - LOOK_MS * QUIET_LOOKS);
+}
+
+/**
+ * Between two rounds of a contender its server may close a connection at the very moment it is used again: such a request was not read and is sent
+ * once more. A server that is gone refuses the second one.
+ */
+async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
+  return request().catch((error: unknown) => {
+    const cause = error instanceof TypeError ? (error.cause as { code?: string } | undefined) : undefined;
+    if (cause?.code !== "UND_ERR_SOCKET" && cause?.code !== "ECONNRESET") throw error;
+    return request();
+  });
+}
+
+async function converse(contender: PeerContender, turns: number, round: Round): Promise<void> {
+  const number = nextConversation++;
+  const thread = { userId: `user-${number % USERS}`, sessionId: `speed-${number}` };
+  for (let turn = 0; turn < turns; turn++) {
+    const message = messageOf(number * TURNS_PER_CONVERSATION + turn);
+    const { firstTokenMs, totalMs } = await onOpenConnection(() => contender.turn(thread, message));
+    round.firstTokenMs.push(firstTokenMs);
+    round.turnMs.push(totalMs);
+  }
+}
+
+/** `conversations` at once, each of so many turns one after another. */
+async function runRound(contender: PeerContender, conversations: number, turns: number): Promise<Round> {
+  const round = { firstTokenMs: [], turnMs: [], turnsPerSecond: 0, cpuMs: 0, cpuMsWithBackground: 0, storesCpuMs: 0, idleAfterMs: 0 };
+  const [cpuBefore, storesBefore, began] = [contender.cpuMs(), contender.storesCpuMs(), performance.now()];
+  await Promise.all(Array.from({ length: conversations }, () => converse(contender, turns, round)));
+  const seconds = (performance.now() - began) / 1000;
+  const count = conversations * turns;
+  const cpuMs = (contender.cpuMs() - cpuBefore) / count;
+  const idleAfterMs = contender.memory ? await untilIdle(contender) : 0;
+  return {
+    ...round,
+    turnsPerSecond: count / seconds,
+    cpuMs,
+    cpuMsWithBackground: (contender.cpuMs() - cpuBefore) / count,
+    storesCpuMs: (contender.storesCpuMs() - storesBefore) / count,
+    idleAfterMs,
+  };
+}
+
+/** All contenders in turn, round by round, each begun when the one before is idle; rounds of warm-up are not counted. */
+export async function measureSpeed(
+  contenders: PeerContender[],
+  {
+    conversations,
+    turns = TURNS_PER_CONVERSATION,
+    rounds,
+    warmUp,
+  }: { conversations: number; turns?: number; rounds: number; warmUp: number },
+  progress: Progress,
+): Promise<SpeedSamples[]> {
+  const all = contenders.map((contender): SpeedSamples => ({ contender, conversations, rounds: [] }));
+  for (let round = -warmUp; round < rounds; round++) {
+    for (const samples of all) {
+      progress.step(
+        `${conversations} at once, ${round < 0 ? "warm-up" : "round"}, ${samples.contender.name}`,
+        round + warmUp + 1,
+        rounds + warmUp,
+      );
+      const measured = await runRound(samples.contender, conversations, turns);
+      if (round >= 0) samples.rounds.push(measured);
+    }
+  }
+  return all;
+}

@@ -1,0 +1,90 @@
+import { openEpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
+import { makeRecall, type Recall } from "../../../memory/recall/recall-episodes.ts";
+import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
+import type { Embedder } from "../../../models/embedder.ts";
+import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
+import { makeEpisodeStore } from "../../../stores/postgres/episode-store.ts";
+import { makeImportStore } from "../../../stores/postgres/import-store.ts";
+import { migrate } from "../../../stores/postgres/migrate.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import type { ServingIndex } from "../../../stores/search/open-episode-index.ts";
+import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
+import type { RecallHistory, RecallSet } from "./recall-set.ts";
+
+/** Which parts of the search are switched on. */
+export type Legs = "keywords" | "vectors" | "fused";
+
+export interface OpenedRecallSet extends AsyncDisposable {
+  index: ServingIndex;
+  /** The service's recall, at this moment, with these legs. */
+  recall(legs: Legs, now: Date): Recall;
+}
+
+const TENANT = "default";
+const TIME_ZONE = "UTC";
+const SETTLE_MS = 3_600_000;
+
+/** The owner of a history of the set. */
+export const ownerOf = (history: number): { tenantId: string; userId: string } => ({ tenantId: TENANT, userId: `user-${history}` });
+
+/** The same index, of which one leg finds nothing. */
+function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
+  if (legs === "fused") return index;
+  const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
+  return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };
+}
+
+/** Brings every history of a set in as its own user, through the service's import and jobs, into an embedded database of its own. */
+export async function openRecallSet(
+  { histories }: Pick<RecallSet, "histories">,
+  embedder: Embedder,
+  onProgress: (done: number) => void,
+): Promise<OpenedRecallSet> {
+  await using opening = new AsyncDisposableStack();
+  const database = await openEmbeddedPostgres(IN_MEMORY);
+  opening.defer(() => database.close());
+  await migrate(database);
+  const memory = await openEpisodicMemory({ database, store: await openPostgresSearchStore(database), embedder, timeZone: TIME_ZONE });
+  const failures: unknown[] = [];
+  const jobs = await runMemoryJobs({
+    database,
+    summaryModel: null,
+    summary: null,
+    episodicMemory: memory,
+    onRun: ({ error }) => error && failures.push(error),
+  });
+  opening.defer(() => jobs.stop(1_000));
+  const [imports, overview] = [makeImportStore(database), makeJobOverview(database)];
+
+  async function bringIn({ messages }: RecallHistory, position: number): Promise<void> {
+    const request = { ...ownerOf(position), sessionId: "all", messages, jobKinds: ["index_episodes"] } as const;
+    const { conversationId, skipped } = await imports.import(request);
+    const pending = await waitUntilSettled({ overview, conversation: { ...ownerOf(position), conversationId }, timeoutMs: SETTLE_MS });
+    if (failures.length > 0) throw new Error("An indexing job failed.", { cause: failures[0] });
+    if (skipped + pending > 0) throw new Error(`User ${position}: ${skipped} messages were skipped, ${pending} jobs are not done.`);
+  }
+
+  for (const [position, history] of histories.entries()) {
+    await bringIn(history, position);
+    onProgress(position + 1);
+  }
+  const opened = opening.move();
+  return {
+    index: memory.index,
+    recall: (legs, now) =>
+      makeRecall({
+        index: withLegs(memory.index, legs),
+        episodes: makeEpisodeStore(database),
+        embedder,
+        timeZone: TIME_ZONE,
+        // Alone, vectors are judged by their order, not by the floor.
+        minSimilarity: legs === "vectors" ? -1 : (embedder.minSimilarity ?? 0.5),
+        now: () => now,
+        onError: (error) => {
+          throw error;
+        },
+      }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
