@@ -3,6 +3,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { ChatOpenAI } from "@langchain/openai";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
+import { benchEnvironment } from "./support/bench-environment.ts";
 import { startProcess, type MeasuredProcess } from "./support/start-process.ts";
 import { readStream, type StreamTimes } from "./support/read-stream.ts";
 
@@ -102,17 +103,7 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
 /** This service in a process of its own, called over HTTP. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
   const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
-    environment: {
-      PORT: "0",
-      OPENAI_BASE_URL: modelUrl,
-      OPENAI_API_KEY: "bench",
-      CHAT_MODEL: "bench",
-      EMBEDDING_MODEL: "built-in",
-      LOG_LEVEL: "info",
-      RATE_LIMIT_PER_MINUTE: "0",
-      MAX_CONCURRENT_TURNS_PER_USER: "0",
-      ...environment,
-    },
+    environment: { ...benchEnvironment(modelUrl), ...environment },
   });
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: "bench", session_id: session, message });

@@ -2,6 +2,7 @@ import { postJson } from "../../../test/support/api-client.ts";
 import type { TurnResult } from "../../../graph/turn-event.ts";
 import { MODEL_AT_ONCE } from "./model-at-once.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
+import { benchEnvironment } from "../bench-environment.ts";
 import { startProcess, type MeasuredProcess } from "../start-process.ts";
 
 /** A turn as a client saw it, and what `done` said of it. */
@@ -44,18 +45,7 @@ export async function askService(url: string, asked: Asked): Promise<AskedTurn> 
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
   const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
-    environment: {
-      PORT: "0",
-      OPENAI_BASE_URL: modelUrl,
-      OPENAI_API_KEY: "bench",
-      CHAT_MODEL: "bench",
-      SUMMARY_MODEL: MODEL_AT_ONCE,
-      MEMORY_MODEL: MODEL_AT_ONCE,
-      EMBEDDING_MODEL: "built-in",
-      RATE_LIMIT_PER_MINUTE: "0",
-      MAX_CONCURRENT_TURNS_PER_USER: "0",
-      ...environment,
-    },
+    environment: { ...benchEnvironment(modelUrl), SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment },
   });
   const startMs = performance.now() - began;
   return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };

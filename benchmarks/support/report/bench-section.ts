@@ -2,6 +2,7 @@ import { figureTable } from "./figure-table.ts";
 import { genericData } from "./generic-data.ts";
 import { html, type Html } from "./html.ts";
 import type { ReportedBench, ShownPlot, ShownResults } from "./read-results.ts";
+import { numbers, scrollTable } from "./scroll-table.ts";
 import { showDate, showValue } from "./show-value.ts";
 
 /** The fields that have a place of their own; what a bench keeps besides is shown as it is. */
@@ -25,22 +26,7 @@ function plotTable({ title, x, y, series }: ShownPlot): Html {
   );
   return html`<details>
     <summary>${title}: values</summary>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Values of ${title}">
-      <table>
-        <caption>
-          ${title}, ${y.label} in ${y.unit}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number">${x.label}</th>
-            ${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
+    ${scrollTable(`${title}, ${y.label} in ${y.unit}`, numbers(x.label, ...series.map(({ name }) => name)), rows, `Values of ${title}`)}
   </details>`;
 }
 

@@ -1,5 +1,6 @@
 import { html, type Html } from "./html.ts";
 import type { ReportedBench, ShownFigure } from "./read-results.ts";
+import { numbers, scrollTable, text } from "./scroll-table.ts";
 import { showValue } from "./show-value.ts";
 
 type Goal = NonNullable<ShownFigure["goal"]>;
@@ -45,29 +46,12 @@ export function figureTable(bench: string, figures: readonly ShownFigure[]): Htm
       <td>${goal ? html`${showGoal(goal, unit)}: ${showVerdict(goal)}` : ""}</td>
     </tr>`;
   });
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Figures of ${bench}">
-    <table>
-      <caption>
-        Figures of ${bench}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">figure</th>
-          <th scope="col">unit</th>
-          <th scope="col" class="number">p50</th>
-          <th scope="col" class="number">p95</th>
-          <th scope="col" class="number">p99</th>
-          <th scope="col" class="number">p50 of the runs</th>
-          <th scope="col" class="number">samples</th>
-          <th scope="col">over the reference</th>
-          <th scope="col">goal</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+  const columns = [
+    ...text("figure", "unit"),
+    ...numbers("p50", "p95", "p99", "p50 of the runs", "samples"),
+    ...text("over the reference", "goal"),
+  ];
+  return scrollTable(`Figures of ${bench}`, columns, rows);
 }
 
 /** All goals of all benches: those that were missed first. */
@@ -89,27 +73,14 @@ export function goalTable(benches: readonly ReportedBench[]): Html {
           <td><a href="#${bench}">${bench}</a></td>
         </tr>`,
     );
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Goals">
-    <table>
-      <caption>
-        Goals, those that were missed first
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">verdict</th>
-          <th scope="col">figure</th>
-          <th scope="col" class="number">measured</th>
-          <th scope="col">goal</th>
-          <th scope="col" class="number">p50 of the runs</th>
-          <th scope="col">over the reference</th>
-          <th scope="col">bench</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+  const columns = [
+    ...text("verdict", "figure"),
+    ...numbers("measured"),
+    ...text("goal"),
+    ...numbers("p50 of the runs"),
+    ...text("over the reference", "bench"),
+  ];
+  return scrollTable("Goals, those that were missed first", columns, rows, "Goals");
 }
 
 export function countGoals(benches: readonly ReportedBench[]): { met: number; missed: number } {
