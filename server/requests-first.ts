@@ -1,27 +1,39 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler } from "express";
 
 /** With no request open for this long, in milliseconds, nobody waits for the next answer. */
 const QUIET_MS = 20;
-/** Background work waits no longer than this, in milliseconds, however busy the service is. */
-const LONGEST_WAIT_MS = 70;
+/**
+ * Background work waits no longer than this, in milliseconds, however busy the service is. Jobs of one conversation that come together meanwhile
+ * are one, so that under load a quarter of a second is also less work: a user's turns are indexed and read in one go.
+ */
+const LONGEST_WAIT_MS = 250;
 
 /**
  * Lets the end of an answer, and the requests that follow it, go before the background work that it left: all need the same processor and,
  * embedded, the same database.
  */
 export interface RequestsFirst {
-  /** Sees every request. */
+  /** Sees every request; one that waits for background work is not waited for. */
   notice: RequestHandler;
   /** Resolves in the next pause between requests, or after a while. */
   whenQuiet(): Promise<void>;
+}
+
+/** `POST …/settle` itself waits for the background work. */
+function waitsForJobs({ method, path }: Request): boolean {
+  return method === "POST" && path.endsWith("/settle");
 }
 
 export function makeRequestsFirst(): RequestsFirst {
   let open = 0;
   let lastEndedAt = -Infinity;
   return {
-    notice(_request, response, next) {
+    notice(request, response, next) {
+      if (waitsForJobs(request)) {
+        next();
+        return;
+      }
       open++;
       response.on("close", () => {
         open--;

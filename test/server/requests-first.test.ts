@@ -11,9 +11,9 @@ describe("background work lets requests go first", () => {
   });
 
   /** A request that is open until it is called. */
-  function open(): () => void {
+  function open(request: Partial<Request> = { method: "POST", path: "/api/v1/chat" }): () => void {
     const response = new EventEmitter();
-    first.notice({} as Request, response as unknown as Response, () => undefined);
+    first.notice(request as Request, response as unknown as Response, () => undefined);
     return () => void response.emit("close");
   }
   /** Whether it was quiet, and what had happened until then. */
@@ -39,7 +39,15 @@ describe("background work lets requests go first", () => {
     expect(await Promise.all([first.whenQuiet().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
   });
 
-  test("but not for ever: one that stays open, or one after the other, holds it up for less than a tenth of a second", async () => {
+  test("and not for one that waits for the background work", async () => {
+    open({ method: "POST", path: "/api/v1/conversations/id/settle" });
+    const happened: string[] = [];
+    const later = sleep(1).then(() => void happened.push("a millisecond"));
+    expect(await untilQuiet(happened)).toEqual(["quiet"]);
+    await later;
+  });
+
+  test("but not for ever: one that stays open, or one after the other, holds it up for a quarter of a second", async () => {
     open();
     await first.whenQuiet();
     const requests = setInterval(() => open()(), 2);
