@@ -11,7 +11,7 @@ import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/s
 import { completeQuestion } from "./completes-question.ts";
 import { makeCircuit } from "./make-circuit.ts";
 import { pointingBack } from "./pointing-back.ts";
-import { rankEpisodes } from "./rank-episodes.ts";
+import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
 import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
@@ -78,7 +78,7 @@ const LEG_LIMIT = 300;
 /** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** More than asked for are looked up in Postgres: some may have been erased there that the index still has. */
+/** More that are looked up in Postgres when some of the best have been erased there and the index still has them. */
 const SPARE = 10;
 
 /** The part of a day that a filter allows. */
@@ -175,10 +175,13 @@ export function makeRecall(parts: RecallParts): Recall {
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
     const wanted = relevant.slice(0, limit + SPARE);
-    const texts = await episodes.load(
-      { tenantId, userId },
-      wanted.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
-    );
+    const load = (some: RankedEpisode[]): Promise<EpisodeText[]> =>
+      episodes.load(
+        { tenantId, userId },
+        some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
+      );
+    const texts = await load(wanted.slice(0, limit));
+    if (texts.length < limit) texts.push(...(await load(wanted.slice(limit))));
     const textOf = new Map(texts.map((text) => [text.id, text]));
     return {
       episodes: wanted

@@ -149,6 +149,15 @@ describe("recall", () => {
     expect(await makeOne()({ ...request("bank"), userId: "erased" })).toEqual({ episodes: [], degraded: false });
   });
 
+  test("gives the next best in the place of what was deleted in Postgres", async () => {
+    const best = await memory.remember(exchanges(["My bank is the Green Bank of Porto.", "Fine."]), { userId: "moved" });
+    await memory.remember(exchanges(["The bank has a green door.", "Nice."]), { userId: "moved" });
+    const ask = async () => (await makeOne()({ ...request("Green Bank of Porto"), userId: "moved", limit: 1 })).episodes;
+    expect((await ask()).map(({ userMessage }) => userMessage)).toEqual(["My bank is the Green Bank of Porto."]);
+    await makeEraseStore(memory.database).conversation(best);
+    expect((await ask()).map(({ userMessage }) => userMessage)).toEqual(["The bank has a green door."]);
+  });
+
   test("does not give what became incomplete in Postgres", async () => {
     const conversation = await memory.remember(exchanges(["My dentist is Dr Ferro.", "half an ans"]), { userId: "incomplete" });
     await memory.makeIncomplete(conversation, "half an ans");
