@@ -35,6 +35,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "ChunkStore.listDocumentsUnindexed": "rebuilds the index of everybody; gives whose the documents are",
   "EpisodeStore.listUnindexed": "rebuilds the index of everybody; gives whose the conversations are",
   "EpisodeStore.countTurns": "a number, for operators who rebuild the index",
+  freeConversations: "conversations of whatever process had the embedded database before, of everybody",
   emptyTurns: "forgets what is older than a day, of everybody, and gives nothing",
   "JobTransaction.settle": "names the claim of a job that this process was given",
   "JobTransaction.fail": "names the claim of a job that this process was given",
