@@ -10,4 +10,6 @@ export default {
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,
   maxWorkers: 2,
+  // What a test file has loaded as ES modules stays in its worker: after a hundred files one had no memory left (4 GB of heap).
+  workerIdleMemoryLimit: "1500MB",
 };
