@@ -8,8 +8,9 @@ COPY package.json package-lock.json ./
 # No install scripts: `prepare` would build before the sources are here, and the package `node` would fetch a second Node.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
+# Installed again without what only the build needs, from the lock file and npm's cache: `npm prune` asks the registry about hundreds of packages.
 RUN npm run build \
-  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+  && npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit --no-fund \
   && rm -rf node_modules/node node_modules/.bin/node \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
 
