@@ -1,7 +1,7 @@
 import { createDataFolder } from "../test/support/data-folder.ts";
 import { rawFetch } from "./turn-contenders.ts";
 import { makeLayersAtWork } from "./support/load/layers-at-work.ts";
-import { machineMs } from "./support/load/machine-ms.ts";
+import { machineMs } from "./support/machine-ms.ts";
 import { startMemoryService, type AskedTurn, type MemoryService } from "./support/load/memory-service.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
 import { printFigures } from "./support/print-figures.ts";

@@ -3,8 +3,8 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { ChatOpenAI } from "@langchain/openai";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
-import { benchEnvironment } from "./support/bench-environment.ts";
-import { startProcess, type MeasuredProcess } from "./support/start-process.ts";
+import type { MeasuredProcess } from "./support/start-process.ts";
+import { startService } from "./support/start-service.ts";
 import { readStream, type StreamTimes } from "./support/read-stream.ts";
 
 /** One way to get an answer from the model server. */
@@ -102,9 +102,7 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
 
 /** This service in a process of its own, called over HTTP. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
-  const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
-    environment: { ...benchEnvironment(modelUrl), ...environment },
-  });
+  const service = await startService(modelUrl, environment);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: "bench", session_id: session, message });
   return { name, turn, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };

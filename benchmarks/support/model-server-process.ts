@@ -1,6 +1,6 @@
 import { startModelServer } from "../../test/support/model-server.ts";
-import { machineMs } from "./load/machine-ms.ts";
-import { MODEL_AT_ONCE } from "./load/model-at-once.ts";
+import { machineMs } from "./machine-ms.ts";
+import { MODEL_AT_ONCE } from "./model-at-once.ts";
 
 // A process of its own, so that its work is in nobody's measurement: `node model-server-process.ts TOKENS BETWEEN_MS FIRST_TOKEN_MS stamped`
 // prints its address. A stamped answer ends with the moment at which the server had read the request.

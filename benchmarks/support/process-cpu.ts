@@ -21,6 +21,13 @@ function timesOf(pid: number): ProcessTimes | null {
   }
 }
 
+/** User and system time so far, in milliseconds, of a process alone. Throws when it is gone. */
+export function ownCpuMs(pid: number): number {
+  const times = timesOf(pid);
+  if (!times) throw new Error(`process ${pid} is gone`);
+  return times.ownMs;
+}
+
 function processes(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ownCpuMs } from "./process-cpu.ts";
 
 export interface MeasuredProcess {
   /** The first line it printed that matches. */
@@ -13,8 +14,6 @@ export interface MeasuredProcess {
   /** Resolves when it has ended; SIGTERM unless told. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
-
-const TICK_MS = 10;
 
 /** Starts a file of this project with Node and waits for the line of its output that matches `ready`. */
 export async function startProcess(
@@ -39,16 +38,11 @@ export async function startProcess(
   });
   child.stdout.removeAllListeners("data").resume();
   child.stderr.removeAllListeners("data").resume();
-  const proc = (name: string): string => readFileSync(`/proc/${child.pid}/${name}`, "utf8");
+  const { pid = 0 } = child;
   return {
     line,
-    cpuMs() {
-      const fields = proc("stat")
-        .slice(proc("stat").lastIndexOf(")") + 2)
-        .split(" ");
-      return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-    },
-    residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(proc("status"))?.[1] ?? 0) / 1024,
+    cpuMs: () => ownCpuMs(pid),
+    residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
     async stop(signal = "SIGTERM") {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);

@@ -24,6 +24,7 @@ export interface IndexBacklog {
   messages: UnindexedMessage[];
 }
 
+/** What a user has that may be worth a search, as far as can be said before the turn has begun. */
 export interface EpisodeLook {
   /** The user has episodes in other conversations than this session's. */
   elsewhere: boolean;

@@ -1,9 +1,7 @@
-import { readStream } from "../read-stream.ts";
 import { startMemoryService } from "./memory-service.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
 import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
 import type { Contender } from "../../turn-contenders.ts";
-import type { TurnResult } from "../../../graph/turn-event.ts";
 
 /** So many that those who ask side by side are others, and that nobody's history grows much. */
 const USERS = 40;
@@ -27,9 +25,8 @@ export async function everyLayer(
     async turn(session) {
       const number = Number(/\d+$/.exec(session)?.[0] ?? 0);
       const { user, session: own, message } = questionOf("turn", number % USERS, asked);
-      const body = { user_id: user, session_id: own, message: `${message} (${asked++})` };
-      const { last, ...times } = await readStream(`${service.url}/api/v1/chat/stream`, body);
-      layers.count((JSON.parse(last) as { content: TurnResult }).content);
+      const { result, ...times } = await service.ask({ user, session: own, message: `${message} (${asked++})` });
+      layers.count(result);
       return times;
     },
     cpuMs: () => service.process.cpuMs(),

@@ -1,9 +1,9 @@
 import { postJson } from "../../../test/support/api-client.ts";
 import type { TurnResult } from "../../../graph/turn-event.ts";
-import { MODEL_AT_ONCE } from "./model-at-once.ts";
+import { MODEL_AT_ONCE } from "../model-at-once.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
-import { benchEnvironment } from "../bench-environment.ts";
-import { startProcess, type MeasuredProcess } from "../start-process.ts";
+import type { MeasuredProcess } from "../start-process.ts";
+import { startService } from "../start-service.ts";
 
 /** A turn as a client saw it, and what `done` said of it. */
 export interface AskedTurn extends StreamTimes {
@@ -44,9 +44,7 @@ export async function askService(url: string, asked: Asked): Promise<AskedTurn> 
  */
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
-  const service = await startProcess("server/main.ts", /"url":"([^"]+)"/, {
-    environment: { ...benchEnvironment(modelUrl), SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment },
-  });
+  const service = await startService(modelUrl, { SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment });
   const startMs = performance.now() - began;
   return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
 import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
 import { startModelServer, type ChatRequestBody } from "../../../test/support/model-server.ts";
 import type { PromptMessage } from "../dialogues/count-tokens.ts";
@@ -32,17 +33,11 @@ function piecesOf(answer: string): string[] {
   return known;
 }
 
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString());
-}
-
 /** Embeddings in OpenAI's protocol; POST …/record begins to keep chat requests, and …/recorded hands them over and ends it. */
 async function answerOther(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const send = (answer: unknown): void => void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
   if (request.url?.endsWith("/embeddings")) {
-    const { input, model } = (await readJson(request)) as { input: string | string[]; model: string };
+    const { input, model } = (await json(request)) as { input: string | string[]; model: string };
     const vectors = await embedder.embedPassages([input].flat());
     const data = vectors.map((embedding, index) => ({ object: "embedding", index, embedding }));
     return send({ object: "list", model, data, usage: { prompt_tokens: 1, total_tokens: 1 } });
