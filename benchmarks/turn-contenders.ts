@@ -100,10 +100,10 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
   return graphContender("one-node LangGraph, PostgresSaver", modelUrl, saver);
 }
 
-/** This service in a process of its own, called over HTTP. */
+/** This service in a process of its own, called over HTTP. Each conversation is of a user of its own: what a turn costs one who has thousands of them is for the bench retrieve. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
   const service = await startService(modelUrl, environment);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
-    readStream(`${service.line}/api/v1/chat/stream`, { user_id: "bench", session_id: session, message });
+    readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message });
   return { name, turn, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
