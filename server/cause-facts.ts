@@ -1,3 +1,5 @@
+import type { AppError } from "../errors/app-error.ts";
+
 export interface CauseFacts {
   name: string;
   code?: unknown;
@@ -15,4 +17,15 @@ export function causeFacts(error: Error): CauseFacts[] {
     });
   }
   return facts;
+}
+
+/** A frame of V8's stack trace: `at name (file:line:column)`. https://v8.dev/docs/stack-trace-api */
+const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
+
+/** What the log says of an error that should not have happened: besides its causes where the innermost was thrown, again without messages. */
+export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
+  let innermost: Error = error;
+  for (let depth = 0; innermost.cause instanceof Error && depth < 10; depth++) innermost = innermost.cause;
+  const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));
+  return { code: error.code, causes: causeFacts(error), at: at.map((line) => line.trim()) };
 }

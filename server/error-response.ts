@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { AppError, toAppError } from "../errors/app-error.ts";
+import { errorFacts } from "./cause-facts.ts";
 import { HTTP_STATUS } from "./http-status.ts";
 import { toOpenAIError } from "./openai/openai-error.ts";
 
@@ -36,14 +37,14 @@ export const unknownRoute: RequestHandler = (request) => {
 /** Everything under /v1 speaks OpenAI's protocol, its errors too. */
 const OPENAI_PATH = /^\/v1(\/|$)/i;
 
-/** Answers every error as `{"error": {code, message, details?}}`, or as OpenAI does; causes go to the log only. */
+/** Answers every error as `{"error": {code, message, details?}}`, or as OpenAI does; of its causes the log alone tells. */
 export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHandler {
   return function answerError(thrown, request, response, next) {
     const error = fromExpress(thrown, maxBodyBytes);
     const status = HTTP_STATUS[error.code];
     if (status >= 500)
       log.error(
-        { code: error.code, err: error, method: request.method, path: (request.route as { path?: string } | undefined)?.path },
+        { ...errorFacts(error), method: request.method, path: (request.route as { path?: string } | undefined)?.path },
         "request failed",
       );
     if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is not whole

@@ -1,4 +1,5 @@
-import { AppError } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
+import { errorFacts } from "./cause-facts.ts";
 import { parseConfig } from "./config.ts";
 import { curlHint } from "./curl-hint.ts";
 import { makeLogger } from "./logger.ts";
@@ -32,7 +33,7 @@ async function start(): Promise<void> {
     service.close().then(
       () => log.info("stopped"),
       (error: unknown) => {
-        log.error({ err: error }, "failed while stopping");
+        log.error(errorFacts(toAppError(error)), "failed while stopping");
         process.exitCode = 1;
       },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { causeFacts } from "../../server/cause-facts.ts";
+import { causeFacts, errorFacts } from "../../server/cause-facts.ts";
 
 describe("causeFacts", () => {
   test("names each cause with its code and status and leaves out every message", () => {
@@ -11,6 +11,14 @@ describe("causeFacts", () => {
       { name: "TypeError", status: 500 },
       { name: "Error", code: "ECONNREFUSED" },
     ]);
+    expect(JSON.stringify(facts)).not.toContain("SECRET");
+  });
+
+  test("an error that should not have happened is told by where it was thrown, without its message", () => {
+    const thrown = new Error("could not read SECRET\nof two lines");
+    const facts = errorFacts(new AppError("internal_error", "Something failed.", { cause: thrown }));
+    expect(facts).toMatchObject({ code: "internal_error", causes: [{ name: "Error" }] });
+    expect(facts.at[0]).toContain("cause-facts.test.ts");
     expect(JSON.stringify(facts)).not.toContain("SECRET");
   });
 
