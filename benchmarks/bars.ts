@@ -1,5 +1,5 @@
 import { createDataFolder } from "../test/support/data-folder.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 import { makeLayersAtWork } from "./support/load/layers-at-work.ts";
 import { machineMs } from "./support/machine-ms.ts";
 import { startMemoryService, type AskedTurn, type MemoryService } from "./support/load/memory-service.ts";
@@ -40,7 +40,7 @@ interface Parts {
   layers: ReturnType<typeof makeLayersAtWork>;
 }
 
-/** One turn of a user, and beside it one raw call of the model. */
+/** One turn of a user. */
 async function measureTurn({ service, samples, layers }: Parts, name: Name, round: number, user: number, turn: number): Promise<void> {
   const sentAt = machineMs();
   const asked = await service.ask(questionOf("bars", user, turn));

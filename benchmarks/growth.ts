@@ -101,7 +101,9 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
     samples.turnMs.push(timings.total_ms);
     samples.historyMs.push(timings.nodes["history"] ?? Number.NaN);
     samples.windowMessages.push(receipt.window_messages);
-    await waitUntilSettled({ overview, conversation: { tenantId: "default", userId: input.userId, conversationId }, timeoutMs: 30_000 });
+    const conversation = { tenantId: "default", userId: input.userId, conversationId };
+    if ((await waitUntilSettled({ overview, conversation, timeoutMs: 30_000 })) > 0)
+      throw new Error(`the jobs of ${input.userId} were not done within 30 seconds`);
     samples.jobMs.push(...takeJobTimes());
   }
 }
@@ -187,15 +189,6 @@ function plotOf(rows: readonly Measured[]): Plot {
   };
 }
 
-/** How many times as long it takes with the most messages as with the fewest, by the medians. */
-function growthOf(rows: Measured[]): { memory: Memory; turn: number; history: number }[] {
-  return (["summary", "no summary"] as const).map((memory) => {
-    const own = rows.filter((row) => row.memory === memory);
-    const times = (field: "turnMs" | "historyMs"): number => (own.at(-1)?.[field].p50 ?? Number.NaN) / (own[0]?.[field].p50 ?? Number.NaN);
-    return { memory, turn: times("turnMs"), history: times("historyMs") };
-  });
-}
-
 /** Whether a turn takes longer the longer the conversation is. */
 export async function benchGrowth(progress: Progress): Promise<void> {
   await using opened = new AsyncDisposableStack();
@@ -209,12 +202,16 @@ export async function benchGrowth(progress: Progress): Promise<void> {
   await loadConversations(postgres.url, sample, [...SIZES, OTHERS]);
 
   const jobTimes: number[] = [];
+  const failures: Error[] = [];
   const jobs = await runMemoryJobs({
     database,
     summaryModel: null,
     historyWindow: HISTORY_WINDOW,
     coreMemory: null,
-    onRun: ({ ms }) => jobTimes.push(ms),
+    onRun({ ms, error }) {
+      if (error) failures.push(error);
+      jobTimes.push(ms);
+    },
   });
   opened.defer(() => jobs.stop(1_000));
   const model = new ScriptedChatModel();
@@ -232,14 +229,14 @@ export async function benchGrowth(progress: Progress): Promise<void> {
     },
     progress,
   );
+  if (failures[0]) throw failures[0];
   const rows = measured.map(toRow);
 
-  const growth = growthOf(rows);
   const figures = figuresOf(measured);
   const notes = [
     `In process, without HTTP, on a real Postgres with ${(OTHERS.count * OTHERS.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
     `Messages in the prompts, fewest and most: ${rows.map(({ memory, messages, windowMessages }) => `${memory}, ${messages.toLocaleString("en")}: ${windowMessages.join("–")}`).join("; ")}.`,
   ];
   printFigures(figures, notes);
-  await writeResults("growth", { figures, plots: [plotOf(rows)], notes, rows, growth });
+  await writeResults("growth", { figures, plots: [plotOf(rows)], notes, rows });
 }

@@ -11,7 +11,7 @@ import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/samples.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const STREAMS = 10;
@@ -51,7 +51,7 @@ async function watchedOnPostgres(service: MemoryService, databaseUrl: string, op
   };
 }
 
-/** Asks the service to tell: the request that waits is one that background work lets go first, for 70 ms at most. */
+/** Asks the service to tell, by the one request that background work does not wait for. */
 function watchedThroughApi(service: MemoryService): Watched {
   return {
     service,
@@ -168,7 +168,7 @@ export async function benchJobs(progress: Progress): Promise<void> {
     return samples.figure(name, units(name), isReference ? {} : { reference: referenceOf(name) });
   });
   const notes = [
-    `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (index: ${stores.index}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms, and to which a request that waits is a reason to let jobs wait up to 70 ms: an upper bound.`,
+    `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (index: ${stores.index}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms: an upper bound.`,
     `Imports are ${IMPORTED_CONVERSATIONS} calls of ${IMPORTED_EXCHANGES * 2} messages, one after another. Load, model, stores and service share the cores.`,
   ];
   printFigures(figures, notes);

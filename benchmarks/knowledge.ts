@@ -1,7 +1,4 @@
 import type { Embedder } from "../models/embedder.ts";
-import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
-import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
-import { cacheEmbeddings } from "./support/recall/cached-embedder.ts";
 import { openKnowledgeBase } from "./support/knowledge/knowledge-base.ts";
 import { readCorpus, type CorpusDocument } from "./support/knowledge/knowledge-corpus.ts";
 import {
@@ -15,6 +12,7 @@ import { goldChunks } from "./support/knowledge/knowledge-gold.ts";
 import { measureNode, type MeasuredNode } from "./support/knowledge/knowledge-node.ts";
 import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge/knowledge-questions.ts";
 import type { Legs } from "./support/recall/open-recall-set.ts";
+import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
@@ -29,32 +27,18 @@ const PARTS = {
 };
 type Part = keyof typeof PARTS;
 const MIN_DOCUMENTS = 150;
-const DEADLINE_MS = 120_000;
 
 interface MeasuredEmbedder {
   embedder: string;
   figures: Record<Legs, Record<Part, KnowledgeFigures>>;
   asked: Record<Legs, { text: string; sectionAt: number | null; documentAt: number | null }[]>;
-  /** Of one search with both legs, the question's embedding included. */
+  /** Of one search with both legs; the question's vector is remembered from the legs before. */
   findMs: Distribution;
   unrelated: { asked: number; answered: string[] };
   /** Reading, splitting, embedding and indexing, through the service's jobs. */
   ingest: { documents: number; chunks: number; documentsPerSecond: number; chunksPerSecond: number };
   /** With the built-in embedder only: with a model its own time is most of it. */
   retrieveNode: MeasuredNode | null;
-}
-
-/** The built-in embedder and, when the environment names its server, a real one. */
-async function openEmbedders(): Promise<Embedder[]> {
-  const builtIn = makeHashedEmbedder({});
-  const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
-  if (!baseUrl || !model) {
-    process.stdout.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
-    return [builtIn];
-  }
-  const real = await openOpenAIEmbedder({ baseUrl, model, questionModel: questionModel || undefined, timeoutMs: DEADLINE_MS });
-  const folder = process.env["BENCH_EMBEDDING_CACHE"];
-  return [builtIn, folder ? await cacheEmbeddings(real, folder) : real];
 }
 
 async function measure(

@@ -54,8 +54,7 @@ export async function benchPaced(progress: Progress): Promise<void> {
   for (const [index, { round, streams }] of cells.entries()) {
     progress.step("levels of streams", index, cells.length);
     const cell = (contender: LoadContender): Promise<void> => runCell(contender, streams, round, samples);
-    if (streams === 1) await Promise.all(contenders.map(cell));
-    else for (const contender of contenders) await cell(contender);
+    for (const contender of contenders) await cell(contender);
   }
 
   const figures = LEVELS.flatMap((streams) =>

@@ -131,7 +131,7 @@ async function measureAnswer(browser: Browser, url: string, user: string): Promi
 
 type MeasuredAnswer = Awaited<ReturnType<typeof measureAnswer>> & { shape: string };
 
-/** What a page may weigh in all, as it is sent. */
+/** What the script of the page may weigh, as it is sent. */
 const MOST_BYTES = 100_000;
 
 function figuresOf(load: Load, reference: Load, answers: readonly MeasuredAnswer[]): Figure[] {
@@ -156,11 +156,11 @@ function figuresOf(load: Load, reference: Load, answers: readonly MeasuredAnswer
 }
 
 /** What the page costs to load, and whether it keeps up with an answer. Prints that nothing was measured where there is no browser. */
-export async function benchPage(progress: Progress): Promise<void> {
+export async function benchPage(progress: Progress): Promise<void | "skipped"> {
   const missing = await whyNoBrowser();
   if (missing) {
     process.stdout.write(`page: not measured (${missing})\n`);
-    return;
+    return "skipped";
   }
   await using opened = new AsyncDisposableStack();
   const model = await startModelServer({ keepSeen: false });

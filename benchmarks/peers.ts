@@ -13,13 +13,13 @@ import type { PeerContender } from "./support/peers/contender.ts";
 import { measureErasing, type ErasingFigures } from "./support/peers/erasing.ts";
 import { peerFigures } from "./support/peers/figures.ts";
 import { measurePrompts, type PromptFigures } from "./support/peers/prompts.ts";
-import { measureSpeed } from "./support/peers/speed.ts";
+import { measureSpeed, requestsSentAgain } from "./support/peers/speed.ts";
 import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";
 import { printPeers } from "./support/peers/print-peers.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 12);
 /** Rounds of 10 conversations of 20 turns, uncounted: 400 turns of each contender. */
@@ -105,5 +105,10 @@ export async function benchPeers(progress: Progress): Promise<void> {
   for (const contender of remembering) erasing.push(await measureErasing(contender, progress));
   const results = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
   printPeers(results);
-  await writeResults("peers", { versions: await versions(), withoutMilvus: noMilvus ?? null, ...results });
+  const notes = [
+    `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
+    "The real Postgres runs without fsync, for everybody.",
+  ];
+  console.log(notes.join("\n"));
+  await writeResults("peers", { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, ...results });
 }

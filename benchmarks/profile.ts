@@ -10,7 +10,7 @@ import { hottestFunctions, profileTree } from "./support/profile/tree.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 
 /** Until then V8 is still compiling. */
 const WARM_UP = 1_000;

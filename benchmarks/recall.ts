@@ -1,9 +1,7 @@
 import type { Embedder } from "../models/embedder.ts";
-import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
-import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
-import { cacheEmbeddings } from "./support/recall/cached-embedder.ts";
 import type { Figure } from "./support/figures.ts";
 import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/recall/open-recall-set.ts";
+import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { recallFiguresOf } from "./support/recall/recall-goals.ts";
 import { recallFigures, type Answered, type RecallFigures } from "./support/recall/recall-figures.ts";
@@ -20,31 +18,15 @@ const LIMIT = 50;
 /** Histories that are asked about what is not in them, of each set. */
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const DEADLINE_MS = 120_000;
 
 interface MeasuredSet {
   set: string;
   histories: number;
   figures: Record<Legs, Record<keyof typeof HALVES, RecallFigures>>;
-  /** Of one recall with both legs, embedding included. */
+  /** Of one recall with both legs, with the embedding of a question that is not in BENCH_EMBEDDING_CACHE. */
   recallMs: Distribution;
   /** Of how many unrelated questions, how many got anything. */
   unrelated: { asked: number; answered: number };
-}
-
-/** The built-in embedder and, when the environment names its server, a real one. */
-async function openEmbedders(): Promise<Embedder[]> {
-  const builtIn = makeHashedEmbedder({});
-  const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
-  if (!baseUrl || !model) {
-    process.stdout.write(
-      "Without EMBEDDING_BASE_URL and EMBEDDING_MODEL (and EMBEDDING_QUERY_MODEL) only the built-in embedder is measured.\n",
-    );
-    return [builtIn];
-  }
-  const real = await openOpenAIEmbedder({ baseUrl, model, questionModel: questionModel || undefined, timeoutMs: DEADLINE_MS });
-  const folder = process.env["BENCH_EMBEDDING_CACHE"];
-  return [builtIn, folder ? await cacheEmbeddings(real, folder) : real];
 }
 
 /** Some of the histories, evenly spread, when BENCH_HISTORIES says how many of each set. */
@@ -139,13 +121,13 @@ function print(embedder: string, rows: MeasuredSet[]): void {
 }
 
 /** Whether earlier exchanges come back when they are asked for: by keywords, by vectors and by both, through the service's own recall. */
-export async function benchRecall(progress: Progress): Promise<void> {
+export async function benchRecall(progress: Progress): Promise<void | "skipped"> {
   const folder = process.env["CONVERSATION_DATA"];
   if (!folder) {
     process.stdout.write(
       "recall: skipped. It needs CONVERSATION_DATA, a folder of conversations with gold evidence (README.md, recall).\n",
     );
-    return;
+    return "skipped";
   }
   const wanted = process.env["BENCH_SETS"]?.split(",");
   const sets = chooseHistories(await readRecallSets(folder)).filter(({ name }) => wanted?.includes(name) ?? true);

@@ -7,15 +7,18 @@ import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/samples.ts";
 import { startProcess } from "./support/start-process.ts";
 import { writeResults } from "./support/write-results.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 
 const CONVERSATIONS = Number(process.env["BENCH_CONVERSATIONS"] ?? 10_000);
-/** What is there while it is measured how it was before. */
-const FEW = 10;
+const TURNS = 60;
+/** What is there while it is measured how it was before: as many as are asked in a round. */
+const FEW = TURNS;
+/** Others, which warm the process up: the first turns cost twice as much. */
+const WARM_UP_USERS = 40;
+const WARM_UP_TURNS = 600;
 /** Conversations between two looks at the memory. */
 const STEP = Math.max(1, Math.round(CONVERSATIONS / 10));
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 5);
-const TURNS = 60;
 const PREFIX = "resident";
 const RAW = "raw model call, 8 at once";
 
@@ -24,12 +27,12 @@ const residentOf = (name: string, when: string): string => `resident memory ${wh
 const turnOf = (name: string, conversations: number): string =>
   `turn, 8 at once, ${conversations.toLocaleString("en")} conversations, ${name}`;
 
-/** Turns of conversations spread over all that there are, each once, and raw calls beside them. */
+/** Turns of conversations spread over all that there are, each once and the same in every round, and raw calls beside them. */
 async function use(service: MemoryService, modelUrl: string, conversations: number, round: number, samples: Samples): Promise<void> {
   const raw = rawFetch(modelUrl);
   await eightAtATime(TURNS, async () => samples.add(RAW, round, (await raw.turn("", "Please answer with forty words.")).totalMs));
   await eightAtATime(TURNS, async (index) => {
-    const user = (index * Math.max(1, Math.floor(conversations / TURNS)) + round) % conversations;
+    const user = index * Math.max(1, Math.floor(conversations / TURNS));
     const { totalMs } = await service.ask(questionOf(PREFIX, user, round));
     samples.add(turnOf(service.name, conversations), round, totalMs);
   });
@@ -53,6 +56,10 @@ async function openWithFew(service: MemoryService, modelUrl: string, samples: Sa
   samples.add(residentOf(service.name, "as it begins to listen"), 0, service.process.residentMiB());
   await seedKnowledge(service.url);
   await seedUsers(service.url, { prefix: PREFIX, count: FEW, exchanges: 1 });
+  await seedUsers(service.url, { prefix: "warm-up", count: WARM_UP_USERS, exchanges: 1 });
+  await eightAtATime(WARM_UP_TURNS, async (index) => {
+    await service.ask(questionOf("warm-up", index % WARM_UP_USERS, Math.floor(index / WARM_UP_USERS)));
+  });
   await allJobsDone(service.url);
   for (let round = 0; round < ROUNDS; round++) await use(service, modelUrl, FEW, round, samples);
   await allJobsDone(service.url);
@@ -125,7 +132,7 @@ export async function benchResident(progress: Progress): Promise<void> {
     },
   ];
   const notes = [
-    `Each conversation is a user's own, imported through the API with two messages and a section of core memory, and indexed; index beside Postgres: ${stores.index}. "Used" are ${ROUNDS} times ${TURNS} turns, 8 at once, of conversations spread over all.`,
+    `Each conversation is a user's own, imported through the API with two messages and a section of core memory, and indexed; index beside Postgres: ${stores.index}. "Used" are ${ROUNDS} times ${TURNS} turns, 8 at once, of conversations spread over all, the same each time; ${WARM_UP_TURNS} turns of other users have warmed the process up before the first.`,
     "PGlite's memory is that of the service's process; a real Postgres' and the index' are not in these figures.",
   ];
   printFigures(figures, notes);

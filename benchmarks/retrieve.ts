@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { ConversationState } from "../graph/state.ts";
-import { makeRecall } from "../memory/recall/recall-episodes.ts";
+import { LEG_LIMIT, makeRecall } from "../memory/recall/recall-episodes.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
@@ -131,7 +131,7 @@ async function measure(database: Database, index: SearchIndex, questions: string
     episodes: makeEpisodeStore(database),
     embedder,
     timeZone: "UTC",
-    minSimilarity: 0.5,
+    minSimilarity: hashed.minSimilarity ?? 0.5,
     onError: (error) => {
       throw error;
     },
@@ -142,9 +142,12 @@ async function measure(database: Database, index: SearchIndex, questions: string
   for (let round = -WARM_UP; round < ROUNDS; round++) {
     const question = questions[(round + WARM_UP) % questions.length] ?? "";
     const state = { ...OWNER, conversationId: uuidv7(), message: question, recentMessages: [], error: null, hasEpisodes: true };
-    const whole = await timed(() => retrieve(state as unknown as ConversationState, {}));
-    const words = await timed(() => index.searchWords(filter, lexicalQuery(question), 100));
-    const vector = await timed(() => index.searchVectors(filter, vectors.get(question) ?? [], 100));
+    const whole = await timed(async () => {
+      const { degraded } = await retrieve(state as unknown as ConversationState, {});
+      if ((degraded as string[]).length > 0) throw new Error("the retrieve node did not search wholly");
+    });
+    const words = await timed(() => index.searchWords(filter, lexicalQuery(question), LEG_LIMIT));
+    const vector = await timed(() => index.searchVectors(filter, vectors.get(question) ?? [], LEG_LIMIT));
     if (round < 0) continue;
     times.retrieveMs.push(whole);
     times.wordsMs.push(words);

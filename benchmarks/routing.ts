@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import type { Embedder } from "../models/embedder.ts";
-import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
-import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
 import { makeBaseVectors } from "../nodes/routing/base-vectors.ts";
 import { makeChooseRoute } from "../nodes/routing/choose-route.ts";
 import { GENERAL } from "../nodes/routing/decide-route.ts";
@@ -14,6 +12,7 @@ import { confidenceBuckets, type JudgedRoute } from "../test/nodes/confidence-bu
 import { ROUTING_BASES } from "../test/nodes/routing-bases.ts";
 import { routingQuestions, type RoutingQuestion } from "../test/nodes/routing-questions.ts";
 import { distribution } from "./support/statistics.ts";
+import { openEmbedders } from "./support/open-embedders.ts";
 import { writeResults } from "./support/write-results.ts";
 
 interface Judged extends JudgedRoute {
@@ -121,16 +120,13 @@ async function writeNearness(embedder: Embedder): Promise<void> {
 
 /** `npm run bench routing`: how often a turn goes to the right base, by words alone and with an embedder, and what confidence is worth. */
 export async function benchRouting(): Promise<void> {
-  const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
+  const [builtIn, real] = await openEmbedders();
   const contenders: [string, Embedder | null][] = [
     ["rule", null],
-    ["rule + built in", makeHashedEmbedder({})],
+    ["rule + built in", builtIn ?? null],
   ];
-  if (baseUrl && model) {
-    const embedder = await openOpenAIEmbedder({ baseUrl, model, questionModel, timeoutMs: 60_000 });
-    contenders.push([`rule + ${model}`, embedder]);
-    if (process.env["BENCH_WRITE_NEARNESS"]) await writeNearness(embedder);
-  } else process.stdout.write("Without EMBEDDING_BASE_URL and EMBEDDING_MODEL only the built-in embedder is measured.\n");
+  if (real) contenders.push([`rule + ${process.env["EMBEDDING_MODEL"]}`, real]);
+  if (real && process.env["BENCH_WRITE_NEARNESS"]) await writeNearness(real);
   const rows: object[] = [];
   for (const half of ["chosen", "reported"] as const)
     for (const [name, embedder] of contenders) rows.push(await measure(name, embedder, half));

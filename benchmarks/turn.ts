@@ -9,12 +9,14 @@ import { startProcess } from "./support/start-process.ts";
 import { distribution } from "./support/statistics.ts";
 import { turnFigures, type MeasuredTurns, type TurnRound } from "./support/turn-figures.ts";
 import { writeResults } from "./support/write-results.ts";
-import { chatOpenAI, oneNode, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./turn-contenders.ts";
+import { chatOpenAI, oneNode, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./support/turn-contenders.ts";
 
 /** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
 const TURNS_PER_ROUND = 20;
 /** 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much. */
 const WARM_UP_ROUNDS = Number(process.env["BENCH_WARM_UP"] ?? 50);
+/** With ten streams: the processes are warm by then. */
+const WARM_UP_ROUNDS_OF_TEN = 2;
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 25);
 /** A conversation has this many turns before the next one begins, so that the window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
@@ -136,7 +138,10 @@ export async function benchTurn(progress: Progress): Promise<void> {
     keep(await thisService("this service over HTTP, Postgres", fast.line, onPostgres)),
     ...layered,
   ];
-  const measured = [...(await compare(contenders, 1, WARM_UP_ROUNDS, progress)), ...(await compare(contenders, 10, 2, progress))];
+  const measured = [
+    ...(await compare(contenders, 1, WARM_UP_ROUNDS, progress)),
+    ...(await compare(contenders, 10, WARM_UP_ROUNDS_OF_TEN, progress)),
+  ];
   const memory = [];
   for (const contender of contenders.filter(({ service }) => service))
     memory.push({ name: contender.name, residentMiB: await measureMemory(contender, progress) });
@@ -163,7 +168,7 @@ export async function benchTurn(progress: Progress): Promise<void> {
     series: memory.map(({ name, residentMiB }) => ({ name, values: residentMiB })),
   };
   const notes = [
-    `The model answers with 40 tokens and waits for nothing; ${ROUNDS} rounds of ${TURNS_PER_ROUND} turns of each after ${WARM_UP_ROUNDS} that warm up, in turn. The embedder is the built-in one.`,
+    `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${ROUNDS} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${WARM_UP_ROUNDS} that warm up; with ten it is ${TURNS_PER_ROUND / 2} turns of each stream, after ${WARM_UP_ROUNDS_OF_TEN}. The embedder is the built-in one.`,
     "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];

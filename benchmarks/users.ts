@@ -9,7 +9,7 @@ import { seedInBulk } from "./support/load/seed-in-bulk.ts";
 import { startProcess } from "./support/start-process.ts";
 import { percentile } from "./support/statistics.ts";
 import { writeResults } from "./support/write-results.ts";
-import { rawFetch } from "./turn-contenders.ts";
+import { rawFetch } from "./support/turn-contenders.ts";
 
 const MOST_USERS = Number(process.env["BENCH_USERS"] ?? 10_000);
 const FEWEST = 10;

@@ -3,6 +3,7 @@ import { startProcess, type MeasuredProcess } from "./start-process.ts";
 /** The settings of every bench: one model's server, the embedder that is built in, no limits, any free port. */
 const settingsFor = (modelUrl: string): Record<string, string> => ({
   PORT: "0",
+  NODE_ENV: "production",
   OPENAI_BASE_URL: modelUrl,
   OPENAI_API_KEY: "bench",
   CHAT_MODEL: "bench",

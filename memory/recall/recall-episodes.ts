@@ -74,7 +74,7 @@ export interface Recall {
 }
 
 /** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */
-const LEG_LIMIT = 300;
+export const LEG_LIMIT = 300;
 /** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 const DAY_MS = 24 * 60 * 60 * 1_000;

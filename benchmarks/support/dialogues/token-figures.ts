@@ -17,10 +17,8 @@ export interface Savings {
   wholeHistory: number;
   /** 1 - prompt / whole history, of each dialogue. */
   saved: number;
-  /** The longest summary, in tokens with its heading, with which `saved` reaches the goals: 60 % at 20 turns, 91.5 % at 50, 98 % at 500. */
-  summaryForGoal: number | null;
-  /** This turn and those after it until the window has had all its sizes: the mean, the worst turn, the worst turn of a single dialogue. */
-  overPeriod: { saved: number; worst: number; worstOfAll: number };
+  /** This turn and those after it until the window has had all its sizes: the mean, the best and the worst turn, the worst turn of a single dialogue. */
+  overPeriod: { saved: number; best: number; worst: number; worstOfAll: number };
 }
 
 export interface InCommon {
@@ -29,8 +27,6 @@ export interface InCommon {
   betweenVersions: number;
   allTurns: number;
 }
-
-const GOALS: Record<number, number> = { 20: 0.6, 50: 0.915, 500: 0.98 };
 
 const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -43,7 +39,6 @@ function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: numb
   if (turns.length === 0) return null;
   const meanOf = (field: "prompt" | "summary" | "wholeHistory"): number => mean(turns.map((turn) => turn[field]));
   const byPosition = Array.from({ length: period }, (_, position) => mean(periods.flatMap((of) => of[position] ?? []).map(savedOf)));
-  const goal = GOALS[finished];
   return {
     finished,
     set,
@@ -52,8 +47,12 @@ function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: numb
     summary: meanOf("summary"),
     wholeHistory: meanOf("wholeHistory"),
     saved: mean(turns.map(savedOf)),
-    summaryForGoal: goal === undefined ? null : meanOf("summary") + meanOf("wholeHistory") * (1 - goal) - meanOf("prompt"),
-    overPeriod: { saved: mean(byPosition), worst: Math.min(...byPosition), worstOfAll: Math.min(...periods.flat().map(savedOf)) },
+    overPeriod: {
+      saved: mean(byPosition),
+      best: Math.max(...byPosition),
+      worst: Math.min(...byPosition),
+      worstOfAll: Math.min(...periods.flat().map(savedOf)),
+    },
   };
 }
 
@@ -70,9 +69,9 @@ function overSets(rows: Savings[]): Savings | null {
     summary: meanOf((row) => row.summary),
     wholeHistory: meanOf((row) => row.wholeHistory),
     saved: meanOf((row) => row.saved),
-    summaryForGoal: null,
     overPeriod: {
       saved: meanOf((row) => row.overPeriod.saved),
+      best: meanOf((row) => row.overPeriod.best),
       worst: meanOf((row) => row.overPeriod.worst),
       worstOfAll: Math.min(...rows.map((row) => row.overPeriod.worstOfAll)),
     },

@@ -16,11 +16,10 @@ export function tokenFigures(savings: readonly Savings[], inCommon: readonly InC
     const at = `at ${finished} turns, ${set}`;
     const prompt = figureOf(`prompt ${at}`, "tokens", [[row.prompt]], { reference: `whole history ${at}` });
     const share = figureOf(`saved ${at}`, "%", [[100 * row.saved]], goal);
-    const others = [100 * overPeriod.worst, 100 * row.saved, 100 * overPeriod.saved];
     return [
       figureOf(`whole history ${at}`, "tokens", [[row.wholeHistory]]),
       prompt,
-      { ...share, spread: { lowest: Math.min(...others), highest: Math.max(...others) }, samples: dialogues },
+      { ...share, spread: { lowest: 100 * overPeriod.worst, highest: 100 * overPeriod.best }, samples: dialogues },
     ];
   });
   const reused = inCommon.flatMap(({ set, betweenVersions, allTurns }) => [

@@ -10,11 +10,10 @@ import { makeDocumentStore } from "../../../stores/postgres/document-store.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-store.ts";
 import { migrate } from "../../../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
-import type { ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { CorpusDocument } from "./knowledge-corpus.ts";
 import type { StoredChunk } from "./knowledge-gold.ts";
-import type { Legs } from "../recall/open-recall-set.ts";
+import { withLegs, type Legs } from "../recall/open-recall-set.ts";
 
 export interface FilledKnowledgeBase extends AsyncDisposable {
   database: Database;
@@ -30,12 +29,6 @@ export interface FilledKnowledgeBase extends AsyncDisposable {
 
 export const PLACE = { tenantId: "bench", prefix: "packages" };
 const POLL_MS = 100;
-
-function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
-  if (legs === "fused") return index;
-  const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
-  return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };
-}
 
 function rethrow(error: unknown): never {
   throw error;

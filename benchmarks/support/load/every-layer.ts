@@ -1,7 +1,7 @@
 import { startMemoryService } from "./memory-service.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
 import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
-import type { Contender } from "../../turn-contenders.ts";
+import type { Contender } from "../turn-contenders.ts";
 
 /** So many that those who ask side by side are others, and that nobody's history grows much. */
 const USERS = 40;
@@ -18,13 +18,15 @@ export async function everyLayer(
   await seedUsers(service.url, { prefix: "turn", count: USERS, exchanges: EXCHANGES });
   await allJobsDone(service.url);
   const layers = makeLayersAtWork();
+  const userOf = new Map<string, number>();
   let asked = 0;
   return {
     name,
     layers,
     async turn(session) {
-      const number = Number(/\d+$/.exec(session)?.[0] ?? 0);
-      const { user, session: own, message } = questionOf("turn", number % USERS, asked);
+      const number = userOf.get(session) ?? userOf.size % USERS;
+      userOf.set(session, number);
+      const { user, session: own, message } = questionOf("turn", number, asked);
       const { result, ...times } = await service.ask({ user, session: own, message: `${message} (${asked++})` });
       layers.count(result);
       return times;

@@ -1,4 +1,4 @@
-import { rawFetch } from "../../turn-contenders.ts";
+import { rawFetch } from "../turn-contenders.ts";
 import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
 import { askService, startMemoryService, type MemoryService } from "./memory-service.ts";
 import { startMemoryStores, type MemoryStores } from "./memory-stores.ts";

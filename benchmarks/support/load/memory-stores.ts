@@ -1,4 +1,5 @@
 import pg from "pg";
+import { withDatabase } from "../../../test/support/database-url.ts";
 import { startMilvusServer, whyNoMilvus } from "../../../test/support/milvus-server.ts";
 import { startPostgresServer } from "../../../test/support/postgres-server.ts";
 
@@ -6,9 +7,9 @@ import { startPostgresServer } from "../../../test/support/postgres-server.ts";
 export interface MemoryStores {
   /** Of the database that the server has by itself. */
   databaseUrl: string;
-  /** What the index of `open` is, for the notes; with "none" episodes and documents are switched off. */
+  /** What the index of `open` is, for the notes; "none" where Milvus Lite cannot be had. */
   index: "Milvus Lite" | "none";
-  /** The settings of processes that share a new database, and a new index. */
+  /** The settings of processes that share a new database, and a new index. Throws when there is none. */
   open(): Promise<Record<string, string>>;
 }
 
@@ -16,23 +17,21 @@ export interface MemoryStores {
 export async function startMemoryStores(opened: AsyncDisposableStack): Promise<MemoryStores> {
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
-  const hasMilvus = (await whyNoMilvus()) === undefined;
+  const missing = await whyNoMilvus();
   let count = 0;
   return {
     databaseUrl: postgres.url,
-    index: hasMilvus ? "Milvus Lite" : "none",
+    index: missing === undefined ? "Milvus Lite" : "none",
     async open() {
+      if (missing !== undefined) throw new Error(`This bench needs Milvus Lite: ${missing}`);
       const name = `bench_${++count}`;
       const client = new pg.Client({ connectionString: postgres.url });
       await client.connect();
       await client.query(`create database ${name}`);
       await client.end();
-      const url = new URL(postgres.url);
-      url.pathname = name;
-      if (!hasMilvus) return { DATABASE_URL: url.href, ENABLE_EPISODIC_MEMORY: "false" };
       const milvus = await startMilvusServer();
       opened.defer(() => milvus.remove());
-      return { DATABASE_URL: url.href, MILVUS_ADDRESS: milvus.address };
+      return { DATABASE_URL: withDatabase(postgres.url, name), MILVUS_ADDRESS: milvus.address };
     },
   };
 }

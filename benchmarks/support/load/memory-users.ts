@@ -8,6 +8,8 @@ import { postApi, type Asked } from "./memory-service.ts";
 /** Requests at a time. */
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
+/** Longer than the jobs of the largest import that a bench waits for. */
+const LONGEST_MS = 1_800_000;
 /** A word that routes a message to the knowledge base, without a model being asked. */
 const KEYWORD = "handbook";
 /** The conversation that every user has. */
@@ -72,12 +74,14 @@ export function questionOf(prefix: string, user: number, turn: number): Asked {
   return { user: `${prefix}-${user}`, session: SESSION, message: `By the ${KEYWORD}: ${exchangeOf(user * 7 + (turn % 5)).user}` };
 }
 
-/** Waits until no job waits or runs in the whole service; returns the milliseconds that took. */
+/** Waits until no job waits or runs in the whole service; returns the milliseconds that took. Throws when a job has failed for good. */
 export async function allJobsDone(url: string): Promise<number> {
   const began = performance.now();
   for (;;) {
     const { json } = await callApi<{ jobs: JobCount[] | null }>(`${url}/api/v1/status`);
-    if (json.jobs?.every(({ state }) => state === "dead")) return performance.now() - began;
+    if (json.jobs?.some(({ state }) => state === "dead")) throw new Error(`jobs of ${url} failed for good: ${JSON.stringify(json.jobs)}`);
+    if (json.jobs?.length === 0) return performance.now() - began;
+    if (performance.now() - began > LONGEST_MS) throw new Error(`the jobs of ${url} are not done: ${JSON.stringify(json.jobs)}`);
     await sleep(LOOK_EVERY_MS);
   }
 }

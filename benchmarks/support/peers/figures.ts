@@ -69,7 +69,7 @@ function speedFigures(speed: SpeedSamples[]): { figures: Figure[]; lines: Line[]
   return { figures, lines };
 }
 
-/** Ours over Mastra's, round by round, since each round of the two ran side by side. */
+/** Ours over Mastra's, round by round: each round of the two said the same, one right after the other. */
 function timesMastra(speed: SpeedSamples[]): Figure[] {
   const isMastra = ({ contender }: SpeedSamples): boolean => contender.name.startsWith("Mastra");
   return speed
@@ -104,7 +104,8 @@ function countedLines({
         values: [answerTokensPerTurn + backgroundTokensPerTurn],
       },
     ]),
-    ...conflicts.flatMap(({ name, lost, doubled }) => [
+    ...conflicts.flatMap(({ name, refused, failed, lost, doubled }) => [
+      { line: "turns without an answer of 50, 10 at once", unit: "turns", name, values: [refused + failed] },
       { line: "messages lost of 10 turns at once", unit: "messages", name, values: [lost] },
       { line: "messages doubled of 10 turns at once", unit: "messages", name, values: [doubled] },
     ]),

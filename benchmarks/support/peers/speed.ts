@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PeerContender } from "./contender.ts";
+import type { PeerContender, Thread } from "./contender.ts";
 import { messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 
@@ -8,7 +8,8 @@ const USERS = 10;
 /** Turns of a conversation before the next one begins. */
 const TURNS_PER_CONVERSATION = 20;
 const LOOK_MS = 60;
-const QUIET_LOOKS = 2;
+/** 300 ms: VoltAgent gathers what it writes for up to 200. */
+const QUIET_LOOKS = 5;
 /** So long, in milliseconds, is waited at most for what turns leave behind. */
 const LONGEST_MS = 5_000;
 
@@ -34,50 +35,63 @@ export interface SpeedSamples {
 }
 
 let nextConversation = 0;
+let sentAgain = 0;
 
-/** Waits until the process takes no CPU any more; its clock has ticks of 10 ms. Gives the milliseconds that took. */
-async function untilIdle(contender: PeerContender): Promise<number> {
+/** How many requests met a connection that was being closed, and were sent once more. */
+export const requestsSentAgain = (): number => sentAgain;
+
+/** Waits until the process takes no CPU any more; its clock has ticks of 10 ms. */
+async function untilIdle(contender: PeerContender): Promise<void> {
   const began = performance.now();
   for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() - began < LONGEST_MS;) {
     const before = contender.cpuMs();
     await sleep(LOOK_MS);
     quiet = contender.cpuMs() === before ? quiet + 1 : 0;
   }
-  return Math.max(0, performance.now() - began - LOOK_MS * QUIET_LOOKS);
 }
 
 /**
  * Between two rounds of a contender its server may close a connection at the very moment it is used again: such a request was not read and is sent
- * once more. A server that is gone refuses the second one.
+ * once more. A server that is gone refuses the second one. An answer that breaks off is another error of fetch ("terminated") and ends the bench.
  */
 async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
   return request().catch((error: unknown) => {
-    const cause = error instanceof TypeError ? (error.cause as { code?: string } | undefined) : undefined;
-    if (cause?.code !== "UND_ERR_SOCKET" && cause?.code !== "ECONNRESET") throw error;
+    const isUnread = error instanceof TypeError && error.message === "fetch failed";
+    const { code } = (isUnread ? error.cause : undefined) as { code?: string };
+    if (code !== "UND_ERR_SOCKET" && code !== "ECONNRESET") throw error;
+    sentAgain++;
     return request();
   });
 }
 
-async function converse(contender: PeerContender, turns: number, round: Round): Promise<void> {
+/** A conversation of its own that says what conversation `script` says: the same for every contender. */
+async function converse(contender: PeerContender, script: number, turns: number, round: Round): Promise<Thread> {
   const number = nextConversation++;
   const thread = { userId: `user-${number % USERS}`, sessionId: `speed-${number}` };
   for (let turn = 0; turn < turns; turn++) {
-    const message = messageOf(number * TURNS_PER_CONVERSATION + turn);
+    const message = messageOf(script * TURNS_PER_CONVERSATION + turn);
     const { firstTokenMs, totalMs } = await onOpenConnection(() => contender.turn(thread, message));
     round.firstTokenMs.push(firstTokenMs);
     round.turnMs.push(totalMs);
   }
+  return thread;
 }
 
-/** `conversations` at once, each of so many turns one after another. */
-async function runRound(contender: PeerContender, conversations: number, turns: number): Promise<Round> {
+/** `conversations` at once, each of so many turns one after another, from script `first` on. */
+async function runRound(contender: PeerContender, first: number, conversations: number, turns: number): Promise<Round> {
   const round = { firstTokenMs: [], turnMs: [], turnsPerSecond: 0, cpuMs: 0, cpuMsWithBackground: 0, storesCpuMs: 0, idleAfterMs: 0 };
   const [cpuBefore, storesBefore, began] = [contender.cpuMs(), contender.storesCpuMs(), performance.now()];
-  await Promise.all(Array.from({ length: conversations }, () => converse(contender, turns, round)));
+  const threads = await Promise.all(Array.from({ length: conversations }, (_, index) => converse(contender, first + index, turns, round)));
   const seconds = (performance.now() - began) / 1000;
   const count = conversations * turns;
   const cpuMs = (contender.cpuMs() - cpuBefore) / count;
-  const idleAfterMs = contender.memory ? await untilIdle(contender) : 0;
+  const answered = performance.now();
+  const { memory } = contender;
+  if (memory) {
+    await Promise.all(threads.map((thread) => memory.settle(thread)));
+    await untilIdle(contender);
+  }
+  const idleAfterMs = memory ? Math.max(0, performance.now() - answered - LOOK_MS * QUIET_LOOKS) : 0;
   return {
     ...round,
     turnsPerSecond: count / seconds,
@@ -107,7 +121,7 @@ export async function measureSpeed(
         round + warmUp + 1,
         rounds + warmUp,
       );
-      const measured = await runRound(samples.contender, conversations, turns);
+      const measured = await runRound(samples.contender, (round + warmUp) * conversations, conversations, turns);
       if (round >= 0) samples.rounds.push(measured);
     }
   }

@@ -8,7 +8,7 @@ import { showDate, showValue } from "./show-value.ts";
 /** The fields that have a place of their own; what a bench keeps besides is shown as it is. */
 const PLACED = new Set(["date", "machine", "commit", "figures", "plots", "notes", "tree"]);
 
-export function measuredOn({ date, machine, commit }: ShownResults): Html {
+function measuredOn({ date, machine, commit }: ShownResults): Html {
   const where = `${machine.cores} cores (${machine.cpu ?? "unknown processor"}), Node ${machine.node.replace("v", "")}`;
   return html`<p class="measured">
     <time datetime="${date}">${showDate(date)}</time>, ${where}, ${commit === undefined ? "commit not recorded" : `commit ${commit}`}

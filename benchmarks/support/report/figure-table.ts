@@ -6,7 +6,7 @@ import { showValue } from "./show-value.ts";
 type Goal = NonNullable<ShownFigure["goal"]>;
 
 /** "at most 5 ms (p50)". */
-export function showGoal({ atMost, atLeast, of = "p50" }: Goal, unit: string): string {
+function showGoal({ atMost, atLeast, of = "p50" }: Goal, unit: string): string {
   const bounds = [
     ...(atMost === undefined ? [] : [`at most ${showValue(atMost)}`]),
     ...(atLeast === undefined ? [] : [`at least ${showValue(atLeast)}`]),
@@ -14,11 +14,10 @@ export function showGoal({ atMost, atLeast, of = "p50" }: Goal, unit: string): s
   return `${bounds.join(", ")} ${unit} (${of})`;
 }
 
-export const showVerdict = ({ met }: Goal): Html =>
-  met ? html`<span class="met">met</span>` : html`<strong class="missed">missed</strong>`;
+const showVerdict = ({ met }: Goal): Html => (met ? html`<span class="met">met</span>` : html`<strong class="missed">missed</strong>`);
 
 /** What a figure has more than its reference, and how many times as much, by the medians. */
-export function overReference({ p50, unit, reference }: ShownFigure, all: readonly ShownFigure[]): string {
+function overReference({ p50, unit, reference }: ShownFigure, all: readonly ShownFigure[]): string {
   const of = all.find(({ name }) => name === reference);
   if (of?.p50 === undefined || of.p50 === null || p50 === null) return "";
   const difference = p50 - of.p50;

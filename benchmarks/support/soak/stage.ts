@@ -12,7 +12,7 @@ import type { SearchIndex, SearchStore } from "../../../stores/search/search-ind
 import { startProcess } from "../start-process.ts";
 
 export const SOAK_DEPENDENCIES = ["postgres", "milvus", "chat_model", "embedder"] as const;
-export type SoakDependency = (typeof SOAK_DEPENDENCIES)[number];
+type SoakDependency = (typeof SOAK_DEPENDENCIES)[number];
 export const LEASE_MS = 4_000;
 const DIMENSIONS = 64;
 const PATIENT_MS = 30_000;

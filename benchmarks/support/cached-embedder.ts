@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Embedder } from "../../../models/embedder.ts";
+import type { Embedder } from "../../models/embedder.ts";
 
 const BATCH = 64;
 

@@ -2,10 +2,11 @@ import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { ChatOpenAI } from "@langchain/openai";
-import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
-import type { MeasuredProcess } from "./support/start-process.ts";
-import { startService } from "./support/start-service.ts";
-import { readStream, type StreamTimes } from "./support/read-stream.ts";
+import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
+import { allJobsDone } from "./load/memory-users.ts";
+import type { MeasuredProcess } from "./start-process.ts";
+import { startService } from "./start-service.ts";
+import { readStream, type StreamTimes } from "./read-stream.ts";
 
 /** One way to get an answer from the model server. */
 export interface Contender {
@@ -105,5 +106,6 @@ export async function thisService(name: string, modelUrl: string, environment: R
   const service = await startService(modelUrl, environment);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message });
-  return { name, turn, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
+  const settle = (): Promise<void> => allJobsDone(service.line).then(() => undefined);
+  return { name, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
