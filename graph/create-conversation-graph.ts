@@ -76,6 +76,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     observer = NOBODY,
   } = parts;
   const episodes = parts.episodes ?? null;
+  const scope = episodes?.scope ?? "user";
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
@@ -91,6 +92,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       tokenBudget,
       useSummary: summary !== null,
       episodes: episodes && makeEpisodeStore(database),
+      scope,
       foresee: episodes?.recall.foresee,
       leaseMs,
     }),
@@ -100,7 +102,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       findPassages: parts.documents?.find ?? null,
       passages: parts.documents?.topK ?? 4,
       topK: episodes?.topK ?? 3,
-      scope: episodes?.scope ?? "user",
+      scope,
       timeoutMs: episodes?.timeoutMs ?? 800,
     }),
     generateRag,

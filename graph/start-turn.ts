@@ -88,6 +88,7 @@ export function startTurn(
   accepted.promise.catch(() => undefined); // a caller may read the events only: they end with the same error
   const began = performance.now();
   let firstTokenAt: number | null = null;
+  let isOver = false;
   const notices: Notice[] = [];
   const started: Record<string, number> = {};
   const onNode = (name: string): void => void (started[name] = millisecondsSince(began));
@@ -99,6 +100,7 @@ export function startTurn(
   });
 
   function record(event: NodeEvent): void {
+    if (isOver) return;
     if (event.status === "accepted") {
       accepted.resolve({ conversationId: event.content.conversation_id, messageId: event.content.message_id });
       return;
@@ -108,27 +110,37 @@ export function startTurn(
     log.append(event);
   }
 
+  function hear(error: AppError): void {
+    if (!isOver) onError?.(error);
+  }
+
   async function run(): Promise<LastEvent> {
     const state = await graph.invoke(input, {
-      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError, key, told, onNode },
+      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: hear, key, told, onNode },
     });
     onUsage?.(state.usage);
     return toLastEvent(state, timingsOf(state.timings, told()));
   }
 
-  const ended = run()
-    .catch((error: unknown): LastEvent => {
-      const known = toAppError(error);
-      accepted.reject(known);
-      onError?.(known);
-      return { status: "error", content: known.toContent() };
-    })
-    .then((last) => {
-      accepted.reject(new Error("the turn ended without being accepted")); // changes nothing once it was
-      log.append(last);
-      log.end();
-      return last;
-    });
+  function end(last: LastEvent): LastEvent {
+    accepted.reject(new Error("the turn ended without being accepted")); // changes nothing once it was, or was refused
+    isOver = true;
+    log.append(last);
+    log.end();
+    return last;
+  }
+
+  /** LangGraph no longer waits for the nodes beside the one that threw, but lets them run: nobody wants what they would still ask for. */
+  function fail(thrown: unknown): LastEvent {
+    const error = toAppError(thrown);
+    accepted.reject(error);
+    onError?.(error);
+    const last = end({ status: "error", content: error.toContent() });
+    cancellation.abort(new AppError("turn_cancelled", "The turn had ended before this was done."));
+    return last;
+  }
+
+  const ended = run().then(end, fail);
 
   return {
     turnId,

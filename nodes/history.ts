@@ -24,6 +24,8 @@ export interface HistoryParts {
   useSummary: boolean;
   /** Null: no episodes are looked for. */
   episodes: Pick<EpisodeStore, "look"> | null;
+  /** What is recalled. `user`: all the user's conversations; `conversation`: this one, so that others are no reason to search. */
+  scope: "user" | "conversation";
   /** Hears of the message as soon as it is known that something will be searched for it. Default: nobody. */
   foresee?: Recall["foresee"];
   /** Milliseconds a turn holds its conversation unless it renews. */
@@ -44,14 +46,15 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
  * and loads the summary with the window behind it. The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
  */
 export function makeHistory(parts: HistoryParts): Node {
-  const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, foresee, leaseMs } = parts;
+  const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
   const line = makeWaitingLine();
 
-  /** Whether there are episodes of other conversations; beside the beginning of the turn, so that an embedder has its answer the sooner. */
+  /** Whether there are episodes of other conversations to recall; beside the beginning of the turn, so that an embedder has its answer the sooner. */
   async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
     if (!episodes) return false;
-    const { elsewhere, isSummarised } = await episodes.look({ tenantId, userId }, sessionId);
-    if (elsewhere || (useSummary && isSummarised)) foresee?.(message, signal);
+    const look = await episodes.look({ tenantId, userId }, sessionId);
+    const elsewhere = look.elsewhere && scope === "user";
+    if (elsewhere || (useSummary && look.isSummarised)) foresee?.(message, signal);
     return elsewhere;
   }
 

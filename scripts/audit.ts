@@ -6,6 +6,7 @@ import { openSearchStore } from "../server/open-episodes.ts";
 import { openDatabase } from "../server/open-graph.ts";
 import { readEnvironment } from "../server/read-environment.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
+import { listIndexNames } from "../stores/search/open-episode-index.ts";
 
 const USAGE = `npm run audit -- --user ID [--tenant TENANT]    what every store holds of a user; nothing after an erase
 ends with status 0 when there is nothing, 2 when there is something, 1 when it could not look`;
@@ -32,6 +33,10 @@ try {
   if (store) opened.defer(() => store.close());
   const leftovers = await findLeftovers(database, store, owner);
   for (const { place, count } of leftovers) console.log(`${place}: ${count}`);
+  const unseen = store ? [] : await listIndexNames(database, "milvus");
+  if (unseen.length > 0) {
+    throw new AppError("invalid_configuration", `Not looked at: ${unseen.join(", ")} in Milvus. Set MILVUS_ADDRESS and ask again.`);
+  }
   console.log(
     leftovers.length === 0 ? `nothing of user "${owner.userId}"` : `${leftovers.length} places hold something of user "${owner.userId}"`,
   );

@@ -8,7 +8,10 @@ import path from "node:path";
 /** What each word does; without one the service starts. Every module runs when it is loaded and reads the arguments behind the word. */
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unknown> }>> = {
   migrate: { about: "brings the database up to date and ends; the service does it too when it starts", load: () => import("./migrate.ts") },
-  reindex: { about: "builds the index of episodes and documents anew, for another embedding model say", load: () => import("./reindex.ts") },
+  reindex: {
+    about: "builds the index of episodes and documents anew, for another embedding model say; `reindex --drop-old` only drops old ones",
+    load: () => import("./reindex.ts"),
+  },
   jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs those again that failed for good", load: () => import("./jobs.ts") },
   audit: { about: "`audit --user ID [--tenant TENANT]`: what every store holds of a user", load: () => import("./audit.ts") },
   ingest: { about: "`ingest KB FOLDER`: documents for a knowledge base of the running service", load: () => import("./ingest.ts") },

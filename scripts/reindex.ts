@@ -1,36 +1,83 @@
-import { toAppError } from "../errors/app-error.ts";
+import { parseArgs } from "node:util";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import { rebuildEpisodes } from "../memory/episodes/rebuild-episodes.ts";
-import { parseConfig } from "../server/config.ts";
+import { parseConfig, type Config } from "../server/config.ts";
 import { openEmbedder, openSearchStore } from "../server/open-episodes.ts";
 import { openDatabase } from "../server/open-graph.ts";
 import { readEnvironment } from "../server/read-environment.ts";
+import type { Database } from "../stores/postgres/database.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
+import { patientDatabase } from "../stores/postgres/patient-database.ts";
+import { dropLeftIndexes, type LeftIndex } from "../stores/search/left-indexes.ts";
 import { showProgress } from "./progress-bar.ts";
 
-try {
+const USAGE = `npm run reindex                  builds the index anew; can be interrupted and called again
+npm run reindex -- --drop-old    only drops the indexes that serve no more and are still there; those in Milvus with MILVUS_ADDRESS set`;
+
+/** How long one statement may take, in milliseconds: some read every conversation, which takes longer than anything a turn waits for. */
+const STATEMENT_MS = 600_000;
+
+function readArguments(): { dropOld: boolean } {
+  try {
+    const { values } = parseArgs({ options: { "drop-old": { type: "boolean", default: false } } });
+    return { dropOld: values["drop-old"] };
+  } catch {
+    throw new AppError("invalid_request", USAGE);
+  }
+}
+
+/** Says what is still there of indexes that serve no more: words and vectors of users, which no erase reaches. */
+function tellLeft(left: readonly LeftIndex[]): void {
+  for (const { name, places, why } of left) console.error(`The old index ${name} is still there: ${places}. ${why.message}`);
+  if (left.length === 0) return;
+  console.error(
+    "It is tried again by the next reindex, by a service that starts, and by `npm run reindex -- --drop-old`, which does nothing else;" +
+      " with MILVUS_ADDRESS set for this call it reaches a Milvus that serves no more.",
+  );
+}
+
+async function rebuild(config: Config, database: Database, signal: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const config = parseConfig(readEnvironment());
-  const database = await openDatabase(config);
-  opened.defer(() => database.close());
-  await migrate(database);
   const embedder = await openEmbedder(config);
   const store = await openSearchStore(config, database);
   opened.defer(() => store.close());
-  const stopping = new AbortController();
-  process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
   const began = performance.now();
-  const { episodes, resumed } = await rebuildEpisodes({
+  const { episodes, resumed, left } = await rebuildEpisodes({
     database,
     store,
     embedder,
     timeZone: config.TIME_ZONE,
     onProgress: (done, total) => showProgress(done, total, "turns"),
-    signal: stopping.signal,
+    signal,
   });
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(
     `\n${episodes} episodes ${resumed ? "in all, taken up where it was interrupted" : "indexed"}, ${embedder.name} in ${store.description}, ${seconds} s`,
   );
+  tellLeft(left);
+}
+
+async function dropOnly(config: Config, database: Database, signal: AbortSignal): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  // Whatever is in this database is dropped through it.
+  const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
+  if (store) opened.defer(() => store.close());
+  const left = await dropLeftIndexes({ database, store, signal });
+  tellLeft(left);
+  if (left.length > 0) process.exitCode = 1;
+  else console.log("no old index is there any more");
+}
+
+try {
+  await using opened = new AsyncDisposableStack();
+  const { dropOld } = readArguments();
+  const config = parseConfig(readEnvironment());
+  const database = patientDatabase(await openDatabase(config), STATEMENT_MS);
+  opened.defer(() => database.close());
+  await migrate(database);
+  const stopping = new AbortController();
+  process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
+  await (dropOld ? dropOnly : rebuild)(config, database, stopping.signal);
 } catch (error) {
   console.error(`\n${toAppError(error).message}`);
   process.exitCode = 1;

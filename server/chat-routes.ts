@@ -1,7 +1,7 @@
 import { Router, type Request, type Response } from "express";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { assertKnowledgeBase } from "../nodes/routing/decide-route.ts";
-import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { assertKnowledgeBase, GENERAL } from "../nodes/routing/decide-route.ts";
+import type { KnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
 import { tenantOf } from "./caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId } from "./event-position.ts";
@@ -13,7 +13,7 @@ import { withUserOf } from "./user-of.ts";
 
 export interface ChatRouteParts {
   openTurn: OpenTurn;
-  knowledge: KnowledgeCatalog;
+  knowledgeBases: KnowledgeBaseStore;
   maxMessageChars: number;
   heartbeatMs: number;
 }
@@ -30,12 +30,17 @@ async function letIn(source: TurnSource, response: Response): Promise<string> {
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
-export function chatRoutes({ knowledge, maxMessageChars, heartbeatMs, openTurn }: ChatRouteParts): Router {
+export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openTurn }: ChatRouteParts): Router {
+  /** Throws AppError `invalid_request`, which names the bases that there are; only for that they are listed. */
+  async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
+    if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
+    assertKnowledgeBase(requested, await knowledgeBases.list(tenantId));
+  }
+
   /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
-    const tenantId = tenantOf(response);
     const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
-    if (body.kb_prefix !== null) assertKnowledgeBase(body.kb_prefix, await knowledge.list(tenantId));
+    await assertKnown(tenantOf(response), body.kb_prefix);
     return openTurn(request, response, body);
   }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "../graph/turn-event.ts";
 import { EVENT_STREAM_HEADERS } from "./event-stream-headers.ts";
 import { placeEvents, type EventPosition } from "./event-position.ts";
+import { startHeartbeat } from "./start-heartbeat.ts";
 import { writeAsRead } from "./write-as-read.ts";
 
 export interface EventStreamOptions {
@@ -28,9 +29,7 @@ export async function sendEventStream(
 ): Promise<void> {
   response.writeHead(200, { ...EVENT_STREAM_HEADERS, "x-turn-id": turnId });
   if (headersAtOnce) response.flushHeaders();
-  const heartbeat = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(": heartbeat\n\n");
-  }, heartbeatMs);
+  const stopHeartbeat = startHeartbeat(response, heartbeatMs);
   try {
     let firstTokenSent = false;
     for await (const batch of placeEvents(await told, batches, after)) {
@@ -41,6 +40,6 @@ export async function sendEventStream(
     }
     response.end();
   } finally {
-    clearInterval(heartbeat);
+    stopHeartbeat();
   }
 }

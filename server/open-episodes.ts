@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { openEpisodicMemory, type EpisodicMemory } from "../memory/episodes/open-episodic-memory.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
@@ -6,7 +7,8 @@ import { watchedEmbedder } from "../models/watched-embedder.ts";
 import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
-import { findIndexRecord } from "../stores/search/open-episode-index.ts";
+import { dropLeftIndexes, type DropParts } from "../stores/search/left-indexes.ts";
+import { findIndexRecord, NAME_IS_FRESH_MS } from "../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../stores/search/search-index.ts";
 import { watchedSearchStore } from "../stores/search/watched-search-store.ts";
@@ -15,6 +17,9 @@ import type { Config } from "./config.ts";
 /** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
 const BUILT_IN = "built-in";
 const DEFAULT_MODEL = "text-embedding-3-small";
+
+/** How long a stopping process waits for the statement that drops an old index, in milliseconds. */
+const DROP_GRACE_MS = 1_000;
 
 /** Episodic memory with the store under it. */
 export interface OpenEpisodes {
@@ -79,6 +84,19 @@ async function openBeforehand({ index }: EpisodicMemory): Promise<void> {
 }
 
 /**
+ * Drops what a rebuild that was interrupted, or whose store was away, has left behind; what was left this moment when no process goes on with
+ * it any more. The next start tries again what fails. Of an index in a store that is not configured, `npm run reindex` tells.
+ */
+async function dropLeft(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
+  let left = await dropLeftIndexes(parts);
+  if (left.some(({ isInUse }) => isInUse)) {
+    await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal: parts.signal, ref: false });
+    left = await dropLeftIndexes(parts);
+  }
+  for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);
+}
+
+/**
  * Opens the store and the embedder that the configuration asks for. Throws AppError `invalid_configuration` when the database lacks the
  * extensions, or when turns are indexed with another embedder or store.
  */
@@ -102,7 +120,20 @@ export async function openEpisodes(
       observer,
     });
     if (store.kind === "milvus") void openBeforehand(memory).catch(onError);
-    return { memory, store, close: () => store.close() };
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const dropping = dropLeft({ database, store, signal }, onError).catch((error: unknown) =>
+      signal.aborted ? undefined : onError(error),
+    );
+    return {
+      memory,
+      store,
+      async close() {
+        stopping.abort();
+        await Promise.race([dropping, sleep(DROP_GRACE_MS, undefined, { ref: false })]);
+        await store.close();
+      },
+    };
   } catch (error) {
     await store.close();
     throw error;

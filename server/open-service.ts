@@ -43,7 +43,8 @@ export interface Service {
 
 /** A line for each run of a job that failed; the others only when debugging. */
 function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
-  if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, "job failed, it will be tried again");
+  const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
+  if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, `job failed, ${then}`);
   else log.debug({ kind, outcome, ms }, "job ran");
 }
 
@@ -93,7 +94,6 @@ export async function openService(
   const knowledgeBases = makeKnowledgeBaseStore(database);
   const app = makeApp({
     graph,
-    knowledge: knowledgeBases,
     knowledgeBases,
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),

@@ -26,12 +26,16 @@ export interface IndexEpisodesParts {
 /** Messages of one step: 64 turns, which is one request to the embedder and one write to the index. */
 const STEP_MESSAGES = 128;
 const STEP_MEMORIES = 64;
-/** After this many new episodes the index is made quick to search again, and at the end of a step that was one of several. */
+/**
+ * After this many new episodes the index is made quick to search again; after as many as one step has, at the end of a conversation of
+ * several. That takes seconds in a large index, so turns as people have them wait for the many.
+ */
 const FLUSH_EVERY = 2_000;
+const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
 
 /**
  * Makes each completed turn of a conversation an episode of the index, 64 at a time. The id of an episode is that of the user's message, so
- * that indexing it again changes nothing. When the conversation is deleted meanwhile, what was written is taken out again.
+ * that indexing it again changes nothing. What is erased meanwhile, the conversation or one turn, is taken out again.
  */
 export function makeIndexEpisodes({
   episodes,
@@ -41,6 +45,8 @@ export function makeIndexEpisodes({
   timeZone,
 }: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
   let unflushed = 0;
+  /** Conversations whose last step was a full one. */
+  const inBulk = new Set<string>();
 
   function toDocument(
     { tenantId, userId, conversationId }: OwnedConversation,
@@ -60,6 +66,10 @@ export function makeIndexEpisodes({
     };
   }
 
+  /**
+   * Writes episodes, then asks which of them are still there to be one: embedding may have taken longer than the jobs that clear the index
+   * of what was erased meanwhile wait.
+   */
   async function write(
     conversation: OwnedConversation,
     indexName: string,
@@ -74,6 +84,10 @@ export function makeIndexEpisodes({
       pairs.map((pair, position) => toDocument(conversation, pair, pairs[position - 1]?.asked.id ?? before, embeddings[position] ?? [])),
     );
     unflushed += pairs.length;
+    const ids = pairs.map(({ asked, answer }) => [asked.id, answer.id] as const);
+    const left = new Set(await episodes.listStored(conversation, ids));
+    const erased = ids.map(([id]) => id).filter((id) => !left.has(id));
+    if (erased.length > 0) await opened.remove(ownerKey(conversation.tenantId, conversation.userId), erased);
   }
 
   /** Makes what the memory agent archived an episode each, without neighbours. */
@@ -101,8 +115,10 @@ export function makeIndexEpisodes({
     if (erased.length > 0) await opened.remove(key, erased);
   }
 
-  async function flushAfterBulk(indexName: string, isEnd: boolean): Promise<void> {
-    if (unflushed < (isEnd ? STEP_MESSAGES / 2 : FLUSH_EVERY)) return;
+  async function flushAfterBulk({ conversationId }: OwnedConversation, indexName: string, isFull: boolean): Promise<void> {
+    const isEndOfBulk = inBulk.delete(conversationId) && !isFull;
+    if (isFull) inBulk.add(conversationId);
+    if (unflushed < (isEndOfBulk ? FLUSH_AFTER_BULK : FLUSH_EVERY)) return;
     unflushed = 0;
     await (await index.open(indexName)).flush();
   }
@@ -117,19 +133,16 @@ export function makeIndexEpisodes({
       if (!last) return;
       const before = progress?.lastEpisodeId ?? null;
       await write(conversation, indexName, pairs, before, signal);
-      const advanced = await episodes.advance(conversation, indexName, progress, {
+      await episodes.advance(conversation, indexName, progress, {
         indexedThrough: { createdAt: last.createdAt, id: last.id },
         lastEpisodeId: pairs.at(-1)?.asked.id ?? before,
       });
-      if (!advanced && !(await episodes.exists(conversation))) {
-        const opened = await index.open(indexName);
-        await opened.removeGroups(ownerKey(conversation.tenantId, conversation.userId), [episodeGroupId(conversation.conversationId)]);
-      }
-      await flushAfterBulk(indexName, !isFull);
+      await flushAfterBulk(conversation, indexName, isFull);
     },
 
     async remaining(transaction, conversation) {
       const more = await episodes.lockAndLook(transaction, conversation);
+      if (!more) inBulk.delete(conversation.conversationId);
       if (more === null) return "erased";
       return more ? "more" : "nothing";
     },

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { NIL } from "uuid";
+import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
+import { dropLeftIndexes, leaveIndex, type LeftIndex } from "../../stores/search/left-indexes.ts";
 import {
   addIndexRecord,
   findIndexRecord,
   makeIndexOpener,
   matchesIndex,
   NAME_IS_FRESH_MS,
-  chunkIndexName,
-  type ServingIndex,
 } from "../../stores/search/open-episode-index.ts";
 import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
 import { makeIndexChunks } from "../knowledge/index-chunks.ts";
@@ -33,6 +34,8 @@ export interface Rebuilt {
   episodes: number;
   /** An interrupted rebuild was taken up. */
   resumed: boolean;
+  /** Those that the new one replaced, and earlier ones, that could not be dropped. Each keeps its record and is tried again the next time. */
+  left: LeftIndex[];
 }
 
 /** Conversations at work at a time: one waits for the embedder while another is written. */
@@ -44,47 +47,30 @@ select owner_key as "ownerKey", array_remove(array_agg(group_id), null) as "grou
 from erase_markers
 where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
 group by owner_key`;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Finds the index in the making, or begins one; one of another embedder or store is given up. */
 async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
-  const { database, store } = parts;
+  const { database } = parts;
   const building = await findIndexRecord(database, "building");
   if (building && matchesIndex(building, parts)) return { name: building.name, resumed: true };
-  if (building) {
-    if (building.store === store.kind) {
-      await Promise.all([building.name, chunkIndexName(building.name)].map((name) => store.dropIndex(name)));
-    }
-    await forgetIndex(database, building.name);
-  }
+  if (building) await leaveIndex(database, building.name, "building");
   await addIndexRecord(parts, "building");
   const begun = await findIndexRecord(database, "building");
   if (!begun || !matchesIndex(begun, parts)) throw new Error("another reindex with a different configuration began at the same moment");
   return { name: begun.name, resumed: false };
 }
 
-async function forgetIndex(database: Database, name: string): Promise<void> {
+/** Makes the index in the making the one that serves, and in the same transaction the one that served one that is to be dropped. */
+async function takeOver(database: Database, name: string): Promise<void> {
   await database.transaction(async (transaction) => {
-    await transaction.query({ text: "delete from episode_cursors where index_name = $1", values: [name] });
-    await transaction.query({
-      text: "update knowledge_chunks set index_names = array_remove(index_names, $1) where index_names @> array[$1::text]",
-      values: [name],
-    });
-    await transaction.query({
-      text: "update archived_memories set index_names = array_remove(index_names, $1) where index_names @> array[$1::text]",
-      values: [name],
-    });
-    await transaction.query({ text: "delete from search_indexes where name = $1", values: [name] });
-  });
-}
-
-/** Makes the index in the making the one that serves; returns the one that served. */
-async function takeOver(database: Database, name: string): Promise<string | null> {
-  return database.transaction(async (transaction) => {
-    const text = "delete from search_indexes where kind = 'episodes' and state = 'current' returning name";
-    const [old] = await transaction.query<{ name: string }>({ text });
+    const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";
+    const own = await transaction.query({ text, values: [name] });
+    if (own.length === 0)
+      throw new AppError("index_unavailable", "A reindex with another configuration has begun since, and gave this one up.");
+    const old = await findIndexRecord(transaction, "current");
+    if (old?.name === name) return; // another reindex of the same index was quicker
+    if (old) await leaveIndex(transaction, old.name, "current");
     await transaction.query({ text: "update search_indexes set state = 'current' where name = $1", values: [name] });
-    return old?.name ?? null;
   });
 }
 
@@ -95,7 +81,7 @@ async function indexAll<Item>(
   indexOne: (item: Item) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  let after = FIRST_ID;
+  let after: string = NIL;
   for (;;) {
     signal.throwIfAborted();
     const page = await listAfter(after);
@@ -125,26 +111,47 @@ async function clearErased(database: Database, name: string, opened: SearchIndex
  */
 export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, onProgress, signal } = parts;
+  // What is still there then is told at the end.
+  await dropLeftIndexes({ database, store, signal });
   const episodes = makeEpisodeStore(database);
   const { name, resumed } = await beginBuilding(parts);
-  const index: ServingIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions) };
-  const chunkIndex: ServingIndex = { name: async () => name, open: makeIndexOpener(store, embedder.dimensions, "chunks") };
-  const [opened, openedChunks] = await Promise.all([index.open(name), chunkIndex.open(name)]);
-  const documents = makeChunkStore(database);
-  const indexChunks = makeIndexChunks({ chunks: documents, index: chunkIndex, embedder });
-  const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(database), index, embedder, timeZone });
+  const [opened, openedChunks] = await Promise.all([
+    makeIndexOpener(store, embedder.dimensions, "episodes", database)(name),
+    makeIndexOpener(store, embedder.dimensions, "chunks", database)(name),
+  ]);
   const total = await episodes.countTurns();
-  const showProgress = async (): Promise<void> => onProgress(await opened.count(), total);
+  // Added up and not counted anew: counting takes the longer the more there is, and a store that is slow at it need not end a rebuild.
+  let done = resumed ? await opened.count().catch(() => 0) : 0;
+  const showProgress = (): void => onProgress(Math.min(done, total), total);
+  const counted: SearchIndex = {
+    ...opened,
+    async upsert(batch) {
+      await opened.upsert(batch);
+      done += batch.length;
+      showProgress();
+    },
+  };
+  const documents = makeChunkStore(database);
+  const indexChunks = makeIndexChunks({
+    chunks: documents,
+    index: { name: async () => name, open: async () => openedChunks },
+    embedder,
+  });
+  const handler = makeIndexEpisodes({
+    episodes,
+    archive: makeArchiveStore(database),
+    index: { name: async () => name, open: async () => counted },
+    embedder,
+    timeZone,
+  });
 
   const indexConversation = async (conversation: OwnedConversation): Promise<void> => {
-    while (await episodes.isUnindexed(conversation, name)) {
-      await handler.step({ kind: "index_episodes", ...conversation }, signal);
-      await showProgress();
-    }
+    while (await episodes.isUnindexed(conversation, name)) await handler.step({ kind: "index_episodes", ...conversation }, signal);
   };
   const indexDocument = async (owned: OwnedDocument): Promise<void> => {
     const document = await documents.findDocument(owned);
-    while (document && (await indexChunks(owned.documentId, document, signal))) await showProgress();
+    if (!document) return;
+    while (await indexChunks(owned.documentId, document, signal)) signal.throwIfAborted();
   };
   const indexEverything = async (): Promise<void> => {
     await indexAll(
@@ -163,16 +170,12 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   await indexEverything();
   await Promise.all([opened.flush(), openedChunks.flush()]);
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
-  const old = await takeOver(database, name);
+  await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
   await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal });
   await indexEverything();
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
-  if (old) {
-    await forgetIndex(database, old);
-    // They may be in another store.
-    await Promise.all([old, chunkIndexName(old)].map((one) => store.dropIndex(one).catch(() => undefined)));
-  }
-  await showProgress();
-  return { episodes: await opened.count(), resumed };
+  const left = await dropLeftIndexes({ database, store, signal });
+  showProgress();
+  return { episodes: await opened.count().catch(() => done), resumed, left };
 }

@@ -10,7 +10,7 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 export interface EraseReceipt extends Erased {
   /** Taken out of the index: exchanges and archived memories. */
   episodes: number;
-  /** The index could not be reached: a job clears it as soon as it can. `episodes` is 0 then. */
+  /** The index could not be reached, or this process has none and others may: a job clears it as soon as it can. `episodes` is 0 then. */
   isPending: boolean;
 }
 
@@ -40,14 +40,14 @@ export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, ep
 
 /**
  * Erases from Postgres first, in one transaction, then the index, at once if its store answers within two seconds; jobs of that same transaction
- * clear it in any case. An index of null: there is none to clear.
+ * clear it in any case. An index of null: this process has none; the jobs wait for one that has, if there is any index.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
   async function finish(rows: ErasedRows): Promise<EraseReceipt>;
   async function finish(rows: ErasedRows | null): Promise<EraseReceipt | null>;
   async function finish(rows: ErasedRows | null): Promise<EraseReceipt | null> {
     if (!rows) return null;
-    if (!index) return { ...rows.erased, episodes: 0, isPending: false };
+    if (!index) return { ...rows.erased, episodes: 0, isPending: rows.isIndexed };
     const removed = clearIndex(index, rows.left).catch(() => null);
     const episodes = await Promise.race([removed, sleep(INDEX_PATIENCE_MS, null, { ref: false })]);
     return { ...rows.erased, episodes: episodes ?? 0, isPending: episodes === null };

@@ -15,7 +15,7 @@ export interface JobRun {
   outcome: JobOutcome;
   /** Milliseconds. */
   ms: number;
-  /** Why it failed. */
+  /** Why its step failed. With `done`: nothing of its work is left all the same. */
   error?: AppError;
 }
 
@@ -84,14 +84,21 @@ export async function runJobs({
     });
   }
 
-  /** Gives a failed run back, unless another has done its work or erased what it was about. */
-  function giveBack(claimed: ClaimedJob, { code, message }: AppError): Promise<JobOutcome> {
+  /**
+   * Gives a failed run back, unless its work was done before it failed, or by another, or what it was about is erased. `error`: the failure,
+   * if somebody should hear of it.
+   */
+  function giveBack(claimed: ClaimedJob, error: AppError): Promise<Pick<JobRun, "outcome" | "error">> {
     return queue.transaction(async (transaction, jobs) => {
       const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, true);
-      if (remaining !== "more") return (await jobs.settle(claimed)) ? "done" : "lost";
+      if (remaining !== "more") {
+        if (!(await jobs.settle(claimed))) return { outcome: "lost" };
+        return { outcome: "done", ...(remaining === "nothing" && !stopping ? { error } : {}) };
+      }
       const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);
-      if (!(await jobs.fail(claimed, { code, message }, plan))) return "lost";
-      return stopping ? "handed_back" : "failed";
+      const { code, message } = error;
+      if (!(await jobs.fail(claimed, { code, message }, plan))) return { outcome: "lost" };
+      return stopping ? { outcome: "handed_back" } : { outcome: "failed", error };
     });
   }
 
@@ -99,18 +106,15 @@ export async function runJobs({
     const began = performance.now();
     const { kind } = claimed.job;
     await letOthersRun(); // the embedded database answers without letting go of the event loop: steps that do so too would never
-    let outcome: JobOutcome;
-    let failure: AppError | undefined;
+    let ended: Pick<JobRun, "outcome" | "error">;
     try {
       await handlerOf(claimed).step(claimed.job, claim.signal);
-      outcome = await settle(claimed);
+      ended = { outcome: await settle(claimed) };
     } catch (thrown) {
-      const error = toAppError(thrown);
-      outcome = await giveBack(claimed, error);
-      if (outcome === "failed") failure = error;
+      ended = await giveBack(claimed, toAppError(thrown));
     }
-    learn({ outcome });
-    onRun({ kind, outcome, ms: performance.now() - began, ...(failure ? { error: failure } : {}) });
+    learn({ outcome: ended.outcome });
+    onRun({ kind, ms: performance.now() - began, ...ended });
   }
 
   function start(claimed: ClaimedJob): void {

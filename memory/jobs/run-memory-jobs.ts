@@ -20,6 +20,7 @@ import type { JobHandler } from "./job-handler.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument } from "../knowledge/ingest-document.ts";
 import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
+import { makeEraseWithoutIndex, makeIngestWithoutIndex } from "./without-index.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../summary/summarise-offline.ts";
 import { makeSummariseWithModel } from "../summary/summarise-with-model.ts";
@@ -36,7 +37,7 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   historyWindow?: number;
   /** Null: no summaries. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Indexes completed turns as episodes. Null: none are. */
+  /** Indexes completed turns as episodes. Null: none are, and jobs that no later one would make up for wait for a process that has it. */
   episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
   /** Decides what of a turn changes the core memory. Null: rules for the clear cases do. */
   memoryModel?: BaseChatModel | null;
@@ -49,7 +50,10 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
 /** Tokens of messages in one step of a summary, at most: what a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;
 
-/** A layer that is switched off has nothing to do: its jobs, left over from before, end. */
+/**
+ * A layer that is switched off has nothing to do: its jobs, left over from before, end. When it is on again, the next job of a conversation
+ * or user takes up what was missed: the stores know how far each got.
+ */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
 
 /** Half of what the model takes is for messages; the summary before, instructions and one overlong message share the rest. */
@@ -68,6 +72,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const stepTokens = stepTokensFor(summaryModel);
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
+  const chunks = makeChunkStore(database);
   return runJobs({
     ...parts,
     queue: makeJobQueue(database),
@@ -101,9 +106,9 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
           })
         : SWITCHED_OFF,
       ingest: episodicMemory
-        ? makeIngestDocument({ chunks: makeChunkStore(database), index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
-        : SWITCHED_OFF,
-      erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index) : SWITCHED_OFF,
+        ? makeIngestDocument({ chunks, index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
+        : makeIngestWithoutIndex(chunks),
+      erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index) : makeEraseWithoutIndex(database),
     },
   });
 }

@@ -7,7 +7,7 @@ import { lexicalQuery } from "../../stores/search/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/completes-question.ts";
-import { isConvincing } from "../recall/is-convincing.ts";
+import { convincingBy } from "../recall/convincing-by.ts";
 import { makeCircuit } from "../recall/make-circuit.ts";
 import { bestFirst, rankEpisodes, type RankedEpisode } from "../recall/rank-episodes.ts";
 import { searchBoth } from "../recall/search-both.ts";
@@ -116,7 +116,7 @@ export function makeFindPassages({
     });
     const evidence = { found: ranked.length, query, minSimilarity, time: null };
     const relevant = liftByDocument(ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity));
-    const wanted = relevant.some((candidate) => isConvincing(candidate, evidence)) ? relevant.slice(0, limit + SPARE) : [];
+    const wanted = relevant.some(convincingBy(evidence)) ? relevant.slice(0, limit + SPARE) : [];
     const texts = await chunks.load(
       { tenantId, prefix },
       wanted.map(({ hit }) => hit.id),

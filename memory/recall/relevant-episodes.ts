@@ -1,4 +1,4 @@
-import { convincingBy, type EvidenceParts } from "./is-convincing.ts";
+import { convincingBy, type EvidenceParts } from "./convincing-by.ts";
 import type { RankedEpisode } from "./rank-episodes.ts";
 
 export interface RelevantParts {

@@ -1,5 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
+import { PREFIX } from "../knowledge-request.ts";
 
 /** The model that finds documents by itself; one more for each knowledge base answers from that one. */
 const MODEL = "conversation-graph";
@@ -15,22 +17,22 @@ export interface ModelEntry {
   kbPrefix: string | null;
 }
 
-/** The models of a tenant with these knowledge bases. */
-export function listModels(bases: KnowledgeBase[]): ModelEntry[] {
-  return [null, ...bases.map(({ prefix }) => prefix)].map((kbPrefix) => ({
-    id: kbPrefix === null ? MODEL : `${MODEL}/${kbPrefix}`,
-    object: "model",
-    created: CREATED,
-    owned_by: MODEL,
-    kbPrefix,
-  }));
+function toEntry(kbPrefix: string | null): ModelEntry {
+  const id = kbPrefix === null ? MODEL : `${MODEL}/${kbPrefix}`;
+  return { id, object: "model", created: CREATED, owned_by: MODEL, kbPrefix };
 }
 
-/** The model of this id. Throws AppError `not_found`. */
-export function findModel(id: string, bases: KnowledgeBase[]): ModelEntry {
-  const models = listModels(bases);
-  const found = models.find((model) => model.id === id);
-  if (found) return found;
+/** The models of a tenant with these knowledge bases. */
+export function listModels(bases: KnowledgeBase[]): ModelEntry[] {
+  return [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
+}
+
+/** The model of this id. Throws AppError `not_found`, which names those that there are; only for that they are listed. */
+export async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
+  if (id === MODEL) return toEntry(null);
+  const prefix = id.startsWith(`${MODEL}/`) ? id.slice(MODEL.length + 1) : "";
+  if (PREFIX.test(prefix) && (await bases.find(tenantId, prefix))) return toEntry(prefix);
+  const models = listModels(await bases.list(tenantId));
   const problem = `there is no model "${id.slice(0, 80)}"; there are ${models.map((model) => model.id).join(", ")}`;
   throw new AppError("not_found", `model: ${problem}`, { details: [{ field: "model", problem }] });
 }

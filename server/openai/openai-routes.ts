@@ -1,7 +1,7 @@
 import express, { Router, type Request, type Response } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
-import type { KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
 import { assertUtf8 } from "../assert-utf8.ts";
 import { callerOf } from "../caller.ts";
 import { parseChatRequest } from "../chat-request.ts";
@@ -26,7 +26,7 @@ import { namedUser, userOfCompletion } from "./user-of-completion.ts";
 export interface OpenAIRouteParts {
   openTurn: OpenTurn;
   running: RunningTurns;
-  knowledge: KnowledgeCatalog;
+  knowledgeBases: KnowledgeBaseStore;
   rates: RateLimits;
   quota: Pick<TokenQuota, "assertLeft" | "add">;
   taskModel: TaskModel;
@@ -49,9 +49,9 @@ const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object
 
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes(parts: OpenAIRouteParts): Router {
-  const { openTurn, knowledge, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
+  const { openTurn, knowledgeBases, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
   const readBody = bodyWithin(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
-  const basesOf = (response: Response) => knowledge.list(callerOf(response).tenantId);
+  const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
   async function startTask(response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
     const { tenantId } = callerOf(response);
@@ -78,15 +78,15 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
 
   return Router()
     .get("/models", async (_request, response) => {
-      response.json({ object: "list", data: listModels(await basesOf(response)).map(toModel) });
+      response.json({ object: "list", data: listModels(await knowledgeBases.list(callerOf(response).tenantId)).map(toModel) });
     })
     .get("/models/*id", async (request, response) => {
       const id = [request.params.id].flat().join("/");
-      response.json(toModel(findModel(id, await basesOf(response))));
+      response.json(toModel(await modelOf(id, response)));
     })
     .post("/chat/completions", requireJson, readBody, rates.ofUser(namedUser), async (request, response) => {
       const body = parseCompletionRequest(request.body);
-      const { kbPrefix } = findModel(body.model, await basesOf(response));
+      const { kbPrefix } = await modelOf(body.model, response);
       const task = frontEndTaskOf(request, body);
       const { id, batches, headers } = task ? await startTask(response, task, body) : await startTurn(request, response, body, kbPrefix);
       const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { EVENT_STREAM_HEADERS } from "../event-stream-headers.ts";
+import { startHeartbeat } from "../start-heartbeat.ts";
 import { writeAsRead } from "../write-as-read.ts";
 import type { CompletionEvent } from "./completion-event.ts";
 import type { CompletionFrames } from "./completion-frames.ts";
@@ -27,10 +28,7 @@ export async function sendCompletionStream(
     response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
     return frames.role();
   }
-  const heartbeat = setInterval(() => {
-    if (response.destroyed || response.writableNeedDrain) return;
-    response.write(`${opening()}: heartbeat\n\n`);
-  }, heartbeatMs);
+  const stopHeartbeat = startHeartbeat(response, heartbeatMs, opening);
   try {
     for await (const batch of batches) {
       if (response.destroyed) return;
@@ -42,6 +40,6 @@ export async function sendCompletionStream(
     }
     response.end();
   } finally {
-    clearInterval(heartbeat);
+    stopHeartbeat();
   }
 }

@@ -72,12 +72,13 @@ const PENDING = `
 select count(*)::int as count from pgboss.job
 where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
 
-/** Dead letters have no key any more: what they are about tells. */
+/** A dead letter keeps the key of its job: pg-boss copies it. No index has it, as that queue is not exclusive. */
 const LIST_OF = `
 select id, data->>'kind' as kind, ${STATE}, coalesce(source_retry_count + 1, retry_count + (state = 'retry')::int) as attempts, coalesce(source_output, output) as output, coalesce(source_created_on, created_on) as "createdAt"
 from pgboss.job
-where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'
-  or name = '${DEAD_LETTERS}' and state <= 'active' and data->>'tenantId' = $2 and data->>'userId' = $3 and coalesce(data->>'conversationId', $4) = $4
+where (name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'
+    or name = '${DEAD_LETTERS}' and coalesce(singleton_key, '') = any($1) and state <= 'active')
+  and data->>'tenantId' = $2 and data->>'userId' = $3
 order by "createdAt", id`;
 
 const DEAD = `
@@ -121,7 +122,7 @@ export function makeJobOverview(database: Database): JobOverview {
       const rows = await database.query<Omit<ListedJob, "failure"> & { output: Partial<JobFailure> | null }>({
         name: "job-list-of",
         text: LIST_OF,
-        values: [keys, tenantId, userId, conversationId],
+        values: [keys, tenantId, userId],
       });
       return rows.map(({ output, ...job }) => ({ ...job, failure: job.state === "dead" || output ? toFailure(output) : null }));
     },

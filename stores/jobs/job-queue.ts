@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "../postgres/database.ts";
+import type { Database, Queryable, StatementValue } from "../postgres/database.ts";
 import type { Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./make-boss.ts";
@@ -43,12 +43,13 @@ export interface JobQueue {
 }
 
 /**
- * pg-boss finds jobs by their key, and a user has as many as conversations: its table, whose columns it documents, in one go. A job that
- * failed for good is there twice, as a failed one and as the dead letter, and counts once. https://pgboss.io/sql
+ * pg-boss finds and deletes jobs one key and queue at a time: its table, whose columns it documents, in one go. A dead letter keeps the key
+ * of its job. A job that failed for good is there twice, as a failed one and as the dead letter, and counts once. https://pgboss.io/sql
  */
 const ERASE_OWNER = `
-delete from pgboss.job where name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2
-returning state <> 'failed' as counts`;
+delete from pgboss.job where name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;
+const ERASE_CONVERSATION = `${ERASE_OWNER} and singleton_key = any($3)`;
+const COUNTS = "returning state <> 'failed' as counts";
 
 /** Seconds between two looks for jobs of dead processes: with the heartbeat of 10, one is taken over within 20. */
 const SUPERVISE_SECONDS = 5;
@@ -69,6 +70,10 @@ export function makeJobQueue(database: Database): JobQueue {
 
   function withJobs(transaction: Queryable): JobTransaction {
     const db = (name?: string) => ({ db: toBossDatabase(transaction, name) });
+    const erase = async (name: string, text: string, values: StatementValue[]): Promise<number> => {
+      const rows = await transaction.query<{ counts: boolean }>({ name, text: `${text} ${COUNTS}`, values });
+      return rows.filter(({ counts }) => counts).length;
+    };
     return {
       async add(jobs, startAfter = 0) {
         if (jobs.length === 0) return;
@@ -91,30 +96,9 @@ export function makeJobQueue(database: Database): JobQueue {
         await boss.update(QUEUE, undefined, { id, ...startAfter, ...(isLast ? { retryLimit: 0 } : {}), ...db() });
         return true;
       },
-      async erase({ tenantId, userId, conversationId }) {
-        let erased = 0;
-        for (const queue of [QUEUE, DEAD_LETTERS]) {
-          for (const key of conversationJobKeys(conversationId)) {
-            const found = await boss.findJobs(queue, { key, data: { tenantId, userId }, ...db() });
-            if (found.length === 0) continue;
-            const { affected } = (await boss.deleteJob(
-              queue,
-              found.map(({ id }) => id),
-              db(),
-            )) as Affected;
-            erased += affected - found.filter(({ state }) => state === "failed").length; // those are among the dead letters
-          }
-        }
-        return erased;
-      },
-      async eraseOwner({ tenantId, userId }) {
-        const rows = await transaction.query<{ counts: boolean }>({
-          name: "job-erase-owner",
-          text: ERASE_OWNER,
-          values: [tenantId, userId],
-        });
-        return rows.filter(({ counts }) => counts).length;
-      },
+      erase: ({ tenantId, userId, conversationId }) =>
+        erase("job-erase", ERASE_CONVERSATION, [tenantId, userId, conversationJobKeys(conversationId)]),
+      eraseOwner: ({ tenantId, userId }) => erase("job-erase-owner", ERASE_OWNER, [tenantId, userId]),
     };
   }
 

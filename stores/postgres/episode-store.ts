@@ -47,7 +47,8 @@ export interface EpisodeStore {
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
   /** Completed answers of all conversations: about as many turns. */
   countTurns(): Promise<number>;
-  exists(conversation: OwnedConversation): Promise<boolean>;
+  /** Of these pairs of messages of a conversation, those of which both are still there, by the id of the first. */
+  listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
   /** What there is to recall, before the session's conversation is known or even there. */
   look(owner: Owner, sessionId: string): Promise<EpisodeLook>;
   /** See loadEpisodeTexts. */
@@ -99,6 +100,11 @@ const LIST_UNINDEXED = `
 select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
 where id > $2 and ${MISSING_IN("conversations.id", "$1")}
 order by id limit $3`;
+
+const STORED = `
+select asked_id as id from unnest($4::uuid[], $5::uuid[]) as written (asked_id, answer_id)
+where exists (select from messages where id = asked_id and conversation_id = ${OWNED_ID})
+  and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
 
 const LOOK_BEFORE = `
 select exists (
@@ -188,13 +194,14 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return row?.count ?? 0;
     },
 
-    async exists(conversation) {
-      const rows = await database.query({
-        name: "conversation-exists",
-        text: "select from conversations where id = $1 and tenant_id = $2 and user_id = $3",
-        values: owned(conversation),
+    async listStored(conversation, pairs) {
+      const [asked, answers] = [pairs.map(([id]) => id), pairs.map(([, id]) => id)];
+      const rows = await database.query<{ id: string }>({
+        name: "episode-stored",
+        text: STORED,
+        values: [...owned(conversation), asked, answers],
       });
-      return rows.length === 1;
+      return rows.map(({ id }) => id);
     },
 
     async look({ tenantId, userId }, sessionId) {

@@ -20,21 +20,30 @@ const GROUPS_A_JOB = 500;
 const MARKERS_KEPT = "30 days";
 
 const MARK = `
-insert into erase_markers (id, owner_key, group_id, episode_id, erased_at)
-select id, $1, group_id, episode_id, clock_timestamp()
-from jsonb_to_recordset($2::jsonb) as given (id uuid, group_id uuid, episode_id uuid)`;
+with marked as (
+  insert into erase_markers (id, owner_key, group_id, episode_id, erased_at)
+  select id, $1, group_id, episode_id, clock_timestamp()
+  from jsonb_to_recordset($2::jsonb) as given (id uuid, group_id uuid, episode_id uuid)
+)
+select exists (select from search_indexes) as "isIndexed"`;
 
-async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<void> {
+/** Returns whether there is an index. */
+async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<boolean> {
   const markers = [
     ...(isWhole ? [{ id: uuidv7() }] : []),
     ...groupIds.map((group_id) => ({ id: uuidv7(), group_id })),
     ...episodeIds.map((episode_id) => ({ id: uuidv7(), episode_id })),
   ];
-  await transaction.query({ name: "erase-mark", text: MARK, values: [key, JSON.stringify(markers)] });
+  const [row] = await transaction.query<{ isIndexed: boolean }>({
+    name: "erase-mark",
+    text: MARK,
+    values: [key, JSON.stringify(markers)],
+  });
   await transaction.query({
     name: "erase-prune",
     text: `delete from erase_markers where erased_at < clock_timestamp() - interval '${MARKERS_KEPT}'`,
   });
+  return row?.isIndexed ?? false;
 }
 
 /** Adds the jobs that clear the index, one for every so many groups and each sweep. */
@@ -51,13 +60,17 @@ async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episod
   }
 }
 
-/** Leaves markers, and jobs that clear the index, in the transaction that erases; `isWhole`: everything of the owner went. */
+/**
+ * Leaves markers, and jobs that clear the index, in the transaction that erases; `isWhole`: everything of the owner went. Returns whether
+ * there is an index at all that may hold some of it.
+ */
 export async function leaveToIndex(
   transaction: Queryable,
   jobs: JobTransaction,
   left: LeftInIndex,
   { isWhole = false }: { isWhole?: boolean } = {},
-): Promise<void> {
-  await mark(transaction, left, isWhole);
+): Promise<boolean> {
+  const isIndexed = await mark(transaction, left, isWhole);
   await addSweeps(jobs, left);
+  return isIndexed;
 }

@@ -13,6 +13,8 @@ import { unlearn } from "./unlearn.ts";
 export interface ErasedRows {
   erased: Erased;
   left: LeftInIndex;
+  /** There is an index at all, of whichever process. */
+  isIndexed: boolean;
 }
 
 /**
@@ -89,9 +91,10 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const { sections, operations } = await unlearn(transaction, conversation, { conversationId });
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
         const erasedJobs = await jobs.erase(conversation);
-        await leaveToIndex(transaction, jobs, left);
+        const isIndexed = await leaveToIndex(transaction, jobs, left);
         const { messages, summaries } = row;
-        return { erased: { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs }, left };
+        const erased = { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs };
+        return { erased, left, isIndexed };
       }),
 
     user: (owner) =>
@@ -121,8 +124,8 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
           memoryOperations: memory?.operations ?? 0,
           jobs: await jobs.eraseOwner(owner),
         };
-        await leaveToIndex(transaction, jobs, left, { isWhole: true });
-        return { erased, left };
+        const isIndexed = await leaveToIndex(transaction, jobs, left, { isWhole: true });
+        return { erased, left, isIndexed };
       }),
 
     episode: (owner, episodeId) =>
@@ -144,8 +147,8 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };
         const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? []), ...archived.map(({ id }) => id)])];
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
-        await leaveToIndex(transaction, jobs, left);
-        return { erased, left };
+        const isIndexed = await leaveToIndex(transaction, jobs, left);
+        return { erased, left, isIndexed };
       }),
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
-import type { Database } from "../postgres/database.ts";
+import type { Database, Queryable } from "../postgres/database.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
 
 /** The indexes of one kind of documents, of which one serves at a time. */
@@ -55,16 +55,22 @@ const ADD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
 on conflict (kind, state) do nothing`;
 
-/** An index that nothing has been written to is worth nothing: another may take its place. */
-const REMOVE_UNUSED = `
-delete from search_indexes
-where name = $1 and not exists (select from episode_cursors where index_name = $1)
+/** An index that nothing has been written to is worth nothing: another may take its place. What a job was just writing is dropped with it. */
+const LEAVE_UNUSED = `
+update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp()
+where name = $1 and state = 'current' and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
 returning name`;
 
-export async function findIndexRecord(database: Database, state: "current" | "building"): Promise<IndexRecord | null> {
+export async function findIndexRecord(database: Queryable, state: "current" | "building"): Promise<IndexRecord | null> {
   const [record] = await database.query<IndexRecord>({ name: "index-find", text: FIND, values: [state] });
   return record ?? null;
+}
+
+/** Names of all that a store keeps: those that serve, that are in the making and that are still to be dropped. */
+export async function listIndexNames(database: Queryable, store: SearchStore["kind"]): Promise<string[]> {
+  const text = "select name from search_indexes where store = $1 order by name";
+  return (await database.query<{ name: string }>({ text, values: [store] })).map(({ name }) => name);
 }
 
 /** Adds a record unless there is one of this state: the first process to come decides for all. */
@@ -90,25 +96,43 @@ async function settleOnRecord(parts: EpisodeIndexParts): Promise<void> {
     const record = await findIndexRecord(parts.database, "current");
     if (record && matchesIndex(record, parts)) return;
     if (record) {
-      const removed = await parts.database.query({ text: REMOVE_UNUSED, values: [record.name] });
-      if (removed.length === 0) throw refusal(record, parts);
+      const unused = await parts.database.query({ text: LEAVE_UNUSED, values: [record.name] });
+      if (unused.length === 0) throw refusal(record, parts);
     }
     await addIndexRecord(parts, "current");
   }
 }
 
-/** Opens each index once, by the name of its record; what failed is tried again at the next use. */
+/**
+ * Opens each index once, by the name of its record; what failed is tried again at the next use. With `records`, opening and writing end with
+ * a look whether there still is one: Milvus makes a collection anew for a write that a rebuild has overtaken, and nobody would know of it. It
+ * is dropped again then, and AppError `index_unavailable` is thrown: the job that wrote does so again, where it belongs now.
+ */
 export function makeIndexOpener(
   store: SearchStore,
   dimensions: number,
   content: IndexContent = "episodes",
+  records?: Queryable,
 ): (name: string) => Promise<SearchIndex> {
   const opened = new Map<string, Promise<SearchIndex>>();
+
+  async function openOne(name: string): Promise<SearchIndex> {
+    const own = content === "chunks" ? chunkIndexName(name) : name;
+    const index = await store.openIndex({ name: own, dimensions, attributes: ATTRIBUTES[content] });
+    async function dropIfUnknown(): Promise<void> {
+      const rows = await records?.query({ name: "index-known", text: "select name from search_indexes where name = $1", values: [name] });
+      if (rows?.length !== 0) return;
+      await store.dropIndex(own);
+      throw new AppError("index_unavailable", "The search index was replaced by another at this moment. Try again in a few seconds.");
+    }
+    await dropIfUnknown();
+    return { ...index, upsert: (documents) => index.upsert(documents).then(dropIfUnknown) };
+  }
+
   return function open(name) {
     const known = opened.get(name);
     if (known) return known;
-    const own = content === "chunks" ? chunkIndexName(name) : name;
-    const opening = store.openIndex({ name: own, dimensions, attributes: ATTRIBUTES[content] }).catch((error: unknown) => {
+    const opening = openOne(name).catch((error: unknown) => {
       opened.delete(name);
       throw error;
     });
@@ -139,7 +163,7 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   const { dimensions } = parts.embedder;
   return {
     name,
-    open: makeIndexOpener(parts.store, dimensions),
-    chunks: { name, open: makeIndexOpener(parts.store, dimensions, "chunks") },
+    open: makeIndexOpener(parts.store, dimensions, "episodes", parts.database),
+    chunks: { name, open: makeIndexOpener(parts.store, dimensions, "chunks", parts.database) },
   };
 }

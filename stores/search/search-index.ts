@@ -46,7 +46,6 @@ export interface SearchIndex {
   /** Removes whole groups, or single documents. What is removed is found by no search that begins afterwards. Returns how many there were. */
   removeGroups(ownerKey: string, groupIds: readonly string[]): Promise<number>;
   remove(ownerKey: string, ids: readonly string[]): Promise<number>;
-  removeOwner(ownerKey: string): Promise<number>;
   /** How many documents an owner has; of all owners without. */
   count(ownerKey?: string): Promise<number>;
   /** Makes what was written in bulk quick to search; not needed for it to be found. */

@@ -14,7 +14,6 @@ export function watchedSearchStore(store: SearchStore, observer: Observer): Sear
     fetch: (...which) => watch("fetch", () => index.fetch(...which)),
     removeGroups: (...which) => watch("remove_groups", () => index.removeGroups(...which)),
     remove: (...which) => watch("remove", () => index.remove(...which)),
-    removeOwner: (ownerKey) => watch("remove_owner", () => index.removeOwner(ownerKey)),
     count: (ownerKey) => watch("count", () => index.count(ownerKey)),
     flush: () => watch("flush", () => index.flush()),
   });

@@ -27,6 +27,7 @@ describe("history", () => {
       tokenBudget: 1_000,
       useSummary: true,
       episodes: { look },
+      scope: "user",
       foresee: (question) => void foreseen.push(question),
       leaseMs: 1_000,
       ...parts,
@@ -39,20 +40,22 @@ describe("history", () => {
     };
   }
 
-  test.each([
-    ["the user has episodes in other conversations", { ...NOTHING, elsewhere: true }, true],
-    ["the conversation has a summary", { ...NOTHING, isSummarised: true }, false],
-  ])("says what will be searched for before the turn has begun when %s", async (_, look, hasEpisodes) => {
-    const turn = waitingTurn(async () => look);
+  test.each<[string, EpisodeLook, boolean, Partial<HistoryParts>]>([
+    ["the user has episodes in other conversations", { ...NOTHING, elsewhere: true }, true, {}],
+    ["the conversation has a summary", { ...NOTHING, isSummarised: true }, false, {}],
+    ["it has one, and others are not recalled", { elsewhere: true, isSummarised: true }, false, { scope: "conversation" }],
+  ])("says what will be searched for before the turn has begun when %s", async (_, look, hasEpisodes, parts) => {
+    const turn = waitingTurn(async () => look, parts);
     await new Promise(setImmediate);
     expect(turn.foreseen).toEqual([STATE.message]);
     turn.letIn();
     expect(await turn.read).toMatchObject({ hasEpisodes });
   });
 
-  test.each([
+  test.each<[string, EpisodeLook, Partial<HistoryParts>]>([
     ["there is nothing to recall", NOTHING, {}],
     ["summaries are switched off", { ...NOTHING, isSummarised: true }, { useSummary: false }],
+    ["only other conversations have episodes, and these are not recalled", { ...NOTHING, elsewhere: true }, { scope: "conversation" }],
   ])("foresees nothing when %s", async (_, look, parts) => {
     const turn = waitingTurn(async () => look, parts);
     turn.letIn();

@@ -43,6 +43,20 @@ describe("npm run audit", () => {
     expect((await audit("--user", "ada")).stdout).toBe('nothing of user "ada"\n');
   });
 
+  test("says that it has not looked into a Milvus that is not configured, and ends with status 1", async () => {
+    const add = `insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at, left_at)
+      values ('episodes_left', 'episodes', 'leaving episodes_left', 'milvus', 'e', 8, now(), now())`;
+    await database.query({ text: add });
+    const looked = audit("--user", "nobody").finally(() =>
+      database.query({ text: "delete from search_indexes where name = 'episodes_left'" }),
+    );
+    await expect(looked).rejects.toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/episodes_left in Milvus.*MILVUS_ADDRESS/) as unknown,
+    });
+  });
+
   test.each([[[]], [["--user", ""]], [["ada"]], [["--user", "ada", "--colour", "red"]]])(
     "%j ends with status 1 and says how it is used",
     async (words) => {

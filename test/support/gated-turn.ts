@@ -82,8 +82,8 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
 
   async function run(talk: Talk, told: TurnTold, settings: SummarySettings, latestPlace: () => number): Promise<void> {
     const { historyWindow } = settings;
-    const parts = { turns, windows, historyWindow, tokenBudget: 1e6, useSummary: true, episodes: null, leaseMs: EXPIRED_LEASE_MS };
-    const history = makeHistory(parts);
+    const parts = { turns, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: EXPIRED_LEASE_MS };
+    const history = makeHistory({ ...parts, episodes: null, scope: "user" });
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;
     told.read = true;

@@ -9,9 +9,9 @@ export interface ReindexRun {
   interrupt(): void;
 }
 
-/** `npm run reindex` as a process of its own, with only the given environment. */
-export function startReindex(environment: Record<string, string>): ReindexRun {
-  const child = spawn(process.execPath, [REINDEX], { env: { PATH: process.env["PATH"], ...environment }, cwd: "/" });
+/** `npm run reindex -- WORDS` as a process of its own, with only the given environment. */
+export function startReindex(environment: Record<string, string>, words: readonly string[] = []): ReindexRun {
+  const child = spawn(process.execPath, [REINDEX, ...words], { env: { PATH: process.env["PATH"], ...environment }, cwd: "/" });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));

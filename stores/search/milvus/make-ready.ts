@@ -51,6 +51,8 @@ async function patiently<Result>(preparing: Promise<Result>, patienceMs: number)
 export function makeReady(collection: PreparedCollection, patienceMs: number): Readiness {
   let attempt: Promise<boolean> | undefined;
   let isReady = false;
+  /** A read was answered by what another process had made, or prepared: the next one need not ask whether it is there. */
+  let isServed = false;
   /** From when on it may be written to: see SETTLE_MS. */
   let settledAt = 0;
 
@@ -99,15 +101,18 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
     async read(call, absent) {
       for (let repeats = 0; ; repeats++) {
         const used = attempt;
-        const wasReady = isReady;
+        const wasKnown = isReady || isServed;
         try {
           // The client has no answer of its own for what is not there.
-          if (!wasReady && !(await collection.isThere())) return absent;
-          return await call();
+          if (!wasKnown && !(await collection.isThere())) return absent;
+          const result = await call();
+          isServed = true;
+          return result;
         } catch (error) {
-          const mayHelp = error instanceof MilvusRefusal && (!wasReady || isForgotten(error));
+          const mayHelp = error instanceof MilvusRefusal && (!wasKnown || isForgotten(error));
           if (!mayHelp || repeats === READ_REPEATS) return toIndexError(error);
         }
+        isServed = false;
         forget(used);
         if (!(await patiently(prepare(false), patienceMs))) return absent;
       }

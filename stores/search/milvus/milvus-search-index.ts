@@ -91,7 +91,6 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
     },
     removeGroups: async (ownerKey, groupIds) => (groupIds.length === 0 ? 0 : remove(milvusFilter({ ownerKey, groupIds }))),
     remove: async (ownerKey, ids) => (ids.length === 0 ? 0 : remove(milvusFilter({ ownerKey, ids }))),
-    removeOwner: async (ownerKey) => remove(milvusFilter({ ownerKey })),
     async count(ownerKey) {
       const [row] = await query(ownerKey === undefined ? "" : milvusFilter({ ownerKey }), ["count(*)"]);
       return Number(row?.["count(*)"] ?? 0);

@@ -48,7 +48,6 @@ export function makePartedIndex(parts: readonly SearchIndex[], dimensions: numbe
     fetch: async (ownerKey, ids) => of(ownerKey).fetch(ownerKey, ids),
     removeGroups: async (ownerKey, groupIds) => of(ownerKey).removeGroups(ownerKey, groupIds),
     remove: async (ownerKey, ids) => of(ownerKey).remove(ownerKey, ids),
-    removeOwner: async (ownerKey) => of(ownerKey).removeOwner(ownerKey),
     async count(ownerKey) {
       if (ownerKey !== undefined) return of(ownerKey).count(ownerKey);
       const counts = await Promise.all(parts.map((part) => part.count()));

@@ -49,10 +49,6 @@ order by distance, id limit $6`,
       "remove",
       `with removed as (delete from ${table} where owner_key = $1 and id = any($2::uuid[]) returning 1) select count(*)::int as count from removed`,
     ),
-    removeOwner: statement(
-      "remove-owner",
-      `with removed as (delete from ${table} where owner_key = $1 returning 1) select count(*)::int as count from removed`,
-    ),
     count: statement("count", `select count(*)::int as count from ${table} where $1::text is null or owner_key = $1`),
     flush: { text: `vacuum (analyze) ${table}` },
   };

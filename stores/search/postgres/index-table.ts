@@ -1,6 +1,8 @@
 import type { Queryable } from "../../postgres/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
+import { checkName } from "../check-definition.ts";
 import type { IndexDefinition } from "../search-index.ts";
+import { toIndexError } from "./to-index-error.ts";
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
@@ -65,4 +67,9 @@ export async function createIndexTable(transaction: Queryable, definition: Index
     "invalid_configuration",
     `The search index "${definition.name}" was made otherwise: "${name}" is ${types.get(name) ?? "missing"}, not ${type}. Run \`npm run reindex\`.`,
   );
+}
+
+/** Deletes the table of an index, if there is one; the extensions and the schema need not be there. */
+export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
+  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(toIndexError);
 }

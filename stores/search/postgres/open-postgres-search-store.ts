@@ -1,8 +1,8 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database.ts";
-import { checkDefinition, checkName } from "../check-definition.ts";
+import { checkDefinition } from "../check-definition.ts";
 import type { SearchStore } from "../search-index.ts";
-import { createIndexTable } from "./index-table.ts";
+import { createIndexTable, dropIndexTable } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
 import { toIndexError } from "./to-index-error.ts";
 
@@ -53,9 +53,7 @@ export async function openPostgresSearchStore(database: Database): Promise<Searc
       const text = "select tablename::text as name from pg_tables where schemaname = 'search' order by tablename";
       return (await database.query<{ name: string }>({ text }).catch(toIndexError)).map(({ name }) => name);
     },
-    async dropIndex(name) {
-      await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(toIndexError);
-    },
+    dropIndex: (name) => dropIndexTable(database, name),
     async check() {
       await database.query({ text: "select 1" }).catch(toIndexError);
     },

@@ -108,7 +108,6 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     fetch,
     removeGroups: async (ownerKey, groupIds) => counted(statements.removeGroups, [checkOwnerKey(ownerKey), groupIds.map(checkUuid)]),
     remove: async (ownerKey, ids) => counted(statements.remove, [checkOwnerKey(ownerKey), ids.map(checkUuid)]),
-    removeOwner: async (ownerKey) => counted(statements.removeOwner, [checkOwnerKey(ownerKey)]),
     count: async (ownerKey) => counted(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),
     flush: async () => void (await run(statements.flush)),
   };

@@ -139,6 +139,42 @@ describe("indexing a conversation", () => {
     expect(await memory.remaining(conversation)).toBe("erased");
   });
 
+  // The jobs that clear the index run after 5 and 60 seconds: a step that embeds for longer writes behind the last of them.
+  test("of which one turn is erased in mid-step leaves that one out", async () => {
+    const conversation = await memory.store(turns(4));
+    const questions = (await memory.messages(conversation)).filter(({ role }) => role === "user").map(({ id }) => id);
+    const { tenantId, userId } = conversation;
+    const gone = questions[2] ?? "";
+    memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).episode({ tenantId, userId }, gone)));
+    await memory.step(conversation);
+    expect(memory.embedder.passages.flat()).toContain("question 2\nanswer 2");
+    expect((await memory.indexed(conversation)).map(({ id }) => id)).toEqual(questions.filter((id) => id !== gone));
+    expect(await memory.remaining(conversation)).toBe("nothing");
+  });
+
+  test("makes the index quick to search after a conversation of several steps, and not after single turns", async () => {
+    const flushed: string[] = [];
+    const { episodes, embedder } = memory;
+    const index = {
+      ...memory.index,
+      open: async (name: string) => ({ ...(await memory.opened()), flush: async () => void flushed.push(name) }),
+    };
+    const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(memory.database), index, embedder, timeZone: "UTC" });
+    const single = async (): Promise<void> => memory.step(await memory.store(turns(1)), handler);
+    for (let turn = 0; turn < 70; turn++) await single();
+    expect(flushed).toEqual([]);
+    const conversation = await memory.store(turns(130));
+    for (let step = 0; step < 2; step++) {
+      await memory.step(conversation, handler);
+      await single();
+      expect(flushed).toEqual([]);
+    }
+    await memory.step(conversation, handler);
+    expect(flushed).toEqual([await memory.index.name()]);
+    for (let turn = 0; turn < 70; turn++) await single();
+    expect(flushed).toHaveLength(1);
+  });
+
   test("by two processes at once makes each turn one episode", async () => {
     const conversation = await memory.store(turns(100));
     const { episodes, index, embedder } = memory;

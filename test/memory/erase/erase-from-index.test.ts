@@ -32,6 +32,19 @@ describe("erasing one exchange out of the index", () => {
     expect(await tablesHolding(memory.database, word)).toEqual({});
   });
 
+  test("by a process without an index is pending as long as there is one, which a process that has it clears", async () => {
+    const withoutIndex = makeErase(makeEraseStore(memory.database), null);
+    expect(await withoutIndex.episode(owner, exchange.messageId)).toMatchObject({ messages: 2, episodes: 0, isPending: true });
+    expect(Object.keys(await tablesHolding(memory.database, word))).toEqual([`search.${await memory.index.name()}`]);
+    expect(await withoutIndex.user(owner)).toMatchObject({ episodes: 0, isPending: true });
+    const text = "delete from search_indexes returning *";
+    const [record] = await memory.database.query({ text });
+    expect(await withoutIndex.user(owner)).toMatchObject({ episodes: 0, isPending: false });
+    const back = "insert into search_indexes select * from jsonb_populate_record(null::search_indexes, $1)";
+    await memory.database.query({ text: back, values: [JSON.stringify(record)] });
+    expect(await withoutIndex.user(owner)).toMatchObject({ episodes: 0, isPending: true });
+  });
+
   // Episodes go by what is next to each other, exchanges by their turn: the answer is in the episode of the message that was imported.
   test("takes its answer out of the episode of a message that was imported in between", async () => {
     const text = "select created_at from messages where id = $1";

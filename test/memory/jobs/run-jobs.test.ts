@@ -154,13 +154,18 @@ describeOnBothDatabases("running jobs", (open) => {
       expect(await overview.count(null)).toEqual([]);
     });
 
-    test("is done when another has done its work meanwhile", async () => {
-      await addJobs(queue, sampleJob());
-      const runner = await startRunner(queue, { step: () => Promise.reject(new Error("too slow")), remaining: "nothing" });
-      await waitUntil("the run", () => runner.runs.length > 0);
-      expect(runner.runs).toEqual([{ kind: "summarise", outcome: "done", ms: expect.any(Number) }]);
-      expect(await overview.count(null)).toEqual([]);
-    });
+    test.each(["nothing", "erased"] as const)(
+      "is done when what is left of its work is %s, and told with its error unless it is erased",
+      async (remaining) => {
+        const error = new AppError("index_unavailable", "The flush took too long.");
+        await addJobs(queue, sampleJob());
+        const runner = await startRunner(queue, { step: () => Promise.reject(error), remaining });
+        await waitUntil("the run", () => runner.runs.length > 0);
+        const run = { kind: "summarise", outcome: "done", ms: expect.any(Number) };
+        expect(runner.runs).toEqual([remaining === "nothing" ? { ...run, error } : run]);
+        expect(await overview.count(null)).toEqual([]);
+      },
+    );
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { EvidenceParts } from "../../../memory/recall/is-convincing.ts";
+import type { EvidenceParts } from "../../../memory/recall/convincing-by.ts";
 import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
 import { relevantEpisodes, type RelevantParts } from "../../../memory/recall/relevant-episodes.ts";
 import { lexicalQuery } from "../../../stores/search/lexical-query.ts";

@@ -120,6 +120,10 @@ describeOnBothDatabases("the overview of jobs", (open) => {
         { kind: "index_episodes", state: "waiting", attempts: 0, failure: null },
       ]);
       for (const { id, createdAt } of listed) expect([typeof id, createdAt instanceof Date]).toEqual(["string", true]);
+      for (const stranger of [{ userId: "bob" }, { tenantId: "other" }]) {
+        const kinds = (await overview.listOf({ ...dead, ...stranger })).map(({ kind }) => kind);
+        expect(kinds).toEqual("userId" in stranger ? ["remember"] : []);
+      }
     });
 
     test("shows a dead job of the memory agent with every conversation of its user, and of no other user or tenant", async () => {

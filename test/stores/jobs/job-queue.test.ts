@@ -3,18 +3,7 @@ import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-over
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
-import {
-  addJobs,
-  claimOnly,
-  clearJobs,
-  conversationOf,
-  failJob,
-  killJobs,
-  sampleJob,
-  SAMPLE_FAILURE,
-  settleJob,
-  type SampleJob,
-} from "../../support/sample-jobs.ts";
+import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, sampleJob, settleJob } from "../../support/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describeOnBothDatabases("the job queue", (open) => {
@@ -213,35 +202,6 @@ describeOnBothDatabases("the job queue", (open) => {
       expect(await overview.listDead(10, null)).toMatchObject([{ job, attempts: 2, failure: { code: "model_refused", message: "No." } }]);
       expect(await queue.claim(100)).toEqual([]);
       expect(await overview.pending(job)).toBe(0);
-    });
-  });
-
-  describe("erase", () => {
-    const erase = (job: SampleJob): Promise<number> => queue.transaction((_transaction, jobs) => jobs.erase(job));
-
-    test.each(["waiting", "running", "retrying", "dead"])("removes a %s job of the conversation and counts it", async (state) => {
-      const [job, other] = [sampleJob(), sampleJob()];
-      if (state === "dead") await killJobs(queue, [job, other]);
-      else await addJobs(queue, job, other);
-      const claimed = state === "waiting" ? [] : await queue.claim(2);
-      if (state === "retrying") for (const one of claimed) await failJob(queue, one, { retryAfterSeconds: 0 });
-      expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 2 }]);
-      expect(await erase(job)).toBe(1);
-      expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 1 }]);
-      expect(await erase(job)).toBe(0);
-      expect(await erase(other)).toBe(1);
-    });
-
-    test("counts a waiting job and the dead letter of the same work as two", async () => {
-      const job = sampleJob();
-      await killJobs(queue, [job], SAMPLE_FAILURE);
-      await addJobs(queue, job);
-      expect(await erase(job)).toBe(2);
-      expect(await overview.count(null)).toEqual([]);
-    });
-
-    test("of a conversation without jobs is nothing", async () => {
-      expect(await erase(sampleJob())).toBe(0);
     });
   });
 });

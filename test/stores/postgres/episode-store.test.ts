@@ -89,7 +89,26 @@ describeOnBothDatabases("episode store", (open) => {
     }
     await makeEraseStore(database).conversation(conversation);
     expect(await episodes.advance(conversation, index, null, { indexedThrough, lastEpisodeId: null })).toBe(false);
-    expect(await episodes.exists(conversation)).toBe(false);
+  });
+
+  test("says which pairs of messages are still there whole, of this conversation alone", async () => {
+    const conversation = await storeConversation(database, { count: 6 });
+    const other = await storeConversation(database, { count: 2 });
+    const idOf = async (number: number, of = conversation): Promise<string> => (await placeOf(database, of, number)).id;
+    const [first, second, third] = [
+      [await idOf(1), await idOf(2)],
+      [await idOf(3), await idOf(4)],
+      [await idOf(5), await idOf(6)],
+    ] as const;
+    const foreign = [await idOf(1, other), await idOf(2, other)] as const;
+    const pairs = [first, second, third, foreign];
+    expect((await episodes.listStored(conversation, pairs)).sort()).toEqual([first[0], second[0], third[0]].sort());
+    await database.query({ text: "delete from messages where id = any($1)", values: [[first[0], second[1]]] });
+    expect(await episodes.listStored(conversation, pairs)).toEqual([third[0]]);
+    for (const stranger of strangers(conversation)) expect(await episodes.listStored(stranger, pairs)).toEqual([]);
+    await makeEraseStore(database).conversation(conversation);
+    expect(await episodes.listStored(conversation, pairs)).toEqual([]);
+    expect(await episodes.listStored(other, [])).toEqual([]);
   });
 
   test("forgets the progress with the conversation", async () => {

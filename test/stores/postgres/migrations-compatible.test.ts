@@ -19,6 +19,12 @@ const REVIEWED: Readonly<Record<string, readonly { finding: RegExp; why: string 
       why: "only over messages with metadata that nothing wrote before; made before the first release",
     },
   ],
+  "0009_left_indexes.sql": [
+    {
+      finding: /^constraint search_indexes\.search_indexes_state_check was CHECK .* is CHECK .*leaving/,
+      why: "looser: it takes all it took before",
+    },
+  ],
 };
 
 let place: Awaited<ReturnType<typeof createEmptyDatabase>>;

@@ -8,10 +8,18 @@ const PATIENCE_MS = 60_000;
 /** A collection that is there once it was created; what happened to it, in order. */
 function collection({ isThere = true, preparingMs = 0 } = {}) {
   const happened: string[] = [];
+  const looks: boolean[] = [];
   let there = isThere;
   return {
     happened,
-    isThere: async () => there,
+    /** What each question whether it is there was answered. */
+    looks,
+    /** Another process makes or drops it. */
+    change: (isThereNow: boolean) => void (there = isThereNow),
+    async isThere() {
+      looks.push(there);
+      return there;
+    },
     async prepare(creates: boolean) {
       happened.push(creates ? "create" : "prepare");
       await sleep(preparingMs);
@@ -83,5 +91,22 @@ test("a read asks what is there at once, and prepares only what is refused", asy
     return "found";
   };
   expect(await ready.read(released, "nothing")).toBe("found");
+  expect(happened).toEqual(["prepare"]);
+});
+
+test("what another process has made is looked for until a read finds it, and again when the server has lost it", async () => {
+  const { happened, looks, change, ...parts } = collection({ isThere: false });
+  const ready = makeReady(parts, PATIENCE_MS);
+  let isLost = false;
+  const search = (): Promise<string> => (isLost ? Promise.reject(new MilvusRefusal(100, "not found")) : Promise.resolve("found"));
+  const read = (): Promise<string> => ready.read(search, "nothing");
+  expect(await read()).toBe("nothing");
+  change(true);
+  expect([await read(), await read(), await read()]).toEqual(["found", "found", "found"]);
+  expect(looks).toEqual([false, true]);
+  change(false);
+  isLost = true;
+  expect([await read(), await read()]).toEqual(["nothing", "nothing"]);
+  expect(looks).toEqual([false, true, false]);
   expect(happened).toEqual(["prepare"]);
 });

@@ -51,7 +51,9 @@ function describeParts(): void {
         index.fetch(owner, [sampleId(1)]),
       ];
       expect(await Promise.all(found)).toEqual([[], [], []]);
-      expect(await Promise.all([index.count(owner), index.removeOwner(owner), index.remove(owner, [sampleId(1)])])).toEqual([0, 0, 0]);
+      expect(await Promise.all([index.count(owner), index.removeGroups(owner, [sampleId(1)]), index.remove(owner, [sampleId(1)])])).toEqual(
+        [0, 0, 0],
+      );
     }
     expect(await index.count()).toBe(0);
     await index.flush();

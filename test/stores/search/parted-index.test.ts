@@ -17,7 +17,6 @@ function recordingPart(asked: string[]): SearchIndex {
     fetch: (key) => hear(`fetch ${key}`, []),
     removeGroups: (key) => hear(`groups ${key}`, 1),
     remove: (key) => hear(`remove ${key}`, 1),
-    removeOwner: (key) => hear(`owner ${key}`, 1),
     count: (key) => hear(`count ${key ?? "all"}`, 2),
     flush: () => hear("flush", undefined),
   };
@@ -45,9 +44,8 @@ describe("an index in parts", () => {
       await index.fetch(owner, [sampleId(1)]);
       expect(await index.removeGroups(owner, [sampleId(1)])).toBe(1);
       expect(await index.remove(owner, [sampleId(1)])).toBe(1);
-      expect(await index.removeOwner(owner)).toBe(1);
       expect(await index.count(owner)).toBe(2);
-      const what = ["upsert", "vectors", "words", "fetch", "groups", "remove", "owner", "count"];
+      const what = ["upsert", "vectors", "words", "fetch", "groups", "remove", "count"];
       expect(asked.filter((calls) => calls.length > 0)).toEqual([what.map((call) => `${call} ${owner}`)]);
     }
   });

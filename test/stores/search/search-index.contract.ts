@@ -157,9 +157,9 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
         expect(await left()).toEqual([1, 2].map(sampleId).toSorted());
         expect(await index.removeGroups(ANNA, [one])).toBe(1);
         expect(await left()).toEqual([sampleId(2)]);
-        expect(await index.removeOwner(ANNA)).toBe(1);
+        expect(await index.removeGroups(ANNA, [one, other])).toBe(1);
         expect(await left()).toEqual([]);
-        expect(await index.removeOwner(ANNA)).toBe(0);
+        expect(await index.removeGroups(ANNA, [one, other])).toBe(0);
         expect(await index.remove(ANNA, [])).toBe(0);
       }
     });

@@ -25,7 +25,6 @@ export function testLimits(current: () => StoreUnderTest & { index: SearchIndex;
       await expect(index.fetch(owner, [sampleId(1)])).rejects.toThrow(TypeError);
       await expect(index.remove(owner, [sampleId(1)])).rejects.toThrow(TypeError);
       await expect(index.removeGroups(owner, [sampleId(1)])).rejects.toThrow(TypeError);
-      await expect(index.removeOwner(owner)).rejects.toThrow(TypeError);
       await expect(index.count(owner)).rejects.toThrow(TypeError);
       await expect(index.upsert([sampleDocument(1, { ownerKey: owner })])).rejects.toThrow(TypeError);
     }

@@ -35,8 +35,3 @@ export function convincingBy({ found, query, minSimilarity, time }: EvidencePart
     return words !== null && words >= enough;
   };
 }
-
-/** The same, of one episode. */
-export function isConvincing(episode: RankedEpisode, evidence: EvidenceParts): boolean {
-  return convincingBy(evidence)(episode);
-}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isConvincing, type EvidenceParts } from "../../../memory/recall/is-convincing.ts";
+import { convincingBy, type EvidenceParts } from "../../../memory/recall/convincing-by.ts";
 import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
 import { lexicalQuery } from "../../../stores/search/lexical-query.ts";
 
@@ -13,36 +13,36 @@ function ranked(words: number | null, cosine: number | null): RankedEpisode {
   return { hit, score: 1, words, cosine };
 }
 
-describe("isConvincing", () => {
+describe("convincingBy", () => {
   test("a rare word of a short question is evidence, a common one is not", () => {
-    expect(isConvincing(ranked(4 * 4.2, null), HUNDRED)).toBe(true);
-    expect(isConvincing(ranked(4 * 1.5, null), HUNDRED)).toBe(false);
+    expect(convincingBy(HUNDRED)(ranked(4 * 4.2, null))).toBe(true);
+    expect(convincingBy(HUNDRED)(ranked(4 * 1.5, null))).toBe(false);
   });
 
   test("a single character of a Chinese question is none, even a rare one; a pair is", () => {
     const chinese = { ...HUNDRED, query: lexicalQuery("木头有几颗卫星？") };
-    expect(isConvincing(ranked(4.2, null), chinese)).toBe(false);
-    expect(isConvincing(ranked(4.2 * 6, null), chinese)).toBe(true);
+    expect(convincingBy(chinese)(ranked(4.2, null))).toBe(false);
+    expect(convincingBy(chinese)(ranked(4.2 * 6, null))).toBe(true);
   });
 
   test("a near meaning is evidence without a word, and rescues a common word", () => {
-    expect(isConvincing(ranked(null, 0.5), HUNDRED)).toBe(true);
-    expect(isConvincing(ranked(1, 0.6), HUNDRED)).toBe(true);
-    expect(isConvincing(ranked(null, 0.49), HUNDRED)).toBe(false);
-    expect(isConvincing(ranked(null, null), HUNDRED)).toBe(false);
+    expect(convincingBy(HUNDRED)(ranked(null, 0.5))).toBe(true);
+    expect(convincingBy(HUNDRED)(ranked(1, 0.6))).toBe(true);
+    expect(convincingBy(HUNDRED)(ranked(null, 0.49))).toBe(false);
+    expect(convincingBy(HUNDRED)(ranked(null, null))).toBe(false);
   });
 
   test("being of the time that the question names is evidence", () => {
     const named = { from: new Date("2024-06-01"), until: new Date("2024-06-02") };
-    expect(isConvincing(ranked(0.1, 0.1), { ...HUNDRED, time: named })).toBe(true);
-    expect(isConvincing(ranked(0.1, 0.1), { ...HUNDRED, time: { ...named, until: AT } })).toBe(false);
+    expect(convincingBy({ ...HUNDRED, time: named })(ranked(0.1, 0.1))).toBe(true);
+    expect(convincingBy({ ...HUNDRED, time: { ...named, until: AT } })(ranked(0.1, 0.1))).toBe(false);
   });
 
   test("any one word of four is evidence when only few episodes are there, as all words are rare or common at once", () => {
     const query = lexicalQuery("name colour sister bicycle");
     for (const found of [1, 2, 3, 5, 10]) {
       const idf = Math.log(1 + (found - 0.5) / 1.5);
-      expect(isConvincing(ranked(4 * idf, null), { ...HUNDRED, query, found })).toBe(true);
+      expect(convincingBy({ ...HUNDRED, query, found })(ranked(4 * idf, null))).toBe(true);
     }
   });
 
@@ -50,14 +50,14 @@ describe("isConvincing", () => {
     const words = Array.from({ length: 100 }, (_, index) => `word${index}`).join(" ");
     const [long, four] = [words, words.split(" ").slice(0, 4).join(" ")].map((text) => ({ ...HUNDRED, query: lexicalQuery(text) }));
     for (const score of [8, 12])
-      expect([long, four].map((parts) => isConvincing(ranked(score, null), parts!))).toEqual(Array(2).fill(score > 10));
+      expect([long, four].map((parts) => convincingBy(parts!)(ranked(score, null)))).toEqual(Array(2).fill(score > 10));
   });
 
   test("property: more of the question is never less evidence", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     fc.assert(
       fc.property(score, score, fc.integer({ min: 0, max: 200 }), (one, more, found) => {
-        const [less, both] = [ranked(one, null), ranked(one + more, null)].map((episode) => isConvincing(episode, { ...HUNDRED, found }));
+        const [less, both] = [ranked(one, null), ranked(one + more, null)].map((episode) => convincingBy({ ...HUNDRED, found })(episode));
         expect(both || !less).toBe(true);
       }),
     );
