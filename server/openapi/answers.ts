@@ -68,7 +68,10 @@ export const EraseAnswer = z.object({
     memory_operations: z.int(),
     jobs: z.int(),
   }),
-  pending: z.array(z.literal("episodes")).optional().describe("What a job still has to clear, because the index could not be reached."),
+  pending: z
+    .array(z.literal("episodes"))
+    .optional()
+    .describe("What a job still has to clear, because the index could not be reached or is switched off in this process."),
 });
 
 export const EpisodeList = z.object({

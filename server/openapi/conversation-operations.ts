@@ -8,7 +8,10 @@ import { ImportEvent, ImportResult } from "./turn-answers.ts";
 /** Erasing answers the same everywhere. */
 export const ERASED: Readonly<Record<number, Answer>> = {
   200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
-  202: jsonAnswer(EraseAnswer, "Erased, except in the index, which could not be reached: a job finishes it."),
+  202: jsonAnswer(
+    EraseAnswer,
+    "Erased, except in the index, which could not be reached or is switched off in this process: a job finishes it.",
+  ),
 };
 
 const tag = "conversations";
