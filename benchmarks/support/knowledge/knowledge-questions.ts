@@ -136,7 +136,7 @@ const CHINESE: readonly Row[] = [
   ["serve-static", "Serve all files as downloads", "怎样让静态文件都以下载的方式返回给浏览器？"],
   ["express", "Security Issues", "发现了 Express 的安全漏洞该怎么报告？"],
   ["pino", "Low overhead", "为什么这个日志库性能开销很小？"],
-  ["graceful-fs", "Improvements over [fs module](https://nodejs.org/api/fs.html)", "graceful-fs 比 Node 自带的 fs 模块好在哪里？"],
+  ["graceful-fs", "Improvements over fs module", "graceful-fs 比 Node 自带的 fs 模块好在哪里？"],
   ["execa", "Pipe multiple subprocesses", "怎样把一个子进程的输出传给另一个子进程？"],
   ["chalk", "256 and Truecolor color support", "在终端里怎么用 RGB 十六进制颜色输出文字？"],
   ["@clack/prompts", "Multi-Select", "命令行里怎么让用户选择多个选项？"],
