@@ -100,6 +100,8 @@ describe("jobs of several processes on one Postgres", () => {
     // What ended while the database was away counts as left behind once its heartbeat is over.
     await waitUntil("no job is left", async () => (await overview.count(null)).length === 0, 60_000);
     expect(started).toEqual([running.conversationId, added.conversationId, running.conversationId]);
+    // The process hears of a job's end a moment after the database has it.
+    await waitUntil("both ends are told", () => runner.outcomes().length === 2, 10_000);
     expect(runner.outcomes()).toEqual(["done", "done"]);
     await runner.stop();
     await proxy.close();
