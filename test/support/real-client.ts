@@ -207,8 +207,10 @@ export async function sendAndStay(
       if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return await readRefusal(response);
       isStream = true;
       const told = response.headers.get("x-turn-id");
-      // Another attempt at the same message: its answer is another.
-      if (told !== turnId) report.text = "";
+      // Another attempt at the same message: its answer is another. Whoever waited in line heard the id of his own attempt, and then the events of
+      // the one that another process had begun for the same key: by their ids it is the same.
+      const goesOn = lastEventId !== null && told?.endsWith(lastEventId.slice(lastEventId.lastIndexOf(".") + 1));
+      if (told !== turnId && !goesOn) report.text = "";
       turnId = told;
       note(`200 ${turnId}`);
       return await readEvents(response, leaving);
