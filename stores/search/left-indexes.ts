@@ -2,7 +2,7 @@ import { NIL } from "uuid";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { Database, Queryable } from "../postgres/database.ts";
 import { partNames } from "./milvus/parted-index.ts";
-import { chunkIndexName, NAME_IS_FRESH_MS } from "./open-episode-index.ts";
+import { chunkIndexName, LEAVE_INDEX, NAME_IS_FRESH_MS } from "./open-episode-index.ts";
 import { dropIndexTable } from "./postgres/index-table.ts";
 import type { SearchStore } from "./search-index.ts";
 
@@ -31,7 +31,6 @@ interface Row {
   isInUse: boolean;
 }
 
-const LEAVE = "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
 const LIST = `
 select name, store, left_at > clock_timestamp() - make_interval(secs => $1::float8) as "isInUse" from search_indexes
 where state = 'leaving ' || name order by left_at, name`;
@@ -56,7 +55,7 @@ returning id`,
  * it behind unknown.
  */
 export async function leaveIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
-  await queryable.query({ text: LEAVE, values: [name, state] });
+  await queryable.query({ text: LEAVE_INDEX, values: [name, state] });
 }
 
 function placesOf({ name, store }: Row): string {

@@ -55,10 +55,13 @@ const ADD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
 on conflict (kind, state) do nothing`;
 
+/** Lets the index $1, which is in state $2, serve no more. */
+export const LEAVE_INDEX =
+  "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
+
 /** An index that nothing has been written to is worth nothing: another may take its place. What a job was just writing is dropped with it. */
-const LEAVE_UNUSED = `
-update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp()
-where name = $1 and state = 'current' and not exists (select from episode_cursors where index_name = $1)
+const LEAVE_UNUSED = `${LEAVE_INDEX}
+  and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
 returning name`;
 
@@ -96,7 +99,7 @@ async function settleOnRecord(parts: EpisodeIndexParts): Promise<void> {
     const record = await findIndexRecord(parts.database, "current");
     if (record && matchesIndex(record, parts)) return;
     if (record) {
-      const unused = await parts.database.query({ text: LEAVE_UNUSED, values: [record.name] });
+      const unused = await parts.database.query({ text: LEAVE_UNUSED, values: [record.name, "current"] });
       if (unused.length === 0) throw refusal(record, parts);
     }
     await addIndexRecord(parts, "current");

@@ -57,8 +57,8 @@ async function untilIdle(contender: PeerContender): Promise<void> {
 async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
   return request().catch((error: unknown) => {
     const isUnread = error instanceof TypeError && error.message === "fetch failed";
-    const { code } = (isUnread ? error.cause : undefined) as { code?: string };
-    if (code !== "UND_ERR_SOCKET" && code !== "ECONNRESET") throw error;
+    const cause = isUnread ? (error.cause as { code?: string } | undefined) : undefined;
+    if (cause?.code !== "UND_ERR_SOCKET" && cause?.code !== "ECONNRESET") throw error;
     sentAgain++;
     return request();
   });
