@@ -8,7 +8,7 @@ import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
 import { dropLeftIndexes, type DropParts } from "../stores/search/left-indexes.ts";
-import { findIndexRecord, NAME_IS_FRESH_MS } from "../stores/search/open-episode-index.ts";
+import { findIndexRecord, OLD_NAME_IS_GONE_MS } from "../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../stores/search/search-index.ts";
 import { watchedSearchStore } from "../stores/search/watched-search-store.ts";
@@ -90,7 +90,7 @@ async function openBeforehand({ index }: EpisodicMemory): Promise<void> {
 async function dropLeft(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
   let left = await dropLeftIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
-    await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal: parts.signal, ref: false });
+    await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal: parts.signal, ref: false });
     left = await dropLeftIndexes(parts);
   }
   for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);

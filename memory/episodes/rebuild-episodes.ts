@@ -13,7 +13,7 @@ import {
   findIndexRecord,
   makeIndexOpener,
   matchesIndex,
-  NAME_IS_FRESH_MS,
+  OLD_NAME_IS_GONE_MS,
 } from "../../stores/search/open-episode-index.ts";
 import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
 import { makeIndexChunks } from "../knowledge/index-chunks.ts";
@@ -172,7 +172,7 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
-  await sleep(NAME_IS_FRESH_MS + 1_000, undefined, { signal });
+  await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal });
   await indexEverything();
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   const left = await dropLeftIndexes({ database, store, signal });

@@ -8,6 +8,7 @@ import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/completes-question.ts";
 import { convincingBy } from "../recall/convincing-by.ts";
+import { loadBest } from "../recall/load-best.ts";
 import { makeCircuit } from "../recall/make-circuit.ts";
 import { bestFirst, rankEpisodes, type RankedEpisode } from "../recall/rank-episodes.ts";
 import { searchBoth } from "../recall/search-both.ts";
@@ -117,18 +118,14 @@ export function makeFindPassages({
     const evidence = { found: ranked.length, query, minSimilarity, time: null };
     const relevant = liftByDocument(ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity));
     const wanted = relevant.some(convincingBy(evidence)) ? relevant.slice(0, limit + SPARE) : [];
-    const texts = await chunks.load(
-      { tenantId, prefix },
-      wanted.map(({ hit }) => hit.id),
+    const found = await loadBest(wanted, limit, (some) =>
+      chunks.load(
+        { tenantId, prefix },
+        some.map(({ hit }) => hit.id),
+      ),
     );
-    const textOf = new Map(texts.map((text) => [text.id, text]));
     return {
-      passages: wanted
-        .flatMap(({ hit, score }) => {
-          const text = textOf.get(hit.id);
-          return text ? [{ ...text, score }] : [];
-        })
-        .slice(0, limit),
+      passages: found.map(({ text, score }) => ({ ...text, score })),
       degraded,
     };
   };

@@ -9,9 +9,10 @@ import { ownerKey } from "../../stores/search/owner-key.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
+import { loadBest } from "./load-best.ts";
 import { makeCircuit } from "./make-circuit.ts";
 import { pointingBack } from "./pointing-back.ts";
-import { rankEpisodes, type RankedEpisode } from "./rank-episodes.ts";
+import { rankEpisodes } from "./rank-episodes.ts";
 import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
 import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
@@ -127,7 +128,10 @@ export function makeRecall(parts: RecallParts): Recall {
     const embedding = await askEmbedder(() => embedder.embedQuestion(question, signal), signal);
     const search = (within: SearchFilter): Promise<SearchHit[]> =>
       askIndex(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
-    const [everywhere, onDay] = await Promise.all([search(filter), day ? search(withinDay(filter, day)) : []]);
+    const everywhere = await search(filter);
+    // Fewer than asked for are all there are, those of the day among them: for most users the second search would find nothing new.
+    if (!day || everywhere.length < LEG_LIMIT) return everywhere;
+    const onDay = await search(withinDay(filter, day));
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
@@ -174,25 +178,19 @@ export function makeRecall(parts: RecallParts): Recall {
       day,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
-    const wanted = relevant.slice(0, limit + SPARE);
-    const load = (some: RankedEpisode[]): Promise<EpisodeText[]> =>
+    const found = await loadBest(relevant.slice(0, limit + SPARE), limit, (some) =>
       episodes.load(
         { tenantId, userId },
         some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
-      );
-    const texts = await load(wanted.slice(0, limit));
-    if (texts.length < limit) texts.push(...(await load(wanted.slice(limit))));
-    const textOf = new Map(texts.map((text) => [text.id, text]));
+      ),
+    );
     return {
-      episodes: wanted
-        .flatMap(({ hit, score }) => {
-          const text = textOf.get(hit.id);
-          if (!text) return [];
-          return [
-            { ...text, score, episodeType: String(hit.attributes["episode_type"]), importance: Number(hit.attributes["importance"]) },
-          ];
-        })
-        .slice(0, limit),
+      episodes: found.map(({ text, score, hit: { attributes } }) => ({
+        ...text,
+        score,
+        episodeType: String(attributes["episode_type"]),
+        importance: Number(attributes["importance"]),
+      })),
       degraded,
     };
   }

@@ -1,8 +1,8 @@
 /**
  * What a statement may be given. Anything else is turned into text first: a value that the driver fails to serialise leaves the one
- * connection of the embedded database out of step.
+ * connection of the embedded database out of step. A Buffer is given as it is, in the binary form of the type that the statement says.
  */
-export type StatementValue = string | number | boolean | Date | null | readonly string[];
+export type StatementValue = string | number | boolean | Date | null | Buffer | readonly string[];
 
 /**
  * A statement; `name` makes the server keep its plan, so a name must always go with the same text. `timeoutMs` is how long it may take where

@@ -44,6 +44,8 @@ export function chunkIndexName(name: string): string {
 
 /** For this long, in milliseconds, a process goes on with an index that another has replaced; the old one is dropped later than that. */
 export const NAME_IS_FRESH_MS = 5_000;
+/** After this long, in milliseconds, surely no process goes on with the old one. */
+export const OLD_NAME_IS_GONE_MS = NAME_IS_FRESH_MS + 1_000;
 
 export function newEpisodeIndexName(): string {
   return `episodes_${randomBytes(6).toString("hex")}`;

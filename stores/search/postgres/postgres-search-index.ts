@@ -3,18 +3,11 @@ import { checkEmbedding } from "../check-embedding.ts";
 import { checkMoment, checkOwnerKey, checkUuid } from "../check-key.ts";
 import type { IndexDefinition, SearchDocument, SearchFilter, SearchHit, SearchIndex } from "../search-index.ts";
 import { storableText } from "../storable-text.ts";
+import { realsValue, vectorValue } from "./binary-values.ts";
+import { hitOf, type HitValues } from "./hit-values.ts";
 import { indexStatements } from "./index-statements.ts";
 import { toIndexError } from "./to-index-error.ts";
 import { rankByWords, type WordMatches } from "./word-ranking.ts";
-
-interface HitRow extends Record<string, unknown> {
-  id: string;
-  owner_key: string;
-  group_id: string;
-  previous_id: string | null;
-  created_at: Date;
-  score: number;
-}
 
 /** Postgres indexes no longer ones, and refuses them in a query. */
 const LONGEST_WORD_BYTES = 2_000;
@@ -28,21 +21,8 @@ function toAlternatives(words: readonly string[]): string {
   return [...new Set(words)].map((word) => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-function toHit(row: HitRow): SearchHit {
-  const { id, owner_key, group_id, previous_id, created_at, score, ...attributes } = row;
-  return {
-    id,
-    ownerKey: owner_key,
-    groupId: group_id,
-    previousId: previous_id,
-    createdAt: created_at,
-    score,
-    attributes: attributes as SearchHit["attributes"],
-  };
-}
-
-/** The values of a document in the order of indexColumns, as texts. */
-function toTexts(document: SearchDocument, { dimensions, attributes }: IndexDefinition): string[] {
+/** The values of a document in the order of indexColumns without its embedding, as texts. */
+function toTexts(document: SearchDocument, { attributes }: IndexDefinition): string[] {
   return [
     checkUuid(document.id),
     checkOwnerKey(document.ownerKey),
@@ -50,7 +30,6 @@ function toTexts(document: SearchDocument, { dimensions, attributes }: IndexDefi
     document.previousId === null ? "" : checkUuid(document.previousId),
     document.createdAt.toISOString(),
     wordsOf(document.lexicalText).join(" "),
-    JSON.stringify(checkEmbedding(document.embedding, dimensions)),
     ...Object.keys(attributes).map((name) => storableText(String(document.attributes[name]))),
   ];
 }
@@ -66,6 +45,7 @@ function filterValues({ ownerKey, groupId, from, until }: SearchFilter): Stateme
 
 /** An index in a table that is there. */
 export function makePostgresSearchIndex(database: Database, definition: IndexDefinition): SearchIndex {
+  const { dimensions } = definition;
   const statements = indexStatements(definition);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
     database.query<Row>(values ? { ...statement, values } : statement).catch(toIndexError);
@@ -73,35 +53,39 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
   };
+  const hitsOf = (ownerKey: string, values: readonly HitValues[] | null | undefined): SearchHit[] =>
+    (values ?? []).map((one) => hitOf(one, ownerKey, definition));
+  const hits = async (statement: Statement, ownerKey: string, values: readonly StatementValue[]): Promise<SearchHit[]> => {
+    const [row] = await run<{ hits: HitValues[] | null }>(statement, values);
+    return hitsOf(ownerKey, row?.hits);
+  };
   async function fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]> {
-    const values = [checkOwnerKey(ownerKey), ids.map(checkUuid)];
-    return ids.length === 0 ? [] : (await run<HitRow>(statements.fetch, values)).map(toHit);
+    return ids.length === 0 ? [] : hits(statements.fetch, ownerKey, [checkOwnerKey(ownerKey), ids.map(checkUuid)]);
   }
 
   return {
-    dimensions: definition.dimensions,
+    dimensions,
     async upsert(documents) {
-      const rows = [...new Map(documents.map((document) => [document.id, toTexts(document, definition)])).values()];
+      const last = [...new Map(documents.map((document) => [document.id, document])).values()];
+      const rows = last.map((document) => toTexts(document, definition));
       if (rows.length === 0) return;
       const columns = rows[0]?.map((_, position) => rows.map((row) => row[position] ?? "")) ?? [];
-      await run(statements.upsert, columns);
+      await run(statements.upsert, [...columns, realsValue(last.flatMap(({ embedding }) => checkEmbedding(embedding, dimensions)))]);
     },
     async searchVectors(filter, embedding, limit) {
-      const vector = JSON.stringify(checkEmbedding(embedding, definition.dimensions));
-      return (await run<HitRow>(statements.searchVectors, [...filterValues(filter), vector, limit])).map(toHit);
+      const vector = vectorValue(checkEmbedding(embedding, dimensions));
+      return hits(statements.searchVectors, filter.ownerKey, [...filterValues(filter), vector, limit]);
     },
     async searchWords(filter, lexicalQuery, limit) {
       const words = wordsOf(lexicalQuery).filter((word) => Buffer.byteLength(word) <= LONGEST_WORD_BYTES);
-      const values = [...filterValues(filter), words, toAlternatives(words)];
+      const values = [...filterValues(filter), words, toAlternatives(words), limit];
       const [matches] = words.length === 0 ? [] : await run<WordMatches>(statements.searchWords, values);
       const ranked = matches ? rankByWords(matches, limit) : [];
-      const fetched = await fetch(
-        filter.ownerKey,
-        ranked.map(({ id }) => id),
-      );
-      const hitOf = new Map(fetched.map((hit) => [hit.id, hit]));
+      const ids = ranked.map(({ id }) => id);
+      const found = matches?.hits ? hitsOf(filter.ownerKey, matches.hits) : await fetch(filter.ownerKey, ids);
+      const byId = new Map(found.map((hit) => [hit.id, hit]));
       return ranked.flatMap(({ id, score }) => {
-        const hit = hitOf.get(id); // none when it has just been removed
+        const hit = byId.get(id); // none when it has just been removed
         return hit ? [{ ...hit, score }] : [];
       });
     },

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
-import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
@@ -216,26 +214,6 @@ describe("recall", () => {
     memory.embedder.questions.splice(0);
     await makeOne()({ ...request("What is the capital of France?"), recent });
     expect(memory.embedder.questions).toEqual(["What is the capital of France?"]);
-  });
-
-  test.each([
-    ["What did I eat on June 4?", "UTC", "soup"],
-    ["6月4日我吃了什么？", "UTC", "soup"],
-    ["What did I eat last Tuesday?", "UTC", "soup"],
-    ["What did I eat last Wednesday?", "Asia/Shanghai", "soup"],
-  ])("answers %j in %s from that day", async (question, timeZone, said) => {
-    const userId = `days ${question}`;
-    const eaten = ["rice", "pizza", "soup", "salad", "curry"];
-    const { episodes: store, index, embedder } = memory;
-    const handler = makeIndexEpisodes({ episodes: store, archive: makeArchiveStore(memory.database), index, embedder, timeZone });
-    for (const [number, dish] of eaten.entries()) {
-      const said = exchanges([`I did eat ${dish} and I did like it, I did.`, "Good."]);
-      const conversation = await memory.store(said, { userId, sessionId: dish, at: `2024-06-0${number + 2}T18:00:00Z` });
-      await memory.step(conversation, handler);
-    }
-    const { episodes } = await makeOne({ timeZone })({ ...request(question), userId, limit: 5 });
-    expect(episodes[0]?.userMessage).toContain(said);
-    expect(episodes.length).toBeGreaterThan(1);
   });
 
   test("throws when Postgres itself is away, and only then", async () => {

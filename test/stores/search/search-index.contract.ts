@@ -59,6 +59,34 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
       expect(await index.searchWords({ ownerKey: ANNA }, "red", 5)).toEqual([]);
     });
 
+    test("gives the same hits, whole, whether all that match are wanted or the best of them", async () => {
+      const documents = [1, 2, 3, 4].map((number) =>
+        sampleDocument(number, {
+          ownerKey: ANNA,
+          previousId: number > 1 ? sampleId(number - 1) : null,
+          lexicalText: "red ".repeat(number).trim(),
+        }),
+      );
+      await index.upsert(documents);
+      const all = await index.searchWords({ ownerKey: ANNA }, "red", 4);
+      expect(all).toHaveLength(4);
+      for (const { score, ...hit } of all) {
+        const { embedding, lexicalText, ...document } = documents.find(({ id }) => id === hit.id)!;
+        expect([hit, score > 0, embedding.length, lexicalText.length > 0]).toEqual([document, true, DIMENSIONS, true]);
+      }
+      expect(await index.searchWords({ ownerKey: ANNA }, "red", 2)).toEqual(all.slice(0, 2));
+    });
+
+    test("keeps each document's own vector in a batch", async () => {
+      const angles = Array.from({ length: 40 }, (_, number) => (number * Math.PI) / 100);
+      const turned = (angle: number): number[] =>
+        direction(0).map((value, place) => value * Math.cos(angle) + (direction(1)[place] ?? 0) * Math.sin(angle));
+      await index.upsert(angles.map((angle, number) => sampleDocument(number, { ownerKey: ANNA, embedding: turned(angle) })));
+      const hits = await index.searchVectors({ ownerKey: ANNA }, direction(0), 40);
+      expect(ids(hits)).toEqual(angles.map((_, number) => sampleId(number)));
+      expect(hits.map(({ score }) => score)).toEqual(angles.map((angle) => expect.closeTo(Math.cos(angle), 5)));
+    });
+
     test("ranks vectors by cosine, which is the score", async () => {
       const near = direction(0).map((value, position) => value * 0.8 + (direction(1)[position] ?? 0) * 0.6);
       await index.upsert([

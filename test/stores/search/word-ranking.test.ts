@@ -7,7 +7,7 @@ const id = (number: number): string => `00000000-0000-4000-8000-${String(number)
 const ALONE = 2.2 / (1.3 + 0.9 / 10);
 
 function matches(documents: string[], words = ["red", "tea"], weights = [1, 2]): WordMatches {
-  return { words, weights: weights.map((weight) => weight * ALONE), per_word: 0.1, documents: documents.join("\n") };
+  return { words, weights: weights.map((weight) => weight * ALONE), per_word: 0.1, documents: documents.join("\n"), hits: null };
 }
 
 /** BM25 without idf, k1 1.2 and b 0.75. */
@@ -35,7 +35,7 @@ describe("rankByWords", () => {
   });
 
   test.each([
-    ["no word is known", { words: null, weights: null, per_word: null, documents: null }],
+    ["no word is known", { words: null, weights: null, per_word: null, documents: null, hits: null }],
     ["no document of the filter has one", { ...matches([]), documents: null }],
     ["a document has none of them after all", matches([`${id(1)} 10 `])],
   ])("finds nothing when %s", (_, row) => expect(rankByWords(row, 5)).toEqual([]));
