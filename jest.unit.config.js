@@ -11,7 +11,7 @@ export default {
     "<rootDir>/test/memory/documents/**/*.test.ts",
     "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-jobs*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes|rebuild-*|without-index).test.ts",
     "<rootDir>/test/memory/agent/offline/*.test.ts",
-    "<rootDir>/test/memory/recall/!(recall-episodes|foresee).test.ts",
+    "<rootDir>/test/memory/recall/!(recall-*|foresee).test.ts",
     "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
     "<rootDir>/test/*-example.test.ts",
     "<rootDir>/test/docker-*.test.ts",

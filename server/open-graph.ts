@@ -73,7 +73,7 @@ export async function openGraph(
   const database = watchedDatabase(await openDatabase(config), observer);
   opening.defer(() => database.close());
   await migrate(database);
-  if (config.DATABASE_URL === undefined) await freeConversations(database); // its folder is locked: whoever had it is dead
+  if (database.isEmbedded) await freeConversations(database); // its folder is locked: whoever had it is dead
   const knowledge = makeKnowledgeBaseStore(database);
   const episodes = config.ENABLE_EPISODIC_MEMORY
     ? await openEpisodes(config, database, watch.onError ?? (() => undefined), observer)

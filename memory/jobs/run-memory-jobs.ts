@@ -8,6 +8,7 @@ import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
+import { oneAtATime } from "../../stores/postgres/one-at-a-time.ts";
 import { makeSummaryStore } from "../../stores/postgres/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/unread-store.ts";
 import { DEFAULT_SECTIONS } from "../agent/core-sections.ts";
@@ -67,7 +68,8 @@ function stepTokensFor(model: BaseChatModel | null): number {
  * database cannot be reached at the beginning; what fails later goes to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
-  const { database, summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
+  const database = parts.database.isEmbedded ? oneAtATime(parts.database) : parts.database;
+  const { summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOBODY } = parts;
   const stepTokens = stepTokensFor(summaryModel);
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes

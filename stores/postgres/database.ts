@@ -33,6 +33,8 @@ export interface Listener {
 export interface Database extends Queryable {
   /** For the log: what kind of database this is and where. Holds no password. */
   readonly description: string;
+  /** It is in this process: with one connection, and it answers without letting go of the event loop. */
+  readonly isEmbedded: boolean;
   /**
    * Runs `work` in one transaction, rolled back when it throws. Everything inside goes through the given Queryable: the embedded
    * database has a single connection, so the Database itself waits for ever there.

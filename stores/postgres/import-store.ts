@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
@@ -133,6 +134,7 @@ async function insertAll(
     });
     times.push(...rows.map(({ created_at }) => created_at));
     onProgress(start + batch.length);
+    await letOthersRun(); // the embedded database answers without letting go of the event loop: progress would be told at the end
   }
   return times;
 }

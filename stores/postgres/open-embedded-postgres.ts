@@ -22,6 +22,7 @@ export async function openEmbeddedPostgres(dataDir: string, options: { loadDataD
     return makePooledDatabase({
       pool,
       description: inMemory ? "embedded PGlite in memory" : `embedded PGlite in ${dataDir}`,
+      isEmbedded: true,
       async listen(channel, { onNotification, onConnect }) {
         const stop = await pglite.listen(channel, onNotification);
         onConnect();

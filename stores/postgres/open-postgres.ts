@@ -36,6 +36,7 @@ export async function openPostgres(url: string): Promise<Database> {
   const database = makePooledDatabase({
     pool: new pg.Pool({ ...connection, max: POOL_SIZE }),
     description: describe(url),
+    isEmbedded: false,
     listen: (channel, listener) => listenOnPostgres(connection, channel, listener),
     afterClose: async () => undefined,
   });

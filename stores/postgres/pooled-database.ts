@@ -75,17 +75,19 @@ async function runAlone<Row>(client: Queryable, statement: Statement): Promise<R
 export interface PooledDatabaseParts {
   pool: pg.Pool;
   description: string;
+  isEmbedded: boolean;
   listen: (channel: string, listener: Listener) => Promise<() => Promise<void>>;
   /** Releases what lies under the pool. */
   afterClose: () => Promise<void>;
 }
 
 /** A Database over a node-postgres pool. */
-export function makePooledDatabase({ pool, description, listen, afterClose }: PooledDatabaseParts): Database {
+export function makePooledDatabase({ pool, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
   // An idle connection that drops emits 'error' on the pool; unheard, it ends the process. The next statement connects anew.
   pool.on("error", () => undefined);
   return {
     description,
+    isEmbedded,
     listen,
     query: (statement) => withClient(pool, (client) => runAlone(client, statement)),
     transaction: (work) =>

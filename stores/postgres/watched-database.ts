@@ -19,6 +19,7 @@ function watchedQueryable(queryable: Queryable, observer: Observer): Queryable {
 export function watchedDatabase(database: Database, observer: Observer): Database {
   return {
     description: database.description,
+    isEmbedded: database.isEmbedded,
     ...watchedQueryable(database, observer),
     transaction: (work) =>
       observer.watch({ work: "statement", name: "transaction" }, () =>

@@ -214,6 +214,7 @@ test("a statement that takes too long fails with storage_unavailable, and the ne
   const pool = new pg.Pool({ connectionString: url, max: 1, query_timeout: 1_000 });
   const database = makePooledDatabase({
     pool,
+    isEmbedded: false,
     description: "a database with a short patience",
     listen: () => Promise.reject(new Error("nobody listens here")),
     afterClose: async () => undefined,
