@@ -4,6 +4,7 @@ import { cutForEmbedding } from "./cut-for-embedding.ts";
 import type { Embedder } from "./embedder.ts";
 import { toEmbedderError } from "./embedder-error.ts";
 import { readEmbeddings } from "./read-embeddings.ts";
+import { startDeadline } from "./start-deadline.ts";
 
 /** A model of embeddings, where its server is, and what its texts need. */
 export interface OpenAIEmbedderOptions {
@@ -71,8 +72,8 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
 
   async function request(ofModel: string, input: string[], signal: AbortSignal | undefined): Promise<number[][]> {
     signal?.throwIfAborted();
-    const deadline = AbortSignal.timeout(timeoutMs); // the client's own ends when the headers have come
-    const either = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    using deadline = startDeadline(timeoutMs); // the client's own ends when the headers have come
+    const either = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
     try {
       const answer = await client.embeddings.create({ model: ofModel, input, encoding_format: "float", ...shortened }, { signal: either });
       return readEmbeddings(answer, input.length);

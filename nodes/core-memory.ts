@@ -2,6 +2,7 @@ import { toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import { orAborted } from "../models/or-aborted.ts";
+import { startDeadline } from "../models/start-deadline.ts";
 import type { CoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import type { Node } from "./measured.ts";
 
@@ -19,8 +20,9 @@ export interface CoreMemoryParts {
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!coreMemory) return {};
+    using deadline = startDeadline(timeoutMs);
     try {
-      const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), AbortSignal.timeout(timeoutMs));
+      const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), deadline.signal);
       runtime.note?.({ sections: sections.map(({ section, version }) => ({ section, version })) });
       return {
         coreMemory: sections.map(({ section, content, version }) => ({ section, content, version })),

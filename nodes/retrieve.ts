@@ -5,6 +5,7 @@ import type { TurnRuntime } from "../graph/turn-context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import { orAborted } from "../models/or-aborted.ts";
+import { startDeadline } from "../models/start-deadline.ts";
 import type { Node } from "./measured.ts";
 
 export interface RetrieveParts {
@@ -55,8 +56,8 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
     const cancelled = runtime.context?.signal;
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
+    using deadline = startDeadline(timeoutMs);
+    const signal = cancelled ? AbortSignal.any([cancelled, deadline.signal]) : deadline.signal;
     const question = { tenantId, question: message, recent: recentMessages, signal };
 
     const searchEpisodes = async (): Promise<ConversationUpdate> => {
@@ -85,10 +86,10 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
       };
     };
     // What was found in time has as long again to be read from Postgres.
-    const atLast = AbortSignal.timeout(2 * timeoutMs);
+    using atLast = startDeadline(2 * timeoutMs);
     /** A throw would end the run here and keep the conversation busy until its lease is over. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
-      orAborted(search, atLast).catch((error: unknown) => {
+      orAborted(search, atLast.signal).catch((error: unknown) => {
         runtime.context?.onError?.(toAppError(error));
         return { degraded: [layer] };
       });

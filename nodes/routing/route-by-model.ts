@@ -3,6 +3,7 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import { toModelError } from "../../models/model-error.ts";
+import { startDeadline } from "../../models/start-deadline.ts";
 import { untilAborted } from "../../models/until-aborted.ts";
 import { watchWholeAnswer } from "../../models/watch-model-call.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
@@ -51,8 +52,8 @@ export function makeRouteByModel({
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const prefixes = [GENERAL, ...bases.map(({ prefix }) => prefix)];
     const bound = model.bindTools ? (model.bindTools([routerTool(prefixes)]) as AnyModel) : model;
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
+    using deadline = startDeadline(timeoutMs);
+    const signal = cancelled ? AbortSignal.any([cancelled, deadline.signal]) : deadline.signal;
     try {
       const prompt = routerPrompt(message, bases);
       const ask = () => watchWholeAnswer({ observer, purpose: "router" }, model, prompt, () => wholeAnswer(bound, prompt, signal));
@@ -61,7 +62,7 @@ export function makeRouteByModel({
       if (answer) return answer;
     } catch (error) {
       if (cancelled?.aborted) throw cancelled.reason;
-      if (!deadline.aborted) throw toModelError(error, false);
+      if (!deadline.signal.aborted) throw toModelError(error, false);
       const words = `The router model gave no answer within ${timeoutMs} ms. Try again, or raise MEMORY_READ_TIMEOUT_MS.`;
       throw new AppError("model_first_token_timeout", words, { cause: error });
     }

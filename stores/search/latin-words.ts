@@ -13,9 +13,22 @@ const NEGATED_VERB = /\b(?:ai|are|ca|could|did|do|does|had|has|have|is|might|mus
 const ENDING = /(?<=\p{L})['’](?:s|m|d|re|ve|ll|t)?(?![\p{L}\p{Nd}])/gu;
 const LONGEST = 40;
 
+/** Stems of the words that have come: a few thousand are in most texts, and to stem one takes 2.6 microseconds, to look it up 0.02. */
+const stems = new Map<string, string>();
+const MOST_STEMS = 20_000;
+
+function stemOf(word: string): string {
+  const known = stems.get(word);
+  if (known !== undefined) return known;
+  if (stems.size >= MOST_STEMS) stems.clear();
+  const found = stem(word);
+  stems.set(word, found);
+  return found;
+}
+
 function normal(word: string): string {
   const cut = word.slice(0, LONGEST).toWellFormed().replaceAll("\uFFFD", "");
-  if (PLAIN.test(cut)) return stem(cut);
+  if (PLAIN.test(cut)) return stemOf(cut);
   return LIKE_A_FLOAT.test(cut) ? `x${cut}` : cut;
 }
 

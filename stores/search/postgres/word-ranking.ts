@@ -49,26 +49,30 @@ export interface WordMatches {
   hits: HitValues[] | null;
 }
 
-/** A lexeme of a tsvector as text, and its positions. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSVECTOR */
-const LEXEME = /'((?:[^'\\]|''|\\\\)*)':(\S+)/g;
-const UUID_LENGTH = 36;
+/**
+ * A lexeme of a tsvector as text: quoted, with its positions behind it. Words have no spaces in them.
+ * https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSVECTOR
+ */
+function readLexeme(lexeme: string): { word: string; frequency: number } {
+  const colon = lexeme.lastIndexOf(":");
+  const quoted = lexeme.slice(1, colon - 1);
+  const word = /['\\]/.test(quoted) ? quoted.replaceAll("''", "'").replaceAll("\\\\", "\\") : quoted;
+  return { word, frequency: lexeme.slice(colon).split(",").length };
+}
 
 /** The best `limit` documents by BM25, best first; those that score the same by id. */
-export function rankByWords(
-  { words, weights, per_word, documents }: Omit<WordMatches, "hits">,
-  limit: number,
-): { id: string; score: number }[] {
+export function rankByWords({ words, weights, per_word, documents }: WordMatches, limit: number): { id: string; score: number }[] {
   if (!words || !weights || per_word === null || documents === null) return [];
   const weightOf = new Map(words.map((word, position) => [word, (weights[position] ?? 0) * (1.3 + 0.9 * per_word)]));
   const ranked = documents.split("\n").map((line) => {
-    const afterCount = line.indexOf(" ", UUID_LENGTH + 1);
-    const length = 0.3 + 0.9 * Number(line.slice(UUID_LENGTH + 1, afterCount)) * per_word;
+    const [id = "", count, ...lexemes] = line.split(" ");
+    const length = 0.3 + 0.9 * Number(count) * per_word;
     let score = 0;
-    for (const [, lexeme = "", positions = ""] of line.slice(afterCount).matchAll(LEXEME)) {
-      const frequency = positions.split(",").length;
-      score += ((weightOf.get(lexeme.replaceAll("''", "'").replaceAll("\\\\", "\\")) ?? 0) * frequency) / (frequency + length);
+    for (const lexeme of lexemes) {
+      const { word, frequency } = readLexeme(lexeme);
+      score += ((weightOf.get(word) ?? 0) * frequency) / (frequency + length);
     }
-    return { id: line.slice(0, UUID_LENGTH), score };
+    return { id, score };
   });
   return ranked
     .filter(({ score }) => score > 0)

@@ -1,0 +1,15 @@
+/** A signal that aborts with a TimeoutError when its time is over, unless the work it is for has ended and disposed of it. */
+export interface Deadline extends Disposable {
+  signal: AbortSignal;
+}
+
+/**
+ * A deadline in so many milliseconds. AbortSignal.timeout cannot be taken back: those of a turn would all abort when it has long ended, which
+ * costs as much as a token of the next turn.
+ */
+export function startDeadline(ms: number): Deadline {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  const timer = setTimeout(abort, ms).unref();
+  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+}
