@@ -129,6 +129,9 @@ export async function benchTurn(progress: Progress): Promise<void> {
     layered.push(
       keep(await everyLayer(`this service with every layer at work, Postgres and ${stores.index}`, fast.line, await stores.open())),
     );
+  const extended = await stores.openExtended();
+  if (extended)
+    layered.push(keep(await everyLayer("this service with every layer at work, Postgres with extensions", fast.line, extended)));
   const contenders = [
     rawFetch(fast.line),
     chatOpenAI(fast.line),
@@ -170,6 +173,9 @@ export async function benchTurn(progress: Progress): Promise<void> {
   const notes = [
     `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${ROUNDS} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${WARM_UP_ROUNDS} that warm up; with ten it is ${TURNS_PER_ROUND / 2} turns of each stream, after ${WARM_UP_ROUNDS_OF_TEN}. The embedder is the built-in one.`,
     "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
+    ...(extended
+      ? []
+      : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with the extensions vector and pg_textsearch was not measured."]),
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
   printFigures(figures, notes);

@@ -11,6 +11,14 @@ export interface MemoryStores {
   index: "Milvus Lite" | "none";
   /** The settings of processes that share a new database, and a new index. Throws when there is none. */
   open(): Promise<Record<string, string>>;
+  /** The same in one database, of the server of BENCH_EXTENDED_POSTGRES_URL, which has the extensions vector and pg_textsearch; null without. */
+  openExtended(): Promise<Record<string, string> | null>;
+}
+
+async function runOn(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
 }
 
 /** Starts a real Postgres, with a Milvus Lite for each `open` where it can be had; all end with `opened`. */
@@ -25,13 +33,18 @@ export async function startMemoryStores(opened: AsyncDisposableStack): Promise<M
     async open() {
       if (missing !== undefined) throw new Error(`This bench needs Milvus Lite: ${missing}`);
       const name = `bench_${++count}`;
-      const client = new pg.Client({ connectionString: postgres.url });
-      await client.connect();
-      await client.query(`create database ${name}`);
-      await client.end();
+      await runOn(postgres.url, `create database ${name}`);
       const milvus = await startMilvusServer();
       opened.defer(() => milvus.remove());
       return { DATABASE_URL: withDatabase(postgres.url, name), MILVUS_ADDRESS: milvus.address };
+    },
+    async openExtended() {
+      const server = process.env["BENCH_EXTENDED_POSTGRES_URL"];
+      if (!server) return null;
+      const name = `conversation_graph_bench_${process.pid}_${++count}`;
+      await runOn(server, `create database ${name}`);
+      opened.defer(() => runOn(server, `drop database ${name} with (force)`));
+      return { DATABASE_URL: withDatabase(server, name) };
     },
   };
 }
