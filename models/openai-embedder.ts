@@ -72,10 +72,12 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
 
   async function request(ofModel: string, input: string[], signal: AbortSignal | undefined): Promise<number[][]> {
     signal?.throwIfAborted();
-    using deadline = startDeadline(timeoutMs); // the client's own ends when the headers have come
-    const either = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+    using deadline = startDeadline(timeoutMs, signal); // the client's own ends when the headers have come
     try {
-      const answer = await client.embeddings.create({ model: ofModel, input, encoding_format: "float", ...shortened }, { signal: either });
+      const answer = await client.embeddings.create(
+        { model: ofModel, input, encoding_format: "float", ...shortened },
+        { signal: deadline.signal },
+      );
       return readEmbeddings(answer, input.length);
     } catch (error) {
       signal?.throwIfAborted();

@@ -55,10 +55,8 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     }
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
-    const cancelled = runtime.context?.signal;
-    using deadline = startDeadline(timeoutMs);
-    const signal = cancelled ? AbortSignal.any([cancelled, deadline.signal]) : deadline.signal;
-    const question = { tenantId, question: message, recent: recentMessages, signal };
+    using deadline = startDeadline(timeoutMs, runtime.context?.signal);
+    const question = { tenantId, question: message, recent: recentMessages, signal: deadline.signal };
 
     const searchEpisodes = async (): Promise<ConversationUpdate> => {
       if (!state.hasEpisodes) return {};

@@ -78,6 +78,11 @@ export interface Recall {
 export const LEG_LIMIT = 300;
 /** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
+/**
+ * With fewer hits than this a search that may give LEG_LIMIT has given all there are, those of a day among them: for most users the search of
+ * that day alone would find nothing new. An index that compares approximately, as Milvus may, is let off some of them.
+ */
+const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** More that are looked up in Postgres when some of the best have been erased there and the index still has them. */
 const SPARE = 10;
@@ -122,16 +127,17 @@ export function makeRecall(parts: RecallParts): Recall {
   async function searchVectors(
     filter: SearchFilter,
     question: string,
-    day: QuestionTime | null,
-    signal: AbortSignal | undefined,
+    { day, signal, onDayFailed }: { day: QuestionTime | null; signal: AbortSignal | undefined; onDayFailed: (error: unknown) => void },
   ): Promise<SearchHit[]> {
     const embedding = await askEmbedder(() => embedder.embedQuestion(question, signal), signal);
     const search = (within: SearchFilter): Promise<SearchHit[]> =>
       askIndex(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
     const everywhere = await search(filter);
-    // Fewer than asked for are all there are, those of the day among them: for most users the second search would find nothing new.
-    if (!day || everywhere.length < LEG_LIMIT) return everywhere;
-    const onDay = await search(withinDay(filter, day));
+    if (!day || everywhere.length < ALL_THERE_ARE) return everywhere;
+    const onDay = await search(withinDay(filter, day)).catch((error: unknown) => {
+      onDayFailed(error);
+      return [];
+    });
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
@@ -160,9 +166,14 @@ export function makeRecall(parts: RecallParts): Recall {
     };
     const time = timeOfQuestion(question, moment, timeZone);
     const day = time?.kind === "day" ? time : null;
+    let isDayMissing = false;
+    const onDayFailed = (error: unknown): void => {
+      isDayMissing = true;
+      onError(error);
+    };
     const { wordHits, vectorHits, degraded } = await searchBoth(
       searchWords(filter, query, signal),
-      searchVectors(filter, complete, day, signal),
+      searchVectors(filter, complete, { day, signal, onDayFailed }),
       onError,
     );
     const ranked = rankEpisodes({
@@ -191,7 +202,7 @@ export function makeRecall(parts: RecallParts): Recall {
         episodeType: String(attributes["episode_type"]),
         importance: Number(attributes["importance"]),
       })),
-      degraded,
+      degraded: degraded || isDayMissing,
     };
   }
   return Object.assign(recall, { foresee });

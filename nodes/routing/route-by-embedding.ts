@@ -1,7 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import type { Embedder } from "../../models/embedder.ts";
-import { startDeadline } from "../../models/start-deadline.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeBaseVectors } from "./base-vectors.ts";
@@ -39,15 +38,16 @@ export function makeRouteByEmbedding({
   const loadVectors = makeBaseVectors(embedder);
   const circuit = makeCircuit("router_embedder", observer);
   return async function routeByEmbedding({ tenantId, message, bases, isTie, signal: cancelled }) {
-    using deadline = startDeadline(timeoutMs);
-    const signal = cancelled ? AbortSignal.any([cancelled, deadline.signal]) : deadline.signal;
+    // Not one that ends with this call: when one of the two fails, the other is left alone, and must end all the same.
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;
     try {
       const vectors = (): Promise<[Awaited<ReturnType<typeof loadVectors>>, number[]]> =>
         Promise.all([loadVectors(tenantId, bases), embedder.embedQuestion(message, signal)]);
       const [known, question] = await circuit(vectors, signal);
       return chooseNearest(nearnessOf(question, known), { isTie, embedder: embedder.name });
     } catch (error) {
-      if (!deadline.signal.aborted || cancelled?.aborted) throw error;
+      if (!deadline.aborted || cancelled?.aborted) throw error;
       const words = `The embedding model gave no vectors for routing within ${timeoutMs} ms. Try again, or raise MEMORY_READ_TIMEOUT_MS.`;
       throw new AppError("embedder_unavailable", words, { cause: error });
     }

@@ -52,8 +52,8 @@ export function makeRouteByModel({
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const prefixes = [GENERAL, ...bases.map(({ prefix }) => prefix)];
     const bound = model.bindTools ? (model.bindTools([routerTool(prefixes)]) as AnyModel) : model;
-    using deadline = startDeadline(timeoutMs);
-    const signal = cancelled ? AbortSignal.any([cancelled, deadline.signal]) : deadline.signal;
+    using deadline = startDeadline(timeoutMs, cancelled);
+    const { signal } = deadline;
     try {
       const prompt = routerPrompt(message, bases);
       const ask = () => watchWholeAnswer({ observer, purpose: "router" }, model, prompt, () => wholeAnswer(bound, prompt, signal));
@@ -62,7 +62,7 @@ export function makeRouteByModel({
       if (answer) return answer;
     } catch (error) {
       if (cancelled?.aborted) throw cancelled.reason;
-      if (!deadline.signal.aborted) throw toModelError(error, false);
+      if (!deadline.isOver()) throw toModelError(error, false);
       const words = `The router model gave no answer within ${timeoutMs} ms. Try again, or raise MEMORY_READ_TIMEOUT_MS.`;
       throw new AppError("model_first_token_timeout", words, { cause: error });
     }

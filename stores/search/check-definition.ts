@@ -2,7 +2,7 @@ import type { IndexDefinition } from "./search-index.ts";
 
 /** Names become part of SQL and of filters, and Postgres cuts identifiers at 63 bytes: the longest made of one is 16 longer. */
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
-/** Fields of an index in one store or the other. */
+/** Fields of an index in one store or the other, and what statements over it call what they work out. */
 const OWN_FIELDS = new Set([
   "id",
   "owner_key",
@@ -15,6 +15,10 @@ const OWN_FIELDS = new Set([
   "word_count",
   "embedding",
   "score",
+  "distance",
+  "words",
+  "weights",
+  "matching",
 ]);
 
 /** The same name, when it can be an index or an attribute. Throws TypeError otherwise. */

@@ -1,7 +1,14 @@
 import type { IndexDefinition, SearchHit } from "../search-index.ts";
 
 /** A hit as `hitOf` reads it: id, group, the one before, milliseconds, score, and the attributes in the order of the definition. */
-export type HitValues = [id: string, groupId: string, previousId: string | null, createdAt: number, score: number, ...(string | number)[]];
+export type HitValues = [
+  id: string,
+  groupId: string,
+  previousId: string | null,
+  createdAt: number,
+  score: number | string,
+  ...(string | number)[],
+];
 
 /** The columns that a hit is made of. */
 export function hitColumns({ attributes }: IndexDefinition): string {
@@ -27,7 +34,7 @@ export function hitOf(values: HitValues, ownerKey: string, { attributes }: Index
     groupId,
     previousId,
     createdAt: new Date(createdAt),
-    score,
+    score: Number(score), // JSON knows no NaN: it would come as a text
     attributes: Object.fromEntries(named) as SearchHit["attributes"],
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
@@ -63,5 +64,22 @@ describe("recall of a day that the question names", () => {
       { ownerKey: expect.any(String) },
       { ownerKey: expect.any(String), from: new Date("2024-06-04T00:00:00Z"), until: new Date("2024-06-05T00:00:00Z") },
     ]);
+  });
+
+  test("goes on with what the whole search found when that of the day fails, and says that it is not all", async () => {
+    await memory.remember(exchanges(["I did eat bread.", "Good."]), { userId: "baker", at: "2024-06-04T18:00:00Z" });
+    const open = await memory.index.open(await memory.index.name());
+    const gone = new AppError("index_unavailable", "The index cannot be reached.");
+    const searchVectors: SearchIndex["searchVectors"] = async (filter, embedding, limit) => {
+      if (filter.until) throw gone;
+      const hits = await open.searchVectors(filter, embedding, limit);
+      return [...hits, ...Array.from({ length: limit - 1 }, () => ({ ...hits[0]!, id: crypto.randomUUID(), score: -1 }))];
+    };
+    const heard: unknown[] = [];
+    const index = { ...memory.index, open: async () => ({ ...open, searchVectors }) };
+    const recall = makeOne({ index, onError: (error) => void heard.push(error) });
+    const { episodes, degraded } = await recall({ ...request("Did I eat bread on June 4?"), userId: "baker" });
+    expect(episodes.map(({ userMessage }) => userMessage)).toEqual(["I did eat bread."]);
+    expect({ degraded, heard }).toEqual({ degraded: true, heard: [gone] });
   });
 });

@@ -40,7 +40,7 @@ describe("one statement at a time", () => {
     expect(await roundsDuring(oneAtATime(embedded))).toBeGreaterThanOrEqual(2 * STEPS - 1);
   });
 
-  test("asks for the next when the one before has its answer, whole transactions too, in the order they came", async () => {
+  test("asks for the next when the one before has its answer, whole transactions too", async () => {
     const heard: string[] = [];
     const told = async <Result>(what: string, run: () => Promise<Result>): Promise<Result> => {
       heard.push(`${what} begins`);

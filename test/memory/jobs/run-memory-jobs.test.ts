@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import type { JobRun } from "../../../memory/jobs/run-jobs.ts";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { describeOnBothDatabases } from "../../support/databases.ts";
+import { addJobs, sampleJob } from "../../support/sample-jobs.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const JOBS = 8;
+
+describeOnBothDatabases("the jobs of memory", (open) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  });
+  afterAll(() => database.close());
+
+  test("ask an embedded database for one thing at a time, and another for several", async () => {
+    let asking = 0;
+    let most = 0;
+    const counted = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
+      most = Math.max(most, ++asking);
+      return ask().finally(() => asking--);
+    };
+    const watched: Database = {
+      ...database,
+      query: (statement) => counted(() => database.query(statement)),
+      transaction: (work) => counted(() => database.transaction(work)),
+    };
+    await addJobs(makeJobQueue(database), ...Array.from({ length: JOBS }, () => sampleJob()));
+    const runs: JobRun[] = [];
+    const jobs = await runMemoryJobs({ database: watched, summaryModel: null, concurrency: JOBS, onRun: (run) => void runs.push(run) });
+    await waitUntil("all jobs have run", () => runs.length === JOBS);
+    await jobs.stop(1_000);
+    if (database.isEmbedded) expect(most).toBe(1);
+    else expect(most).toBeGreaterThan(1);
+  });
+});
