@@ -4,11 +4,11 @@ import { contextTokenBudget } from "../../models/context-token-budget.ts";
 import { NOBODY } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
+import { backgroundDatabase } from "../../stores/postgres/background-database.ts";
 import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
-import { oneAtATime } from "../../stores/postgres/one-at-a-time.ts";
 import { makeSummaryStore } from "../../stores/postgres/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/unread-store.ts";
 import { DEFAULT_SECTIONS } from "../agent/core-sections.ts";
@@ -48,6 +48,9 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   timeouts?: AnswerTimeouts;
 }
 
+/** When jobs have waited for longer than this, in milliseconds, they no longer let every turn of an embedded database go before them. */
+const LATE_MS = 1_000;
+
 /** Tokens of messages in one step of a summary, at most: what a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;
 
@@ -68,7 +71,9 @@ function stepTokensFor(model: BaseChatModel | null): number {
  * database cannot be reached at the beginning; what fails later goes to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
-  const database = parts.database.isEmbedded ? oneAtATime(parts.database) : parts.database;
+  let waitedMs = 0;
+  const database = parts.database.isEmbedded ? backgroundDatabase(parts.database, () => waitedMs > LATE_MS) : parts.database;
+  const queue = makeJobQueue(database);
   const { summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOBODY } = parts;
   const stepTokens = stepTokensFor(summaryModel);
@@ -77,7 +82,14 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const chunks = makeChunkStore(database);
   return runJobs({
     ...parts,
-    queue: makeJobQueue(database),
+    queue: {
+      ...queue,
+      async claim(limit) {
+        const claimed = await queue.claim(limit);
+        waitedMs = Math.max(0, ...claimed.map(({ createdAt }) => Date.now() - createdAt.getTime()));
+        return claimed;
+      },
+    },
     handlers: {
       summarise: summary
         ? makeSummariseConversation({

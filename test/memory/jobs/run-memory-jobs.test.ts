@@ -16,7 +16,8 @@ describeOnBothDatabases("the jobs of memory", (open) => {
   });
   afterAll(() => database.close());
 
-  test("ask an embedded database for one thing at a time, and another for several", async () => {
+  /** The most things that jobs ask the database for at a time, when they were added so long ago. */
+  async function mostAtOnce(addedAgo: string): Promise<number> {
     let asking = 0;
     let most = 0;
     const counted = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
@@ -29,11 +30,18 @@ describeOnBothDatabases("the jobs of memory", (open) => {
       transaction: (work) => counted(() => database.transaction(work)),
     };
     await addJobs(makeJobQueue(database), ...Array.from({ length: JOBS }, () => sampleJob()));
+    await database.query({ text: `update pgboss.job set created_on = now() - interval '${addedAgo}'` });
     const runs: JobRun[] = [];
     const jobs = await runMemoryJobs({ database: watched, summaryModel: null, concurrency: JOBS, onRun: (run) => void runs.push(run) });
     await waitUntil("all jobs have run", () => runs.length === JOBS);
     await jobs.stop(1_000);
+    return most;
+  }
+
+  test("ask an embedded database for one thing at a time unless they are late, and another for several", async () => {
+    const most = await mostAtOnce("-1 hour");
     if (database.isEmbedded) expect(most).toBe(1);
     else expect(most).toBeGreaterThan(1);
+    expect(await mostAtOnce("2 seconds")).toBeGreaterThan(1);
   });
 });

@@ -1,0 +1,32 @@
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import { bulkhead } from "cockatiel";
+import type { Database } from "./database.ts";
+
+/** Work that is late lets the event loop go round when it has held it for so many milliseconds. */
+const SLICE_MS = 5;
+
+/**
+ * The same database for the background work of a process whose database is embedded: one statement or transaction at a time, and before each the
+ * event loop goes round. The embedded database answers without letting go of it: jobs at work side by side, whose steps follow each other in
+ * microtasks, would let no request in and no token out until all have come to wait for a model. Where users ask without a pause, p95 of the
+ * first token was 67 ms, and is 23 (docs/decisions/0007). While `isLate`, background work stands in line for the connection as everybody does:
+ * beside ten streams it would never get done. The wait for the others is not in the times of statements.
+ */
+export function backgroundDatabase(database: Database, isLate: () => boolean): Database {
+  const inTurn = bulkhead(1, Infinity);
+  let lastRound = 0;
+  async function goRound(): Promise<void> {
+    await letOthersRun();
+    lastRound = performance.now();
+  }
+  async function next<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (!isLate()) return inTurn.execute(() => goRound().then(work));
+    if (performance.now() - lastRound >= SLICE_MS) await goRound();
+    return work();
+  }
+  return {
+    ...database,
+    query: (statement) => next(() => database.query(statement)),
+    transaction: (work) => next(() => database.transaction(work)),
+  };
+}
