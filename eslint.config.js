@@ -1,8 +1,20 @@
 import { defineConfig, globalIgnores } from "eslint/config";
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
+import * as regexp from "eslint-plugin-regexp";
 import tseslint from "typescript-eslint";
 
-export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers", "**/*.js"]), {
+/** Expressions of the service and its page read what users and models wrote: none may take more than linear time. */
+const linearExpressions = {
+  files: ["**/*.ts", "**/*.tsx"],
+  ignores: ["test/**", "benchmarks/**"],
+  plugins: { regexp },
+  rules: {
+    "regexp/no-super-linear-backtracking": ["error", { report: "potential" }],
+    "regexp/no-super-linear-move": ["error", { report: "certain" }],
+  },
+};
+
+const everything = {
   files: ["**/*.ts", "**/*.tsx"],
   extends: [tseslint.configs.recommendedTypeChecked],
   plugins: { "import-x": importX },
@@ -26,4 +38,6 @@ export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers
     "@typescript-eslint/only-throw-error": "off",
     "@typescript-eslint/prefer-promise-reject-errors": "off",
   },
-});
+};
+
+export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers", "**/*.js"]), everything, linearExpressions);

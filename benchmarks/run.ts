@@ -5,7 +5,7 @@ import { benchGrowth } from "./growth.ts";
 import { benchJobs } from "./jobs.ts";
 import { benchKnowledge } from "./knowledge.ts";
 import { benchLoad } from "./load.ts";
-import { benchMemoryRules } from "./memory-rules.ts";
+import { benchOverload } from "./overload.ts";
 import { benchPaced } from "./paced.ts";
 import { benchPage } from "./page.ts";
 import { benchPeers } from "./peers.ts";
@@ -33,6 +33,7 @@ const BENCHMARKS: Record<string, (progress: Progress) => Promise<void | "skipped
   turn: benchTurn,
   load: benchLoad,
   paced: benchPaced,
+  overload: benchOverload,
   users: benchUsers,
   resident: benchResident,
   jobs: benchJobs,
@@ -43,7 +44,6 @@ const BENCHMARKS: Record<string, (progress: Progress) => Promise<void | "skipped
   recall: benchRecall,
   retrieve: benchRetrieve,
   routing: benchRouting,
-  "memory-rules": benchMemoryRules,
   knowledge: benchKnowledge,
   page: benchPage,
   chaos: benchChaos,

@@ -12,7 +12,12 @@ export interface ErrorContent {
 export interface Problem {
   field: string;
   problem: string;
+  /** Of the message that is wrong, where messages are given as a list, from 0. */
+  index?: number;
 }
+
+/** Problems that the message of one error tells; its details have all. */
+const TOLD_PROBLEMS = 51;
 
 /**
  * The only error that crosses a layer. `message` says what failed, with which value, and what to do; it is written for the client.
@@ -43,7 +48,9 @@ export class AppError extends Error {
 
   /** An `invalid_request` that names its fields. */
   static invalid(problems: readonly Problem[]): AppError {
-    return new AppError("invalid_request", problems.map(({ field, problem }) => `${field}: ${problem}`).join("; "), { details: problems });
+    const told = problems.slice(0, TOLD_PROBLEMS).map(({ field, problem }) => `${field}: ${problem}`);
+    const more = problems.length > told.length ? [`${problems.length - told.length} more, see the details`] : [];
+    return new AppError("invalid_request", [...told, ...more].join("; "), { details: problems });
   }
 
   /** What of it a client may see. */

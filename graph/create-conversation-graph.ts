@@ -110,6 +110,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,
+      leaseMs,
       jobsAfter: (state) =>
         jobsAfterTurn(
           { summary: summary && { ...summary, historyWindow }, episodes: episodes !== null, coreMemory: coreMemory !== null },

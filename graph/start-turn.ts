@@ -35,7 +35,7 @@ export interface TurnOptions {
   key?: TurnKey;
   /** Hears of every failure of the turn with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
-  /** Hears what the turn has used before it ends, also when the answer failed; not when the turn was refused. */
+  /** Hears what the turn has used before it ends, also when the answer failed; not when the model was not asked. */
   onUsage?: (usage: Usage) => void;
 }
 
@@ -59,15 +59,17 @@ export interface RunningTurn {
 
 /** What a graph run came to, as the turn's last event. */
 function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent {
-  if (state.error) return { status: "error", content: state.error };
+  const { error, usage, receipt } = state;
+  if (error) return { status: "error", content: error };
+  if (!usage || !receipt) throw new Error("the graph ended with neither an answer nor an error");
   const content: TurnResult = {
     answer: state.answer,
     conversation_id: state.conversationId,
     message_id: state.answerMessageId ?? "",
     completed: !state.partialAnswer,
-    usage: state.usage,
+    usage,
     timings,
-    receipt: state.receipt,
+    receipt,
     degraded: state.degraded,
   };
   return { status: "done", content };
@@ -118,7 +120,7 @@ export function startTurn(
     const state = await graph.invoke(input, {
       context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: hear, key, told, onNode },
     });
-    onUsage?.(state.usage);
+    if (state.usage) onUsage?.(state.usage);
     return toLastEvent(state, timingsOf(state.timings, told()));
   }
 

@@ -134,13 +134,13 @@ export const ConversationState = new StateSchema({
   workerName: z.string(), // route
   useRetrieval: z.boolean().default(false), // route
   routingMs: z.number(), // route
-  messages: MessagesValue, // caller, generate_rag
+  messages: MessagesValue, // caller, generate_rag: the conversation as a thread has it; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed
-  usage: Usage, // generate_rag
-  receipt: Receipt, // generate_rag
+  usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
+  receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
   partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
   error: TurnError.nullable().default(null), // route, generate_rag, persist
-  answerMessageId: z.string().nullable().default(null), // persist: null when no answer was stored
+  answerMessageId: z.string().nullable().default(null), // generate_rag, persist: null when no answer was stored
   timings: new ReducedValue(
     z.record(z.string(), z.number()).default(() => ({})), // every node: its milliseconds
     { reducer: (earlier: Record<string, number>, later: Record<string, number>) => ({ ...earlier, ...later }) },

@@ -42,8 +42,8 @@ export function outcomeOf(state: ConversationState, told: TurnTold | undefined):
     error: state.error,
     // A turn that failed early has not come to all of its nodes.
     route_decision: state.routeDecision ?? null,
-    usage: state.usage ?? null,
-    receipt: state.receipt ?? null,
+    usage: state.usage,
+    receipt: state.receipt,
     timings: timingsOf(state.timings, told),
     degraded: state.degraded,
     notices: told?.notices ?? [],

@@ -11,7 +11,7 @@ export function toEmbedderError(cause: unknown): AppError {
     status === undefined
       ? "The embedding model's server cannot be reached, or gave no proper answer in time. Check EMBEDDING_BASE_URL, or try again in a while."
       : isRefusal(status)
-        ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY.`
+        ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY.`
         : `The embedding model's server answered with status ${status}. Try again in a while.`;
   return new AppError("embedder_unavailable", message, { cause });
 }

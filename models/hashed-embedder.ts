@@ -1,5 +1,6 @@
 import { lexicalQuery } from "../stores/search/lexical-query.ts";
 import { lexicalText } from "../stores/search/lexical-text.ts";
+import { mapInSlices } from "../text/map-in-slices.ts";
 import type { Embedder } from "./embedder.ts";
 
 /** Words that are in most texts: they say little of what a text is about. */
@@ -77,7 +78,7 @@ export function makeHashedEmbedder({ dimensions = 512 }: { dimensions?: number }
       return embed([...new Set(lexicalQuery(text).split(" "))].join(" "));
     },
     async embedPassages(texts) {
-      return texts.map((text) => embed(lexicalText(text)));
+      return mapInSlices(texts, (text) => embed(lexicalText(text)));
     },
   };
 }

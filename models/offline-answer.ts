@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { readFences, type FencedPiece } from "../text/fence.ts";
 
 const HAN = /\p{Script=Han}/u;
 const STOP_WORDS = new Set(
@@ -26,48 +27,39 @@ function sentences(text: string): string[] {
 
 const isQuestion = (sentence: string): boolean => /[?？]$/.test(sentence);
 
-/** What memory put into a prompt, between tags: a summary, earlier exchanges. */
-const REMEMBERED = /<([a-z_]+)>\n([\s\S]*?)\n<\/\1>/g;
-/** What the user said, as a summary or an earlier exchange writes it. */
-const SAID_BY_USER = /^(?:- |\[[^\]]*\] )?(?:User: |用户：|Noted: )(.*)$/gmu;
+/** What the user said, as a line of a summary writes it. */
+const SUMMARISED = /^- (?:User: |用户：)(.*)$/u;
+/** The label of what the user said in an earlier exchange, and of an archived memory. */
+const ASKED = /^\[\d{4}-\d\d-\d\d\] (?:User|Noted):$/u;
+/** The label of a passage of a document: its number and its title. */
+const PASSAGE = /^\[(\d+)\] (.*)$/u;
 
-/** A passage of a document as it stands in a prompt: its number, its title and its text. */
-const PASSAGE = /^\[(\d+)\] (.*)\n([\s\S]*?)(?=\n\n\[\d+\] |$(?![\s\S]))/gmu;
-
-/** What stands between the tags of this name, all of it together. */
-function remembered(prompt: BaseMessage[], wanted: string): string {
+/** What memory put into a prompt, by the tag it stands under: into the system message, and in front of the last message. */
+function remembered(prompt: BaseMessage[], wanted: string): FencedPiece[] {
   return prompt
-    .flatMap(({ text }) => [...text.matchAll(REMEMBERED)])
-    .flatMap(([, tag, content = ""]) => (tag === wanted ? [content] : []))
-    .join("\n\n");
+    .filter((message, position) => message.type === "system" || position === prompt.length - 1)
+    .flatMap(({ text }) => readFences(text).fences)
+    .flatMap(({ tag, pieces }) => (tag === wanted ? pieces : []));
 }
 
 /** The sentence of a document that fits the question best, with the number of its passage; null when none has anything of it. */
 function fromDocuments(question: string, prompt: BaseMessage[]): { number: string; title: string; sentence: string } | null {
-  const passages = [...remembered(prompt, "passages").matchAll(PASSAGE)].map(([, number = "", title = "", text = ""]) => ({
-    number,
-    title,
-    text,
-  }));
+  const passages = remembered(prompt, "passages");
   const sentence = bestSentence(question, passages.map(({ text }) => text).reverse()); // of equals the first: passages are in order
   const found = passages.find(({ text }) => sentence !== null && text.includes(sentence));
-  return found && sentence !== null ? { ...found, sentence } : null;
+  if (!found || sentence === null) return null;
+  const [, number = "", title = ""] = PASSAGE.exec(found.label ?? "") ?? [];
+  return { number, title, sentence };
 }
 
 /** What the user has said before, as far as it is in the prompt, oldest first: remembered, then word for word. */
 function saidBefore(prompt: BaseMessage[]): string[] {
-  const contents = prompt.flatMap(({ text }) => [...text.matchAll(REMEMBERED)].map(([, , content = ""]) => content));
+  const lines = remembered(prompt, "conversation_summary").flatMap(({ text }) => text.split("\n"));
   return [
-    ...contents.flatMap((content) => [...content.matchAll(SAID_BY_USER)].map(([, said = ""]) => said)),
+    ...lines.flatMap((line) => SUMMARISED.exec(line)?.[1] ?? []),
+    ...remembered(prompt, "earlier_exchanges").flatMap(({ label = "", text }) => (ASKED.test(label) ? [text] : [])),
     ...prompt.slice(0, -1).flatMap((message) => (message.type === "human" ? [message.text] : [])),
   ];
-}
-
-/** The last message without what memory put in front of it. */
-function questionOf(prompt: BaseMessage[]): string {
-  const text = prompt.at(-1)?.text ?? "";
-  const end = [...text.matchAll(REMEMBERED)].at(-1);
-  return end ? text.slice(end.index + end[0].length).trim() : text;
 }
 
 /** The sentence said before that shares most terms with the question, the latest of equals; null when none shares any. */
@@ -88,10 +80,16 @@ function bestSentence(question: string, earlier: string[]): string | null {
  * conversation, else of core memory, that fits the last message best. The same prompt gives the same answer, in Chinese when the last message has Chinese characters.
  */
 export function offlineAnswer(prompt: BaseMessage[]): string {
-  const question = questionOf(prompt);
+  const question = readFences(prompt.at(-1)?.text ?? "").rest;
   const passage = fromDocuments(question, prompt);
   const quote = passage ? null : bestSentence(question, saidBefore(prompt));
-  const known = passage || quote ? null : bestSentence(question, [remembered(prompt, "core_memory")]);
+  const known =
+    passage || quote
+      ? null
+      : bestSentence(
+          question,
+          remembered(prompt, "core_memory").map(({ text }) => text),
+        );
   if (HAN.test(question)) {
     const found = passage
       ? `《${passage.title}》中写道：“${passage.sentence}” [${passage.number}]`

@@ -19,8 +19,10 @@ export interface OpenAIEmbedderOptions {
   questionPrefix?: string | undefined;
   /** Put before every passage. Default: nothing. */
   passagePrefix?: string | undefined;
-  /** Default: known of OpenAI's models, else asked of the server once. */
+  /** Asked of the server with every request: models that can give shorter vectors then do. Default: as the model has. */
   dimensions?: number | undefined;
+  /** What the model has, as far as it is known from before. Default: known of OpenAI's models, else found out by one request. */
+  knownDimensions?: number | undefined;
   /** Milliseconds of one request with up to 64 texts. */
   timeoutMs: number;
 }
@@ -30,8 +32,6 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-3-large": 3072,
   "text-embedding-ada-002": 1536,
 };
-/** Models that give shorter vectors when asked to; other servers refuse a field they do not know. */
-const SHORTENS = /\btext-embedding-3-/;
 const TEXTS_PER_REQUEST = 64;
 /** A model on a processor without a graphics card reads about 2,000 words a second: a request of long texts must end before its deadline. */
 const CHARACTERS_PER_REQUEST = 20_000;
@@ -68,14 +68,14 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
   const { baseUrl = "https://api.openai.com/v1", apiKey = "none", model, timeoutMs } = options;
   const { questionModel = model, questionPrefix = "", passagePrefix = "" } = options;
   const client = new OpenAIClient({ baseURL: baseUrl, apiKey, maxRetries: 0, timeout: timeoutMs, logLevel: "off" });
-  const shortened = options.dimensions !== undefined && SHORTENS.test(model) ? { dimensions: options.dimensions } : {};
+  const asked = options.dimensions === undefined ? {} : { dimensions: options.dimensions };
 
   async function request(ofModel: string, input: string[], signal: AbortSignal | undefined): Promise<number[][]> {
     signal?.throwIfAborted();
     using deadline = startDeadline(timeoutMs, signal); // the client's own ends when the headers have come
     try {
       const answer = await client.embeddings.create(
-        { model: ofModel, input, encoding_format: "float", ...shortened },
+        { model: ofModel, input, encoding_format: "float", ...asked },
         { signal: deadline.signal },
       );
       return readEmbeddings(answer, input.length);
@@ -85,7 +85,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     }
   }
 
-  const known = options.dimensions ?? DIMENSIONS[model];
+  const known = options.dimensions ?? options.knownDimensions ?? DIMENSIONS[model];
   const dimensions = known ?? (await request(model, [`${passagePrefix}How many numbers?`], undefined))[0]?.length ?? 0;
 
   function checked(vectors: number[][]): number[][] {

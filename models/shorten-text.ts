@@ -1,3 +1,4 @@
+import { quoteLines } from "../text/fence.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 
 /** Share of the kept text that comes from the beginning; the rest is the end, where a question usually stands. */
@@ -20,4 +21,14 @@ export function shortenText(text: string, maxTokens: number): string {
   const tail = take(characters.toReversed(), room - Math.floor(room * HEAD));
   const left = characters.length - head - tail;
   return `${characters.slice(0, head).join("")} […${left} characters left out…] ${tail === 0 ? "" : characters.slice(-tail).join("")}`;
+}
+
+/** The text, shortened as far as it has to be to have at most `maxTokens` as it stands in a fence, where each line is marked. */
+export function shortenQuoted(text: string, maxTokens: number): string {
+  for (let room = maxTokens; ;) {
+    const shorter = shortenText(text, room);
+    const over = estimateTokens(quoteLines(shorter)) - maxTokens;
+    if (over <= 0 || room <= 0) return shorter;
+    room -= over;
+  }
 }

@@ -21,6 +21,8 @@ export interface AnswerRequest {
   /** Cancels the model call at once; its reason, an AppError, becomes the answer's error. */
   signal?: AbortSignal | undefined;
   callbacks?: Callbacks | undefined;
+  /** The id of the answer's message, for those who listen. Default: the model's own. */
+  messageId?: string | undefined;
   /** Who watches each call. Default: nobody. */
   watched?: WatchedModel | undefined;
   onToken: (token: string) => void;
@@ -39,12 +41,12 @@ function withoutNul(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
 }
 
-async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, onToken }: AnswerRequest): Promise<ModelAnswer> {
+async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messageId, onToken }: AnswerRequest): Promise<ModelAnswer> {
   const answer: ModelAnswer = { text: "", usage: undefined, error: null };
   const deadlines = startAnswerDeadlines(timeouts, signal);
   let finishReason: unknown;
   try {
-    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks });
+    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks, messageId });
     for await (const chunk of untilAborted(chunks, deadlines.signal)) {
       const token = withoutNul(chunk.text);
       if (token) {

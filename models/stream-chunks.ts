@@ -14,10 +14,24 @@ export interface StreamChunksOptions {
   signal: AbortSignal;
   /** Who listens to this call: a tracer, or Studio's token stream. */
   callbacks?: Callbacks | undefined;
+  /** The id under which those who listen hear of the answer. Default: the model's own. */
+  messageId?: string | undefined;
 }
 
 function isHeard(callbacks: Callbacks | undefined): boolean {
   return callbacks !== undefined && (Array.isArray(callbacks) ? callbacks : callbacks.handlers).length > 0;
+}
+
+/** The same model, whose pieces bear this id before anybody hears of them. */
+function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
+  const streamResponseChunks: BaseChatModel["_streamResponseChunks"] = async function* (prompt, options, runManager) {
+    for await (const chunk of model._streamResponseChunks(prompt, options)) {
+      chunk.message._updateId(messageId);
+      yield chunk;
+      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+    }
+  };
+  return Object.create(model, { _streamResponseChunks: { value: streamResponseChunks } }) as BaseChatModel;
 }
 
 /**
@@ -27,11 +41,12 @@ function isHeard(callbacks: Callbacks | undefined): boolean {
 export async function* streamChunks(
   model: BaseChatModel,
   prompt: BaseMessage[],
-  { signal, callbacks }: StreamChunksOptions,
+  { signal, callbacks, messageId }: StreamChunksOptions,
 ): AsyncGenerator<AnswerChunk, void> {
   const streamsItself = model._streamResponseChunks !== BaseChatModel.prototype._streamResponseChunks;
   if (!streamsItself || isHeard(callbacks)) {
-    for await (const message of await model.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
+    const heard = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
+    for await (const message of await heard.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
       yield { text: message.text, usage: message.usage_metadata, finishReason: message.response_metadata["finish_reason"] };
     }
     return;

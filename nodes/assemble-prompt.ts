@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ConversationSummary, CoreSection, RecalledExchange, Receipt, WindowMessage } from "../graph/state.ts";
-import { fence } from "../memory/fence.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../models/estimate-tokens.ts";
-import { shortenText } from "../models/shorten-text.ts";
+import { shortenQuoted, shortenText } from "../models/shorten-text.ts";
+import { fence } from "../text/fence.ts";
 import { coreMemoryText, type FittingCoreMemory } from "./core-memory-text.ts";
 import { fitEpisodes } from "./fit-episodes.ts";
 import { fitPassages, type SearchedDocuments } from "./fit-passages.ts";
@@ -68,10 +68,10 @@ function stablePart(
   const coreTokens = partTokens(known.text);
   let summaryTokens = 0;
   if (summary?.text) {
-    const around = estimateTokens(`${SUMMARY_HEADING}\n${fence("conversation_summary", "")}`);
+    const around = estimateTokens(`${SUMMARY_HEADING}\n${fence("conversation_summary", [])}`);
     const left = Math.max(0, room - coreTokens - around);
-    const text = shortenText(summary.text, Math.min(Math.floor(tokenBudget * SUMMARY_SHARE), left));
-    const part = `${SUMMARY_HEADING}\n${fence("conversation_summary", text)}`;
+    const text = shortenQuoted(summary.text, Math.min(Math.floor(tokenBudget * SUMMARY_SHARE), left));
+    const part = `${SUMMARY_HEADING}\n${fence("conversation_summary", [{ text }])}`;
     summaryTokens = partTokens(part);
     parts.push(part);
   }

@@ -13,13 +13,16 @@ export interface CoreMemoryParts {
   timeoutMs: number;
 }
 
+/** Said also when there is nothing: in a thread, the state still has what the turn before has loaded. */
+const NOTHING: ConversationUpdate = { coreMemory: [], coreMemoryErasure: null };
+
 /**
  * Loads what is known about the user. Never fails the turn: what cannot be had within its time is left out, and `degraded` says so. Runs
  * beside history, so it may be older than an erase that history sees; then it is not used: see `usableCoreMemory`.
  */
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    if (!coreMemory) return {};
+    if (!coreMemory) return NOTHING;
     using deadline = startDeadline(timeoutMs);
     try {
       const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), deadline.signal);
@@ -30,7 +33,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
       };
     } catch (error) {
       runtime.context?.onError?.(toAppError(error));
-      return { degraded: ["core_memory"] };
+      return { ...NOTHING, degraded: ["core_memory"] };
     }
   };
 }

@@ -1,7 +1,7 @@
 import type { RecalledExchange } from "../graph/state.ts";
-import { fence } from "../memory/fence.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
-import { shortenText } from "../models/shorten-text.ts";
+import { shortenQuoted } from "../models/shorten-text.ts";
+import { fence, type FencedPiece } from "../text/fence.ts";
 
 /** One exchange takes at most this many tokens of a prompt: its user's message two thirds, the answer the rest. */
 const EXCHANGE_TOKENS = 600;
@@ -16,17 +16,25 @@ export interface FittingEpisodes {
   text: string;
 }
 
-function exchangeText({ userMessage, assistantMessage, createdAt }: RecalledExchange): string {
-  const asked = shortenText(userMessage, (EXCHANGE_TOKENS * 2) / 3);
-  if (assistantMessage === "") return `[${createdAt.slice(0, 10)}] Noted: ${asked}`; // an archived memory
-  const answer = shortenText(assistantMessage, EXCHANGE_TOKENS / 3);
-  return `[${createdAt.slice(0, 10)}] User: ${asked}\nAssistant: ${answer}`;
+function toPieces({ id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange): FencedPiece[] {
+  const day = `[${createdAt.slice(0, 10)}]`;
+  const answer = shortenQuoted(assistantMessage, EXCHANGE_TOKENS / 3);
+  if (userMessage === "") return [{ label: `${day} Assistant:`, text: answer }];
+  const asked = shortenQuoted(userMessage, (EXCHANGE_TOKENS * 2) / 3);
+  if (assistantMessage !== "") {
+    return [
+      { label: `${day} User:`, text: asked },
+      { label: "Assistant:", text: answer },
+    ];
+  }
+  const isArchived = !messageIds.includes(id); // an archived memory is no message
+  return [{ label: isArchived ? `${day} Noted:` : `${day} User:`, text: asked }];
 }
 
 function join(episodes: RecalledExchange[]): string {
   // In the order of time, so that the later one counts where they contradict each other.
   const inOrder = episodes.toSorted((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
-  return `${HEADING}\n${fence("earlier_exchanges", inOrder.map(exchangeText).join("\n\n"))}`;
+  return `${HEADING}\n${fence("earlier_exchanges", inOrder.flatMap(toPieces))}`;
 }
 
 /** As many of the best episodes as have at most `maxTokens` together. */

@@ -1,7 +1,7 @@
 import type { Passage } from "../graph/state.ts";
-import { fence } from "../memory/fence.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
-import { shortenText } from "../models/shorten-text.ts";
+import { shortenQuoted } from "../models/shorten-text.ts";
+import { fence, type FencedPiece } from "../text/fence.ts";
 
 /** One passage takes at most this many tokens of a prompt. */
 const PASSAGE_TOKENS = 600;
@@ -19,9 +19,8 @@ export interface FittingPassages {
   text: string;
 }
 
-function passageText({ title, heading, text }: Passage, position: number): string {
-  const under = heading ? `${title} > ${heading}` : title;
-  return `[${position + 1}] ${under.replaceAll("\n", " ")}\n${shortenText(text, PASSAGE_TOKENS)}`;
+function toPiece({ title, heading, text }: Passage, position: number): FencedPiece {
+  return { label: `[${position + 1}] ${heading ? `${title} > ${heading}` : title}`, text: shortenQuoted(text, PASSAGE_TOKENS) };
 }
 
 /** What a turn found in documents; `isAway`: they could not be searched, or not wholly. */
@@ -37,8 +36,8 @@ export function fitPassages(searched: SearchedDocuments | null, maxTokens: numbe
   const { passages, isAway } = searched;
   for (let count = passages.length; count > 0; count--) {
     const fitting = passages.slice(0, count);
-    const text = `${HEADING}\n${fence("passages", fitting.map(passageText).join("\n\n"))}`;
+    const text = `${HEADING}\n${fence("passages", fitting.map(toPiece))}`;
     if (estimateTokens(text) <= maxTokens) return { passages: fitting, text };
   }
-  return { passages: [], text: `${isAway ? AWAY : NOTHING}\n${fence("passages", "(none)")}` };
+  return { passages: [], text: `${isAway ? AWAY : NOTHING}\n${fence("passages", [])}` };
 }

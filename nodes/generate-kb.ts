@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate, Passage } from "../graph/state.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
@@ -9,6 +9,7 @@ import { startAnswerDeadlines, type AnswerTimeouts } from "../models/answer-dead
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import { orAborted } from "../models/or-aborted.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import { answerOfTurn } from "./answer-of-turn.ts";
 import { emit } from "./emit.ts";
 import { keepLease } from "./keep-lease.ts";
 import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";
@@ -82,7 +83,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
   return async function generateKb(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const handler = handlers.find(state.kbPrefix);
     if (!handler || state.error) return generateRag(state, runtime);
-    const { tenantId, userId, conversationId, turnId, message } = state;
+    const { tenantId, userId, conversationId, turnId } = state;
     const began = performance.now();
     let isCancelled = false;
     const { text, passages, error } = await keepLease(
@@ -106,11 +107,12 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       };
       emit(runtime, { status: "notice", content });
       const update = await generateRag(state, runtime);
-      return { ...update, answer: said + String(update.answer ?? "") };
+      const { answer = "", answerMessageId } = update as Partial<ConversationState>;
+      return { ...update, ...answerOfTurn(state, answerMessageId ?? uuidv7(), said + answer) };
     }
     const tokens = estimateTokens(text);
     return {
-      answer: text,
+      ...answerOfTurn(state, uuidv7(), text),
       usage: { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
       receipt: {
         summary: null,
@@ -122,7 +124,6 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       },
       partialAnswer: error !== null,
       error: error?.toContent() ?? null,
-      messages: [new HumanMessage({ id: state.currentMessageId, content: message }), new AIMessage(text)],
     };
   };
 }

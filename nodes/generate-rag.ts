@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { v7 as uuidv7 } from "uuid";
 import type { ConversationState, ConversationUpdate, Usage } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
 import { millisecondsSince } from "../graph/milliseconds-since.ts";
@@ -8,6 +8,7 @@ import { estimateTokens } from "../models/estimate-tokens.ts";
 import { streamAnswer, type ModelAnswer } from "../models/stream-answer.ts";
 import { NOBODY, type Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import { answerOfTurn } from "./answer-of-turn.ts";
 import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { emit } from "./emit.ts";
@@ -49,12 +50,13 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     const documents = state.useRetrieval ? { passages: state.retrievalResults, isAway: state.degraded.includes("knowledge") } : null;
-    if (state.error) return { partialAnswer: true };
+    if (state.error) return { ...answerOfTurn(state, "", ""), partialAnswer: true };
     const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
     const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const began = performance.now();
     let firstTokenMs: number | null = null;
+    const answerId = uuidv7();
     const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
         model: chatModel,
@@ -62,6 +64,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
         timeouts,
         signal,
         callbacks: runtime.callbacks,
+        messageId: answerId,
         watched: { observer, purpose: "chat" },
         onToken(content) {
           firstTokenMs ??= millisecondsSince(began);
@@ -81,14 +84,13 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       error: answer.error?.code ?? null,
     });
     return {
-      answer: answer.text,
+      ...answerOfTurn(state, answerId, answer.text),
       usage,
       receipt: prompt.receipt,
       // Messages that the model should know of are in no summary and have no room: the summariser is behind, or switched off.
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,
       error: answer.error?.toContent() ?? null,
-      messages: [new HumanMessage({ id: state.currentMessageId, content: message }), new AIMessage(answer.text)],
     };
   };
 }

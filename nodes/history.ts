@@ -8,11 +8,13 @@ import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
-import type { StoredWindowMessage, WindowStore } from "../stores/postgres/window-store.ts";
+import type { LoadedWindow, StoredWindowMessage, WindowStore } from "../stores/postgres/window-store.ts";
 import { beginTurn } from "./begin-turn.ts";
 import { emit } from "./emit.ts";
+import { keepLease } from "./keep-lease.ts";
 import type { Node } from "./measured.ts";
 import { makeWaitingLine } from "./waiting-line.ts";
+import { whileStorageIsAway } from "./while-storage-is-away.ts";
 
 export interface HistoryParts {
   turns: TurnStore;
@@ -70,12 +72,22 @@ export function makeHistory(parts: HistoryParts): Node {
       { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
       { onBusy: context?.onBusy ?? "refuse", signal: context?.signal },
     );
+    const conversation = { ...owner, conversationId };
+    const held = { ...conversation, turnId };
+    let isAgain = false;
+    const load = (): Promise<[LoadedWindow, boolean]> => {
+      const look = isAgain ? lookForEpisodes(state, context?.signal) : looking;
+      isAgain = true;
+      const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary };
+      return Promise.all([windows.load(window), look]);
+    };
     try {
-      const conversation = { ...owner, conversationId };
-      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await Promise.all([
-        windows.load({ ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary }),
-        looking,
-      ]);
+      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await keepLease(
+        { turns, leaseMs },
+        held,
+        context?.signal,
+        (signal) => whileStorageIsAway(load, signal),
+      );
       runtime.note?.({
         window_messages: messages.length,
         window_is_whole: isWhole,
@@ -97,7 +109,7 @@ export function makeHistory(parts: HistoryParts): Node {
     } catch (error) {
       // The message is stored and the run ends here: give the conversation back rather than let the lease run out.
       const outcome = outcomeOfFailure(toAppError(error).toContent(), context?.told?.());
-      await turns.finish({ ...owner, conversationId, turnId }, null, [], outcome).catch(() => undefined);
+      await whileStorageIsAway(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
       throw error;
     }
   };

@@ -1,5 +1,3 @@
-import pRetry from "p-retry";
-import { v7 as uuidv7 } from "uuid";
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
 import type { TurnRuntime } from "../graph/turn-context.ts";
@@ -7,15 +5,22 @@ import { outcomeOf, SUPERSEDED } from "../graph/turn-outcome.ts";
 import { estimateTokens } from "../models/estimate-tokens.ts";
 import type { Job } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
+import { keepLease } from "./keep-lease.ts";
 import type { Node } from "./measured.ts";
+import { whileStorageIsAway } from "./while-storage-is-away.ts";
 
-/** Tries to store an answer: about 3 seconds in all, so that a Postgres that restarts loses none, within the lease of the turn. */
-const RETRIES = { retries: 4, minTimeout: 200, factor: 2, maxRetryTime: 10_000 };
-
-function toAnswer({ answer, partialAnswer, turnId, workerName, usage, currentMessageId }: ConversationState): AnswerToStore | null {
-  if (answer === "") return null;
+function toAnswer({
+  answer,
+  answerMessageId,
+  partialAnswer,
+  turnId,
+  workerName,
+  usage,
+  currentMessageId,
+}: ConversationState): AnswerToStore | null {
+  if (answer === "" || answerMessageId === null) return null;
   return {
-    messageId: uuidv7(),
+    messageId: answerMessageId,
     questionId: currentMessageId,
     content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
     completed: !partialAnswer,
@@ -34,24 +39,25 @@ const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
 
 export interface PersistParts {
   turns: TurnStore;
+  leaseMs: number;
   /** What remains to be done when this turn is stored. */
   jobsAfter: (state: ConversationState) => Job[];
 }
 
 /**
- * Writes the answer, the outcome and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token was produced. Throws
- * AppError `storage_unavailable` when Postgres stays away; the lease then runs out by itself.
+ * Writes the answer, the outcome and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token
+ * was produced. While Postgres is away it goes on trying and holds the conversation; only a service that stops ends that.
  */
-export function makePersist({ turns, jobsAfter }: PersistParts): Node {
+export function makePersist({ turns, leaseMs, jobsAfter }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const answer = toAnswer(state);
     const jobs = jobsAfter(state);
     const told = outcomeOf(state, runtime.context?.told?.());
-    const outcome = await pRetry(() => turns.finish({ tenantId, userId, conversationId, turnId }, answer, jobs, told), {
-      ...RETRIES,
-      shouldRetry: ({ error }) => error instanceof AppError && error.code === "storage_unavailable",
-    });
+    const held = { tenantId, userId, conversationId, turnId };
+    const outcome = await keepLease({ turns, leaseMs }, held, undefined, () =>
+      whileStorageIsAway(() => turns.finish(held, answer, jobs, told)),
+    );
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
     runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
     if (outcome === "stored" || state.error) return { answerMessageId };

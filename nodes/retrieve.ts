@@ -51,7 +51,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!needsRetrieval(state)) {
       runtime.note?.({ searched: false });
-      return { retrievalMs: 0 };
+      return { episodicMemory: [], retrievalResults: [], retrievalMs: 0 };
     }
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
@@ -93,6 +93,8 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
       });
     const [episodes, documents] = await Promise.all([safely("episodic", searchEpisodes), safely("knowledge", searchDocuments)]);
     return {
+      episodicMemory: [],
+      retrievalResults: [],
       ...episodes,
       ...documents,
       degraded: [...((episodes.degraded as Layer[] | undefined) ?? []), ...((documents.degraded as Layer[] | undefined) ?? [])],

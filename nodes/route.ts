@@ -11,6 +11,7 @@ import { emit } from "./emit.ts";
 import type { Node } from "./measured.ts";
 import { makeRouteByEmbedding, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";
+import { whileStorageIsAway } from "./while-storage-is-away.ts";
 
 /** What routing goes by. */
 export interface RouteParts {
@@ -53,7 +54,8 @@ export function makeRoute({ knowledge, embedder = null, routerModel = null, time
     const onError = (thrown: unknown): void => runtime.context?.onError?.(toAppError(thrown));
     const signal = runtime.context?.signal;
     try {
-      const bases = await knowledge.list(tenantId);
+      // History may have stored the message by now, so a Postgres that is away is no reason to fail.
+      const bases = await whileStorageIsAway(() => knowledge.list(tenantId), signal);
       const question = { tenantId, message, requested: requestedKbPrefix, agentType, bases, signal };
       const decision = await chooseRoute({ ...question, onFailure: onError });
       emit(runtime, { status: "route_decision", content: decision });

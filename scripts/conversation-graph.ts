@@ -14,6 +14,11 @@ const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unk
   },
   jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs those again that failed for good", load: () => import("./jobs.ts") },
   audit: { about: "`audit --user ID [--tenant TENANT]`: what every store holds of a user", load: () => import("./audit.ts") },
+  export: {
+    about: "`export FILE [--tenant TENANT] [--user ID]`: everything that was said, remembered and brought in, in one file",
+    load: () => import("./export.ts"),
+  },
+  restore: { about: "`restore FILE`: brings it back, into an empty database", load: () => import("./restore.ts") },
   ingest: { about: "`ingest KB FOLDER`: documents for a knowledge base of the running service", load: () => import("./ingest.ts") },
   chat: { about: "a terminal client of the running service", load: () => import("./chat.ts") },
 };

@@ -47,6 +47,7 @@ async function rebuild(config: Config, database: Database, signal: AbortSignal):
     store,
     embedder,
     timeZone: config.TIME_ZONE,
+    isAlone: database.isEmbedded, // its folder is locked
     onProgress: (done, total) => showProgress(done, total, "turns"),
     signal,
   });
@@ -62,7 +63,7 @@ async function dropOnly(config: Config, database: Database, signal: AbortSignal)
   // Whatever is in this database is dropped through it.
   const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
   if (store) opened.defer(() => store.close());
-  const left = await dropLeftIndexes({ database, store, signal });
+  const left = await dropLeftIndexes({ database, store, isAlone: database.isEmbedded, signal });
   tellLeft(left);
   if (left.length > 0) process.exitCode = 1;
   else console.log("no old index is there any more");

@@ -40,7 +40,7 @@ function answer(body: ChatRequestBody): ModelScript {
     (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
   );
   const known = lastMessage(body).includes(question) ? ANSWERS[question] : undefined;
-  return { tokens: (known ?? "Noted.").match(/\s*\S{1,6}/g) ?? [], firstTokenMs: 180, betweenMs: 12, withoutUsage: true };
+  return { tokens: (known ?? "Noted.").match(/(?<!\s)\s*\S{1,6}/g) ?? [], firstTokenMs: 180, betweenMs: 12, withoutUsage: true };
 }
 
 interface Opened {

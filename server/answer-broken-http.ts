@@ -27,7 +27,12 @@ function asJson({ message }: Refusal): string {
 }
 
 function headersOf(body: string): Record<string, string> {
-  return { "content-type": "application/json; charset=utf-8", "content-length": String(Buffer.byteLength(body)), connection: "close" };
+  return {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "no-store",
+    connection: "close",
+  };
 }
 
 function answer(response: ServerResponse, refusal: Refusal): void {

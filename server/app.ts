@@ -1,6 +1,6 @@
 import express, { type Express } from "express";
 import type { Logger } from "pino";
-import { authenticate, type IdentityParts } from "./authenticate.ts";
+import { authenticate, needsIdentity, type IdentityParts } from "./authenticate.ts";
 import { allowOrigins } from "./cors.ts";
 import { coreMemoryRoutes, type CoreMemoryRouteParts } from "./core-memory-routes.ts";
 import { chatRoutes, type ChatRouteParts } from "./chat-routes.ts";
@@ -8,6 +8,7 @@ import { conversationMemoryRoutes, type ConversationMemoryParts } from "./conver
 import { conversationRoutes, type ConversationRouteParts } from "./conversation-routes.ts";
 import { episodeRoutes, type EpisodeRouteParts } from "./episode-routes.ts";
 import { errorResponse, unknownRoute } from "./error-response.ts";
+import { exportRoutes, type ExportRouteParts } from "./export-routes.ts";
 import { healthRoutes, type HealthParts } from "./health-routes.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
 import { importRoutes, type ImportRouteParts } from "./import-routes.ts";
@@ -24,6 +25,7 @@ import { pageRoutes } from "./page-routes.ts";
 import { parseQuery } from "./parse-query.ts";
 import { refuseCrossSite } from "./refuse-cross-site.ts";
 import { requireJson } from "./require-json.ts";
+import { requireOwnHost } from "./require-own-host.ts";
 import type { RequestsFirst } from "./requests-first.ts";
 import { requireScope, requireWholeTenant } from "./scopes.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -41,6 +43,7 @@ export interface AppParts
     ImportRouteParts,
     KnowledgeRouteParts,
     EpisodeRouteParts,
+    ExportRouteParts,
     IdentityParts,
     Omit<OpenAIRouteParts, "openTurn">,
     OpenTurnParts,
@@ -51,6 +54,8 @@ export interface AppParts
     UserRouteParts {
   /** Whose web pages may call; undefined: nobody's. */
   corsOrigins: readonly string[] | undefined;
+  /** Names besides localhost under which a service without keys answers. */
+  allowedHosts: readonly string[] | undefined;
   /** Which proxies are believed, as Express takes it; undefined: none. */
   trustProxy: string | number | undefined;
   requestsFirst: RequestsFirst;
@@ -66,6 +71,7 @@ const OTHER_FIELDS_BYTES = 16 * 1024;
 export function makeApp(parts: AppParts): Express {
   const maxBodyBytes = parts.maxMessageChars * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
   const openTurn = makeOpenTurn(parts);
+  const needsKey = needsIdentity(parts);
   return express()
     .disable("x-powered-by")
     .disable("etag")
@@ -73,7 +79,8 @@ export function makeApp(parts: AppParts): Express {
     .set("query parser", parseQuery)
     .use(watchRequests(parts))
     .use(parts.requestsFirst.notice)
-    .use(securityHeaders(), ...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []), refuseCrossSite(parts.corsOrigins))
+    .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(parts.allowedHosts)]))
+    .use(...(parts.corsOrigins ? [allowOrigins(parts.corsOrigins)] : []), refuseCrossSite({ ...parts, needsKey }))
     .use(healthRoutes(parts), pageRoutes()) // whatever needs no key stands here
     .use(authenticate(parts), countRequests(parts.rates), requireScope)
     .use("/metrics", requireWholeTenant)
@@ -96,6 +103,7 @@ export function makeApp(parts: AppParts): Express {
       episodeRoutes(parts),
       coreMemoryRoutes(parts),
       userRoutes(parts),
+      exportRoutes(parts),
       jobRoutes(parts),
       statusRoutes(parts),
     )

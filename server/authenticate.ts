@@ -12,6 +12,9 @@ export interface IdentityParts {
   verifyToken: VerifyToken | undefined;
 }
 
+/** Whether a caller must show who it is. */
+export const needsIdentity = ({ apiKeys, verifyToken }: IdentityParts): boolean => apiKeys !== undefined || verifyToken !== undefined;
+
 const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
 /** Three parts of base64url: what no other bearer looks like but a key that was chosen so. */
 const TOKEN = /^[\w-]+\.[\w-]*\.[\w-]*$/;
@@ -40,7 +43,7 @@ function expectedOf({ apiKeys, verifyToken }: IdentityParts): string {
  */
 export function authenticate(parts: IdentityParts): RequestHandler {
   const { apiKeys, verifyToken } = parts;
-  const isOpen = apiKeys === undefined && verifyToken === undefined;
+  const isOpen = !needsIdentity(parts);
   const findKey = makeFindKey(apiKeys ?? []);
   const needed = `This service needs ${expectedOf(parts)}.`;
 
@@ -70,7 +73,7 @@ export function authenticate(parts: IdentityParts): RequestHandler {
       response.locals["caller"] = ANYBODY;
       return next();
     }
-    const [, bearer = ""] = /^Bearer +(.+)$/i.exec(request.get("authorization") ?? "") ?? [];
+    const [, bearer = ""] = /^Bearer +(\S.*)$/i.exec(request.get("authorization") ?? "") ?? [];
     try {
       response.locals["caller"] = await callerBy(bearer, request.ip ?? "");
     } catch (error) {

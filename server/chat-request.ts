@@ -31,13 +31,28 @@ export const ChatRequest = z.strictObject(
 );
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
+/** Characters as people count them: a pair of surrogates is one. */
+function characterCount(text: string): number {
+  let pairs = 0;
+  for (let index = 0; index < text.length; index++) {
+    if ((text.codePointAt(index) ?? 0) <= 0xffff) continue;
+    pairs++;
+    index++;
+  }
+  return text.length - pairs;
+}
+
+/** Throws AppError `message_too_long` when these texts together have more than `maxMessageChars` characters. */
+export function assertNotTooLong(field: string, texts: readonly string[], maxMessageChars: number): void {
+  const characters = texts.reduce((sum, text) => sum + characterCount(text), 0);
+  if (characters <= maxMessageChars) return;
+  const problem = `has ${characters} characters, at most ${maxMessageChars} are taken; shorten it, or raise MAX_MESSAGE_CHARS`;
+  throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
+}
+
 /** The body of a chat request. Throws AppError `invalid_request`, or `message_too_long` above `maxMessageChars` characters. */
 export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
   const request = parseRequest(ChatRequest, body);
-  const characters = request.message.length > maxMessageChars ? [...request.message].length : 0;
-  if (characters > maxMessageChars) {
-    const problem = `has ${characters} characters, at most ${maxMessageChars} are taken; shorten it, or raise MAX_MESSAGE_CHARS`;
-    throw new AppError("message_too_long", `message: ${problem}`, { details: [{ field: "message", problem }] });
-  }
+  assertNotTooLong("message", [request.message], maxMessageChars);
   return request;
 }

@@ -28,6 +28,15 @@ const origins = z
     "must be origins joined by commas, like https://chat.example.org, or * for every one",
   );
 
+const HOST_NAME = /^[a-z\d_]([a-z\d_.-]{0,251}[a-z\d_])?$/i;
+const hostNames = z
+  .string()
+  .transform((text) => text.split(",").map((name) => name.trim().toLowerCase()))
+  .refine(
+    (names) => names.every((name) => HOST_NAME.test(name) || isIP(name) !== 0),
+    "must be host names or addresses joined by commas, without ports, like chat.home.arpa",
+  );
+
 /** An address or network as Express takes it. */
 function isProxy(text: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
@@ -103,6 +112,7 @@ const Environment = z.object({
   JWT_USER_CLAIM: z.string().default("sub"),
   JWT_TENANT_CLAIM: z.string().optional(),
   CORS_ORIGINS: origins.optional(),
+  ALLOWED_HOSTS: hostNames.optional(),
   TRUST_PROXY: trustedProxies.optional(),
   DATABASE_URL: z
     .string()
@@ -149,10 +159,12 @@ const Environment = z.object({
   SHUTDOWN_GRACE_MS: wholeNumber(0, LONGEST_TIMER_MS).default(10_000),
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000),
   JOB_CONCURRENCY: wholeNumber(1, 1_000).default(8),
+  MAX_TURNS_PER_PROCESS: wholeNumber(0, 1_000_000).optional(),
   RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(120),
   RATE_LIMIT_PER_MINUTE_PER_TENANT: wholeNumber(0, 10_000_000).default(0),
   MAX_CONCURRENT_TURNS_PER_USER: wholeNumber(0, 100_000).default(4),
   MAX_CONCURRENT_TURNS_PER_TENANT: wholeNumber(0, 1_000_000).default(0),
+  MAX_CONCURRENT_TASKS_PER_USER: wholeNumber(0, 100_000).default(8),
   TOKENS_PER_DAY: wholeNumber(0).default(0),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),

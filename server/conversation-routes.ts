@@ -54,8 +54,12 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       response.json({ message: messageToJson(found.message), conversation_id: found.conversationId, user_id: found.userId });
     })
     .delete("/conversations/:id", async (request, response) => {
-      const { id: conversationId, userId } = await findConversation(conversations, request, response);
-      const receipt = await erase.conversation({ tenantId: tenantOf(response), userId, conversationId });
+      const conversationId = parseUuid("conversation id", request.params["id"]);
+      const caller = callerOf(response);
+      const found = await conversations.find(caller, conversationId);
+      const receipt = found
+        ? await erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId })
+        : await erase.progress(caller, conversationId);
       if (!receipt) throw conversationNotFound(conversationId);
       sendEraseReceipt(response, receipt);
     });

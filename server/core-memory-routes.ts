@@ -69,11 +69,12 @@ export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts)
 
   return Router()
     .get("/users/:id/core-memory", async (request, response) => {
-      const { sections: stored } = await coreMemory.load(ownerOf(request, response));
+      const stored = await coreMemory.loadLines(ownerOf(request, response));
       const inOrder = stored.toSorted((one, other) => orderOf(one.section) - orderOf(other.section));
       response.json({
-        sections: inOrder.map(({ section, content, version, updatedAt, updatedBy }) => {
-          return { section, content, version, updated_at: updatedAt, updated_by: updatedBy };
+        sections: inOrder.map(({ section, content, version, updatedAt, updatedBy, lines }) => {
+          const shown = lines.map((line) => ({ content: line.content, trigger_message_ids: line.triggerMessageIds }));
+          return { section, content, version, updated_at: updatedAt, updated_by: updatedBy, lines: shown };
         }),
       });
     })

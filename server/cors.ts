@@ -13,7 +13,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "DELETE"],
     allowedHeaders: ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id", "x-session-id"],
-    exposedHeaders: ["etag", "retry-after", "x-request-id", "x-turn-id"],
+    exposedHeaders: ["etag", "location", "retry-after", "x-request-id", "x-turn-id"],
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
 }

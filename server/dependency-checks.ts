@@ -1,5 +1,3 @@
-import type { Database } from "../stores/postgres/database.ts";
-
 /** How long a dependency may take to answer, in milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 /** A model's server is asked at most this often, in milliseconds: probes come every few seconds from every balancer. */
@@ -18,10 +16,6 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
       .finally(() => clearTimeout(timer));
     return promise;
   };
-}
-
-export function checkPostgres(database: Database): DependencyCheck {
-  return withTimeout(() => database.query({ text: "select 1" }));
 }
 
 /** Asks for the list of models, which costs nothing. Any answer below 500 counts: not every server has that list. */

@@ -1,4 +1,5 @@
 import { Router } from "express";
+import { ReadOnly } from "./check-postgres.ts";
 import type { DependencyCheck } from "./dependency-checks.ts";
 
 export interface HealthParts {
@@ -9,14 +10,18 @@ export interface HealthParts {
   isStopping: () => boolean;
 }
 
+/** `read_only`: it answers, but nothing can be written: its disk is full, say. */
+export const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
+type DependencyState = (typeof DEPENDENCY_STATES)[number];
+
 /** Asks all of them side by side. */
-export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: "up" | "down"][]> {
+export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
   return Promise.all(
     Object.entries(dependencies).map(async ([name, check]) => [
       name,
       await check().then(
         () => "up" as const,
-        () => "down" as const,
+        (error: unknown) => (error instanceof ReadOnly ? ("read_only" as const) : ("down" as const)),
       ),
     ]),
   );

@@ -14,6 +14,7 @@ export const HTTP_STATUS = {
   message_too_long: 413,
   body_too_large: 413,
   unsupported_media_type: 415,
+  misdirected_request: 421,
   document_unreadable: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
@@ -34,5 +35,6 @@ export const HTTP_STATUS = {
   storage_unavailable: 503,
   identity_unavailable: 503,
   turn_interrupted: 503,
+  overloaded: 503,
   shutting_down: 503,
 } as const satisfies Record<ErrorCode, number>;

@@ -1,12 +1,14 @@
 import { z } from "zod";
-import { AppError } from "../errors/app-error.ts";
+import { AppError, type Problem } from "../errors/app-error.ts";
 import type { MessageToImport } from "../stores/postgres/import-store.ts";
-import { parseRequest } from "./parse-request.ts";
+import { parseRequest, toProblems } from "./parse-request.ts";
 import { callerId, metadata, storableText } from "./request-fields.ts";
 
 export const MAX_IMPORTED_MESSAGES = 10_000;
-/** Problems that one answer lists. */
-const MAX_PROBLEMS = 50;
+/** Problems of one message that are told. */
+const MAX_PROBLEMS = 5;
+/** Clocks and time zones may be wrong by so much: what is said to come from later is a mistake, and would stand behind all that is said until then. */
+const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /** A message; how long it may be is configured. */
 export const importedText = storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 });
@@ -19,52 +21,72 @@ const Message = z.strictObject(
       .datetime({ offset: true, error: "must be a time like 2026-01-31T12:00:00Z" })
       .transform((text) => new Date(text))
       .refine((time) => time.getUTCFullYear() >= 1000 && time.getUTCFullYear() < 9000, "must be in the years 1000 to 8999")
+      .refine((time) => time.getTime() <= Date.now() + MAX_AHEAD_MS, "is more than a day ahead of now; send when it was said")
       .optional(),
     metadata,
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with role and content" : undefined) },
 );
 
-export const ImportRequest = z.strictObject(
-  {
-    user_id: callerId,
-    session_id: callerId,
-    messages: z
-      .array(Message, "must be an array of messages")
-      .min(1, "is empty; send at least one message")
-      .max(MAX_IMPORTED_MESSAGES, `has more than ${MAX_IMPORTED_MESSAGES} messages; send them in several calls`),
-  },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and messages" : undefined) },
-);
+function requestOf<Sent extends z.ZodType>(message: Sent) {
+  return z.strictObject(
+    {
+      user_id: callerId,
+      session_id: callerId,
+      messages: z
+        .array(message, "must be an array of messages")
+        .min(1, "is empty; send at least one message")
+        .max(MAX_IMPORTED_MESSAGES, `has more than ${MAX_IMPORTED_MESSAGES} messages; send them in several calls`),
+      on_invalid: z
+        .enum(["refuse", "skip"], 'must be "refuse" or "skip"')
+        .default("refuse")
+        .describe("What becomes of the others when messages are wrong: none is imported, or all of them."),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and messages" : undefined) },
+  );
+}
+
+export const ImportRequest = requestOf(Message);
+const AnyMessages = requestOf(z.unknown());
+
+/** Why a message is wrong. */
+export interface InvalidMessage extends Problem {
+  index: number;
+}
 
 export interface ImportBody {
   userId: string;
   sessionId: string;
   messages: MessageToImport[];
+  /** Messages that are wrong and are left out. */
+  invalid: InvalidMessage[];
 }
 
 /** Characters are counted one by one only where a text could have too many. */
-function assertShortEnough(messages: readonly { content: string }[], maxMessageChars: number): void {
-  const problems = messages.flatMap(({ content }, index) => {
-    const characters = content.length > maxMessageChars ? [...content].length : 0;
-    if (characters <= maxMessageChars) return [];
-    return [{ field: `messages.${index}.content`, problem: `has ${characters} characters, at most ${maxMessageChars} are taken` }];
-  });
-  if (problems.length > 0) throw AppError.invalid(problems.slice(0, MAX_PROBLEMS));
+function lengthProblem({ content }: { content: string }, maxMessageChars: number, field: string): Problem[] {
+  const characters = content.length > maxMessageChars ? [...content].length : 0;
+  if (characters <= maxMessageChars) return [];
+  return [{ field, problem: `has ${characters} characters, at most ${maxMessageChars} are taken` }];
 }
 
-/** The body of an import. Throws AppError `invalid_request` that names each field that is wrong: then nothing is imported. */
+/**
+ * The body of an import. Throws AppError `invalid_request` that names each message that is wrong, unless the body says that they are to be
+ * skipped and others are left.
+ */
 export function parseImportRequest(body: unknown, maxMessageChars: number): ImportBody {
-  const { user_id: userId, session_id: sessionId, messages } = parseRequest(ImportRequest, body);
-  assertShortEnough(messages, maxMessageChars);
-  return {
-    userId,
-    sessionId,
-    messages: messages.map(({ role, content, created_at, metadata: kept }) => ({
-      role,
-      content,
-      createdAt: created_at ?? null,
-      metadata: kept,
-    })),
-  };
+  const { user_id: userId, session_id: sessionId, messages: sent, on_invalid: onInvalid } = parseRequest(AnyMessages, body);
+  const messages: MessageToImport[] = [];
+  const invalid: InvalidMessage[] = [];
+  sent.forEach((given, index) => {
+    const parsed = Message.safeParse(given);
+    const problems = parsed.success
+      ? lengthProblem(parsed.data, maxMessageChars, `messages.${index}.content`)
+      : parsed.error.issues.flatMap((issue) => toProblems(issue, ["messages", index]));
+    invalid.push(...problems.slice(0, MAX_PROBLEMS).map((problem) => ({ index, ...problem })));
+    if (!parsed.success || problems.length > 0) return;
+    const { role, content, created_at, metadata: kept } = parsed.data;
+    messages.push({ role, content, createdAt: created_at ?? null, metadata: kept });
+  });
+  if (invalid.length > 0 && (onInvalid === "refuse" || messages.length === 0)) throw AppError.invalid(invalid);
+  return { userId, sessionId, messages, invalid };
 }

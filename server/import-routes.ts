@@ -1,11 +1,11 @@
 import express, { Router, type Response } from "express";
 import type { LayerJobKind } from "../stores/jobs/job.ts";
-import type { Imported, ImportStore } from "../stores/postgres/import-store.ts";
+import type { Imported, ImportProgress, ImportStore } from "../stores/postgres/import-store.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { assertUtf8 } from "./assert-utf8.ts";
 import { tenantOf } from "./caller.ts";
 import { EVENT_STREAM_HEADERS } from "./event-stream-headers.ts";
-import { parseImportRequest } from "./import-request.ts";
+import { parseImportRequest, type InvalidMessage } from "./import-request.ts";
 import { bodyWithin } from "./limits/body-within.ts";
 import { userInBody } from "./limits/count-requests.ts";
 import type { RateLimits } from "./limits/rate-limits.ts";
@@ -26,13 +26,17 @@ export interface ImportRouteParts {
   heartbeatMs: number;
 }
 
-const toJson = ({ conversationId, imported, skipped }: Imported) => ({ conversation_id: conversationId, imported, skipped });
+interface ImportResult extends Imported {
+  invalid: InvalidMessage[];
+}
+
+const toJson = ({ conversationId, ...counts }: ImportResult) => ({ conversation_id: conversationId, ...counts });
 
 /** Sends progress as server-sent events while the import runs, and its result or error as the last one. */
 async function streamProgress(
   response: Response,
   { total, heartbeatMs }: { total: number; heartbeatMs: number },
-  run: (onProgress: (done: number) => void) => Promise<Imported>,
+  run: (onProgress: (progress: ImportProgress) => void) => Promise<ImportResult>,
 ): Promise<void> {
   response.writeHead(200, EVENT_STREAM_HEADERS);
   const stopHeartbeat = startHeartbeat(response, heartbeatMs);
@@ -41,7 +45,7 @@ async function streamProgress(
     response.write(`id: ${++id}\ndata: ${JSON.stringify({ status, content })}\n\n`);
   };
   try {
-    send("done", toJson(await run((done) => send("progress", { done, total }))));
+    send("done", toJson(await run(({ done, exchanges }) => send("progress", { done, total, exchanges }))));
   } catch (error) {
     send("error", toAppError(error).toContent());
   } finally {
@@ -58,9 +62,11 @@ export function importRoutes({ imports, jobKinds, maxMessageChars, rates, heartb
     bodyWithin(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
     rates.ofUser(userInBody),
     async (request, response) => {
-      const { userId, sessionId, messages } = parseImportRequest(withUserOf(response, request.body), maxMessageChars);
+      const { userId, sessionId, messages, invalid } = parseImportRequest(withUserOf(response, request.body), maxMessageChars);
       const conversation = { tenantId: tenantOf(response), userId, sessionId };
-      const run = (onProgress: (done: number) => void) => imports.import({ ...conversation, messages, jobKinds, onProgress });
+      const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
+        return { ...(await imports.import({ ...conversation, messages, jobKinds, onProgress })), invalid };
+      };
       if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
         return streamProgress(response, { total: messages.length, heartbeatMs }, run);
       }

@@ -79,8 +79,8 @@ export function knowledgeRoutes({ knowledgeBases, documents, chunks, hasIndex }:
     .delete("/knowledge/:kb", requireWholeTenant, async (request, response) => {
       const { tenantId, prefix } = placeOf(request, response);
       const removed = await knowledgeBases.remove(tenantId, prefix);
-      if (!removed) throw noSuchBase(prefix);
-      response.json({ deleted: { documents: removed.length } });
+      if (removed === null) throw noSuchBase(prefix);
+      response.json({ deleted: { documents: removed } });
     })
     .get("/knowledge/:kb/documents", async (request, response) => {
       const place = placeOf(request, response);

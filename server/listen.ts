@@ -9,6 +9,12 @@ import { dropSlowReaders, SLOWEST_READER, type SlowestReader } from "./limits/dr
 const CLOSE_GRACE_MS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 20;
 
+/**
+ * Connections that may wait to be accepted, when a thousand users come at once. The system allows as many as net.core.somaxconn says, 4096
+ * on today's Linux; Node alone would ask for 511.
+ */
+const BACKLOG = 4_096;
+
 /** How long the service waits for clients. What it sends, event streams too, is measured by `slowestReader` alone. */
 export interface ConnectionLimits {
   /** Milliseconds for the head of a request, and for all of it. */
@@ -44,7 +50,7 @@ export async function listen(
   answerBrokenHttp(server);
   dropSlowReaders(server, slowestReader);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject).listen(port, host, resolve);
+  server.once("error", reject).listen({ port, host, backlog: BACKLOG }, resolve);
   try {
     await promise;
   } catch (cause) {

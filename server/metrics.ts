@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import type { LastEvent } from "../graph/start-turn.ts";
 import type { JobRun } from "../memory/jobs/run-jobs.ts";
 import type { Observer } from "../observe/observer.ts";
+import { admissionMetrics, type AdmissionMetrics } from "./observe/admission-metrics.ts";
 import { jobMetrics, type QueueState } from "./observe/job-metrics.ts";
 import { processMetrics } from "./observe/process-metrics.ts";
 import { requestMetrics, type RequestMetrics } from "./observe/request-metrics.ts";
@@ -9,7 +10,7 @@ import { turnMetrics } from "./observe/turn-metrics.ts";
 import { workMetrics } from "./observe/work-metrics.ts";
 
 /** What the service counts, in Prometheus' text format. Labels have few values: never a user, a session, a path or a message. */
-export interface Metrics {
+export interface Metrics extends AdmissionMetrics {
   contentType: string;
   /** `queue`: what the database says of it, null when it does not answer; the rest is counted as it happens. */
   render(queue: QueueState | null): Promise<string>;
@@ -35,5 +36,6 @@ export function makeMetrics(): Metrics {
     requests: requestMetrics(registry),
     turnEnded: turnMetrics(registry),
     jobRan: jobs.ran,
+    ...admissionMetrics(registry),
   };
 }

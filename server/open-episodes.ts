@@ -41,7 +41,7 @@ function embeddingModels(config: Config): { model: string; questionModel: string
 }
 
 /** Throws AppError `embedder_unavailable` when the dimensions have to be asked of a server that is away. */
-export async function openEmbedder(config: Config): Promise<Embedder> {
+export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
   const { model, questionModel } = embeddingModels(config);
   return openOpenAIEmbedder({
@@ -52,6 +52,7 @@ export async function openEmbedder(config: Config): Promise<Embedder> {
     questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
     passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
     dimensions: config.EMBEDDING_DIMENSIONS,
+    knownDimensions,
     timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
   });
 }
@@ -63,7 +64,7 @@ async function openKnownEmbedder(config: Config, database: Database): Promise<Em
   } catch (error) {
     const record = await findIndexRecord(database, "current");
     if (!record) throw error;
-    const embedder = await openEmbedder({ ...config, EMBEDDING_DIMENSIONS: record.dimensions });
+    const embedder = await openEmbedder(config, record.dimensions);
     if (embedder.name !== record.embedder) throw error;
     return embedder;
   }

@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { RunJobsParts } from "../memory/jobs/run-jobs.ts";
 import { DEFAULT_SECTIONS } from "../memory/agent/core-sections.ts";
-import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { NOBODY } from "../observe/observer.ts";
@@ -66,7 +66,8 @@ export async function openGraph(
   {
     handlers,
     ...watch
-  }: Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> & { handlers?: KnowledgeHandlers | undefined } = {},
+  }: Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> &
+    Pick<MemoryJobsParts, "quietMs"> & { handlers?: KnowledgeHandlers | undefined } = {},
 ): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
   const { observer = NOBODY } = watch;

@@ -18,7 +18,8 @@ import { makeSummaryStore } from "../stores/postgres/summary-store.ts";
 import { CANCEL_CHANNEL, makeTurnRecordStore } from "../stores/postgres/turn-record-store.ts";
 import { makeApp } from "./app.ts";
 import type { Config } from "./config.ts";
-import { checkModelServer, checkPostgres, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
+import { checkPostgres } from "./check-postgres.ts";
+import { checkModelServer, withTimeout, type DependencyCheck } from "./dependency-checks.ts";
 import { openLimits } from "./limits/open-limits.ts";
 import { closeServer, CONNECTION_LIMITS, listen, portOf, type ConnectionLimits } from "./listen.ts";
 import { coreSections, openGraph, usesModelServer } from "./open-graph.ts";
@@ -73,27 +74,31 @@ export async function openService(
     },
     handlers,
     whenQuiet: () => requestsFirst.whenQuiet(),
+    quietMs: () => requestsFirst.quietMs(),
     onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "background work failed, it is tried again"),
   });
   opening.defer(() => parts.close());
   const { graph, database, episodes, modelDescription, layers } = parts;
 
-  const limits = openLimits(config, database, (error) =>
-    log.warn({ causes: causeFacts(toAppError(error)) }, "used tokens are not written yet, it will be tried again"),
-  );
+  const limits = openLimits(config, database, {
+    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "used tokens are not written yet, it will be tried again"),
+    onRefused: (why) => metrics.turnRefused(why),
+  });
+  metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
   const running = makeRunningTurns();
   // A notification that is lost is made up for when the turn renews its lease.
   const cancelHeard = (turnId: string): void => running.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification: cancelHeard, onConnect: () => undefined }));
   let stopping = false;
-  const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database) };
+  const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database, config.DATA_DIR) };
   if (usesModelServer(config)) dependencies["chat_model"] = checkModelServer(config.OPENAI_BASE_URL ?? OPENAI_URL, config.OPENAI_API_KEY);
 
   const conversations = makeConversationStore(database);
   const knowledgeBases = makeKnowledgeBaseStore(database);
   const app = makeApp({
     graph,
+    database,
     knowledgeBases,
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
@@ -102,7 +107,7 @@ export async function openService(
     turns: makeTurnRecordStore(database),
     requestsFirst,
     limits: limits.turns,
-    quota: limits.quota,
+    taskLimits: limits.tasks,
     taskModel: { ...parts.answering, observer },
     rates: limits.rates,
     log,
@@ -142,6 +147,7 @@ export async function openService(
       log.warn({ causes: causeFacts(toAppError(error)) }, "the keys of JWT_JWKS_URL are not refreshed"),
     ),
     corsOrigins: config.CORS_ORIGINS,
+    allowedHosts: config.ALLOWED_HOSTS,
     trustProxy: config.TRUST_PROXY,
     maxMessageChars: config.MAX_MESSAGE_CHARS,
     isStopping: () => stopping,

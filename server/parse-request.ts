@@ -7,11 +7,12 @@ const MAX_NAME_CHARACTERS = 200;
 /** Values of a body, those within others too: ten times what the largest import needs. Each one that is wrong costs microseconds. */
 const MAX_VALUES = 500_000;
 
-/** How an issue of zod reads to a client. */
-function toProblems(issue: z.core.$ZodIssue): Problem[] {
-  if (issue.code !== "unrecognized_keys") return [{ field: issue.path.join(".") || "body", problem: issue.message }];
+/** How an issue of zod reads to a client; `within`: where the value that was parsed stands in the body. */
+export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey[] = []): Problem[] {
+  const path = [...within, ...issue.path];
+  if (issue.code !== "unrecognized_keys") return [{ field: path.join(".") || "body", problem: issue.message }];
   return issue.keys.map((key) => {
-    return { field: [...issue.path, key.slice(0, MAX_NAME_CHARACTERS)].join("."), problem: "is not a known field; remove it" };
+    return { field: [...path, key.slice(0, MAX_NAME_CHARACTERS)].join("."), problem: "is not a known field; remove it" };
   });
 }
 
@@ -33,7 +34,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
     throw AppError.invalid([{ field: "body", problem: `holds more than ${MAX_VALUES} values; send it in several calls` }]);
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap(toProblems);
+  const problems = parsed.error.issues.flatMap((issue) => toProblems(issue));
   const more = problems.length - MAX_PROBLEMS;
   const rest = more > 0 ? [{ field: "body", problem: `has ${more} more problems` }] : [];
   throw AppError.invalid([...problems.slice(0, MAX_PROBLEMS), ...rest]);

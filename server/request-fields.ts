@@ -21,9 +21,10 @@ export const storableText = z
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   });
 
-/** An id that callers choose: 1 to 200 characters of any script. */
+/** An id that callers choose: 1 to 200 characters of any script. Clients resolve `.` and `..` in an address, however they are encoded. */
 export const callerId = storableText
   .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
+  .refine((text) => text !== "." && text !== "..", 'cannot be "." or "..", which no address can hold; choose another')
   .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const EXTERNAL_ID = `must be a string of 1 to ${ID_LENGTH} characters`;

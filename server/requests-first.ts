@@ -18,6 +18,8 @@ export interface RequestsFirst {
   notice: RequestHandler;
   /** Resolves in the next pause between requests, or after a while. */
   whenQuiet(): Promise<void>;
+  /** For how long, in milliseconds, no request has been open. */
+  quietMs(): number;
 }
 
 /** `POST …/settle` itself waits for the background work. */
@@ -41,6 +43,7 @@ export function makeRequestsFirst(): RequestsFirst {
       });
       next();
     },
+    quietMs: () => (open > 0 ? 0 : performance.now() - lastEndedAt),
     async whenQuiet() {
       const latest = performance.now() + LONGEST_WAIT_MS;
       for (;;) {

@@ -1,10 +1,87 @@
+import { isCommand } from "@langchain/langgraph";
+import { asyncExitHook } from "exit-hook";
+import { AppError } from "../errors/app-error.ts";
+import type { ConversationGraph } from "../graph/build-graph.ts";
 import { parseConfig } from "./config.ts";
-import { openGraph } from "./open-graph.ts";
+import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { readEnvironment } from "./read-environment.ts";
+import { toTurnInput, type StudioThread } from "./studio-input.ts";
 
-/** The same graph for LangGraph Studio. In memory unless DATABASE_URL or DATA_DIR is set: the service has the default folder for itself. */
-export async function graph() {
+/** How long the process waits at its end until everything is closed, in milliseconds. */
+const CLOSE_MS = 5_000;
+
+interface OpenStudio extends Pick<OpenGraph, "graph" | "close"> {
+  maxMessageChars: number;
+}
+
+/** What is open in this process. Not a variable of the module: one that is loaded anew must find it. */
+const ofProcess = globalThis as typeof globalThis & { conversationGraphOfStudio?: Promise<OpenStudio> };
+
+type Stream = ConversationGraph["stream"];
+type Options = NonNullable<Parameters<Stream>[1]>;
+
+/**
+ * Cancels a turn when its run is cancelled. Were the signal that of the run, LangGraph would skip `persist`: nothing of the answer would be
+ * stored, and the conversation busy until its lease is over.
+ */
+function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
+  const cancellation = new AbortController();
+  const cancel = (): void =>
+    cancellation.abort(new AppError("turn_cancelled", "The run was cancelled; what there is of the answer is kept as incomplete."));
+  if (signal?.aborted) cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  return cancellation.signal;
+}
+
+/**
+ * The graph for one request of LangGraph's server, which sets a checkpointer on it, or none. That is so on this view alone: requests run side
+ * by side over the same nodes and the same store.
+ */
+function forRequest({ graph: shared, maxMessageChars }: OpenStudio): ConversationGraph {
+  const graph: ConversationGraph = shared.withConfig({});
+  const streamTurn: Stream = graph.stream.bind(graph);
+
+  async function findThread(options: Options | undefined): Promise<StudioThread> {
+    const id = options?.configurable?.["thread_id"] as string | undefined;
+    const isKept = typeof graph.checkpointer === "object";
+    if (id === undefined || !isKept) return { id, earlier: {} };
+    const state = await graph.getState({ configurable: options?.configurable ?? {} });
+    return { id, earlier: state.values as StudioThread["earlier"] };
+  }
+
+  const stream = async (input: Parameters<Stream>[0], options: Options | undefined) => {
+    // Without an input a run goes on where it stopped.
+    const isTurn = input !== null && typeof input === "object" && !isCommand(input);
+    const turn = isTurn ? toTurnInput(input, await findThread(options), maxMessageChars) : input;
+    const { signal, ...rest } = options ?? {};
+    const context = { ...options?.context, signal: cancelledBy(signal) } as NonNullable<Options["context"]>;
+    return streamTurn(turn, { ...rest, context });
+  };
+  return Object.assign(graph, { stream });
+}
+
+async function open(): Promise<OpenStudio> {
   const environment = { ...readEnvironment() };
   if (!environment["DATABASE_URL"] && !environment["DATA_DIR"]) environment["DATA_DIR"] = "memory://";
-  return (await openGraph(parseConfig(environment))).graph;
+  const config = parseConfig(environment);
+  return { ...(await openGraph(config)), maxMessageChars: config.MAX_MESSAGE_CHARS };
+}
+
+function openOnce(): Promise<OpenStudio> {
+  if (ofProcess.conversationGraphOfStudio) return ofProcess.conversationGraphOfStudio;
+  const opening = open();
+  ofProcess.conversationGraphOfStudio = opening;
+  opening.then(
+    (opened) => asyncExitHook(() => opened.close(), { wait: CLOSE_MS }),
+    () => delete ofProcess.conversationGraphOfStudio, // the next request tries again
+  );
+  return opening;
+}
+
+/**
+ * The graph for LangGraph Studio, whose server calls this for every request: the first one opens it, and the end of the process closes it.
+ * In memory unless DATABASE_URL or DATA_DIR is set: the service has the default folder for itself.
+ */
+export async function graph(): Promise<ConversationGraph> {
+  return forRequest(await openOnce());
 }

@@ -7,6 +7,12 @@ export interface Cursor {
   id: string;
 }
 
+/** Whether something comes later in such a list than a place in it. */
+export function isBehind({ createdAt, id }: Cursor, point: Cursor): boolean {
+  const later = createdAt.getTime() - point.createdAt.getTime();
+  return later > 0 || (later === 0 && id > point.id);
+}
+
 /** What part of a list is asked for: at most `limit` items behind the cursor, or from the beginning. */
 export interface PageRequest {
   limit: number;

@@ -7,7 +7,7 @@ import { renderArchitecture } from "../scripts/draw-graph.ts";
 const read = (file: string): string => readFileSync(file, "utf8");
 
 /** From above to below, as docs/architecture.md has it. */
-const LAYERS = [["server"], ["graph"], ["nodes"], ["memory"], ["stores", "models"], ["observe"], ["errors"]];
+const LAYERS = [["server"], ["graph"], ["nodes"], ["memory"], ["stores", "models"], ["text"], ["observe"], ["errors"]];
 /** What nodes know of the graph: the types of a turn. */
 const TYPES_OF_A_TURN = /^graph\/(state|turn-context|turn-event|turn-outcome|milliseconds-since)\.ts$/;
 

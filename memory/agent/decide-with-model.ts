@@ -12,7 +12,7 @@ import { toolDefinitions } from "./memory-tools.ts";
 import type { DecideMemory } from "./remember-turns.ts";
 import { messageTokensOf } from "./take-reading.ts";
 import { answerWithCalls, callsOf } from "./tool-calls.ts";
-import { likeliestTurn, triggerOf } from "./turn-to-read.ts";
+import { triggerOf } from "./turn-to-read.ts";
 import type { ToolCall, Trigger, WorkingMemory } from "./working-memory.ts";
 
 /** Answers of the model to one reading: the last may only say that it is done. */
@@ -46,18 +46,6 @@ async function ask(model: BoundModel, messages: BaseMessage[], timeouts: AnswerT
   return whole;
 }
 
-/** What a call says anew, by which the turn it comes from is found: of a section the lines that are added or taken away. */
-function saidAnew({ name, arguments: given }: ToolCall, contents: Readonly<Record<string, string>>): string {
-  if (typeof given !== "object" || given === null) return "";
-  const texts = Object.values(given).filter((value) => typeof value === "string");
-  const { section, content } = given as { section?: unknown; content?: unknown };
-  if (name !== "core_memory_update" || typeof section !== "string" || typeof content !== "string") return texts.join("\n");
-  const [before, after] = [(new Map(Object.entries(contents)).get(section) ?? "").split("\n"), content.split("\n")];
-  const added = after.filter((line) => !before.includes(line));
-  const removed = before.filter((line) => !after.includes(line));
-  return (added.length > 0 ? added : removed).join("\n");
-}
-
 /** The sections that have at most so many tokens together; what the model does not see it must not write over. */
 function sectionsThatFit(contents: Record<string, string>, maxTokens: number): { shown: Record<string, string>; hidden: string[] } {
   let tokens = 0;
@@ -69,14 +57,14 @@ function sectionsThatFit(contents: Record<string, string>, maxTokens: number): {
 function say(
   memory: WorkingMemory,
   call: ToolCall,
-  trigger: Trigger,
+  read: readonly Trigger[],
   { isTooMany, hidden }: { isTooMany: boolean; hidden: string[] },
 ): Promise<string> {
   const { section } = (call.arguments ?? {}) as { section?: unknown };
   if (isTooMany) return Promise.resolve("Refused: too many calls at once.");
   if (hidden.some((name) => name === section))
     return Promise.resolve(`Refused: the section "${String(section)}" is too long to be changed.`);
-  return memory.call(call, trigger);
+  return memory.call(call, read);
 }
 
 /** Has a model decide by calling tools, in a few rounds. `readingTokens`: of the turns in its prompt, and as many of the sections. */
@@ -98,15 +86,14 @@ export function makeDecideWithModel({
     const writable = sections.filter((section) => !hidden.includes(section));
     const bound = model.bindTools(toolDefinitions(writable));
     const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: messageTokensOf(readingTokens) });
+    const read = turns.map(triggerOf);
     for (let round = 0; round < ROUNDS; round++) {
       const answer = await watchWholeAnswer({ observer, purpose: "memory" }, model, messages, () => ask(bound, messages, timeouts, signal));
       const calls = callsOf(answer);
       if (calls.length === 0) return;
       messages.push(answerWithCalls(answer, calls));
       for (const [position, call] of calls.entries()) {
-        const turn = likeliestTurn(turns, saidAnew(call, memory.contents()));
-        if (!turn) return;
-        const said = await say(memory, call, triggerOf(turn), { isTooMany: position >= CALLS_A_ROUND, hidden });
+        const said = await say(memory, call, read, { isTooMany: position >= CALLS_A_ROUND, hidden });
         messages.push(new ToolMessage({ tool_call_id: call.id, content: said }));
       }
     }

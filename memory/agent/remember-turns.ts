@@ -2,11 +2,12 @@ import { AppError } from "../../errors/app-error.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
-import type { ReadingResult, UnreadMessage, UnreadStore } from "../../stores/postgres/unread-store.ts";
-import { completeTurns } from "../complete-turns.ts";
-import type { MessagePair } from "../episodes/pair-messages.ts";
+import type { Owner } from "../../stores/owner.ts";
+import type { Cursor } from "../../stores/page.ts";
+import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/exchange.ts";
+import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/unread-store.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
-import type { Recall } from "../recall/recall-episodes.ts";
+import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import { takeReading } from "./take-reading.ts";
 import type { TurnToRead } from "./turn-to-read.ts";
 import { makeWorkingMemory, type WorkingMemory } from "./working-memory.ts";
@@ -26,7 +27,7 @@ export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<vo
 
 export interface RememberParts {
   unread: UnreadStore;
-  coreMemory: Pick<CoreMemoryStore, "load">;
+  coreMemory: Pick<CoreMemoryStore, "loadLines" | "leftOutByPeople">;
   decide: DecideMemory;
   sections: readonly string[];
   /** Of the turns that are read together. */
@@ -37,14 +38,53 @@ export interface RememberParts {
   observer?: Observer;
 }
 
-/** Messages read together: 20 turns. Turns that come while the agent is at work wait and are read together. */
+/** Messages read together: 20 turns, or as many messages without a partner. Turns that come while the agent is at work wait and are read together. */
 const STEP_MESSAGES = 40;
 /** Decisions on one reading, when people or another process change what they were made on. */
 const DECISIONS = 5;
+/** Episodes of all types among which those of one type are chosen. */
+const LOOKED_AT = 100;
 
-function toTurn({ asked, answer }: MessagePair<UnreadMessage>): TurnToRead {
-  const actor = asked.imported ? "import" : "agent";
-  return { messageId: asked.id, userMessage: asked.content, assistantMessage: answer.content, saidAt: asked.createdAt, actor };
+/** An answer to nothing says nothing of the user; an imported message that nobody answered was said all the same. */
+function toTurns({ asked, answer, toldBy }: ReadExchange): TurnToRead[] {
+  if (!asked || toldBy.isKnown) return [];
+  const actor = toldBy.imported ? "import" : "agent";
+  return [{ messageId: asked.id, userMessage: asked.content, assistantMessage: answer?.content ?? "", saidAt: asked.createdAt, actor }];
+}
+
+interface Taken {
+  turns: TurnToRead[];
+  /** What is read of it now. */
+  read: UnreadConversation;
+  /** Null: turns that are read again move no cursor. */
+  through: Cursor | null;
+}
+
+/** The turns that are read together, as many as fit; null when there is none. */
+function take(unread: UnreadConversation, readingTokens: number): Taken | null {
+  const exchanges = exchangesOf(unread.messages);
+  const taken = takeReading(exchanges, readingTokens);
+  const turns = taken.flatMap(toTurns);
+  if (unread.again) {
+    // A turn that is not there any more, or has no answer, is read by being passed over.
+    const later = new Set(exchanges.slice(taken.length).map((exchange) => firstOf(exchange).id));
+    const read = {
+      ...unread,
+      again: unread.again.filter((id) => !later.has(id)),
+      messages: taken.map(({ toldBy }) => toldBy),
+    };
+    return { turns, read, through: null };
+  }
+  const last = (taken.length < exchanges.length && taken.at(-1)?.toldBy) || unread.messages.at(-1);
+  return last ? { turns, read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
+}
+
+/** Searches the archive as a turn would; more is looked at where only one type is wanted. */
+function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
+  return async (query: string, limit: number, episodeType?: string): Promise<RecalledEpisode[]> => {
+    const { episodes } = await recall({ ...owner, question: query, limit: episodeType ? LOOKED_AT : limit, signal });
+    return episodes.filter((episode) => episodeType === undefined || episode.episodeType === episodeType).slice(0, limit);
+  };
 }
 
 /** A change of a section is an operation too. */
@@ -54,7 +94,7 @@ function tellOperations(observer: Observer, { changes, operations }: ReadingResu
 }
 
 /**
- * The memory agent's job: reads the completed turns that it has not read, decides, and writes what it decided together with how far it has
+ * The memory agent's job: reads the completed turns and imported messages that it has not read, decides, and writes what it decided together with how far it has
  * read. When a section was changed meanwhile it decides anew on what there is now, so that nobody's write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
@@ -66,23 +106,22 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
         // Read anew each time: what was erased while the agent decided is not given to it again.
         const read = await unread.next(owner, STEP_MESSAGES);
         if (!read) return;
-        const { pairs, through: last } = completeTurns(read.messages, STEP_MESSAGES);
-        if (!last) return;
-        const taken = takeReading(pairs, readingTokens);
-        const through = taken.length < pairs.length ? (taken.at(-1)?.answer ?? last) : last;
-        const turns = taken.filter(({ asked }) => !asked.isKnown).map(toTurn);
-        const { sections: known } = await coreMemory.load(owner);
+        const taken = take(read, readingTokens);
+        if (!taken) return;
+        const { turns } = taken;
+        const known = await coreMemory.loadLines(owner);
         const memory = makeWorkingMemory({
           conversationId: read.conversationId,
           sections: known,
           allowed: sections,
-          search: recall && (async (query, limit) => (await recall({ ...owner, question: query, limit, signal })).episodes),
+          leftOut: taken.read.again ? await coreMemory.leftOutByPeople(owner, taken.read.again) : new Set(),
+          search: recall && makeSearch(recall, owner, signal),
         });
         const newestIn = new Map(known.map(({ section, saidAt }) => [section, saidAt]));
         if (turns.length > 0) await decide({ memory, turns, sections, newestIn }, signal);
         signal.throwIfAborted();
         const result = memory.result();
-        const outcome = await unread.save(owner, read, { createdAt: through.createdAt, id: through.id }, result);
+        const outcome = await unread.save(owner, taken.read, taken.through, result);
         if (outcome === "saved") tellOperations(observer, result);
         if (outcome !== "stale") return;
       }

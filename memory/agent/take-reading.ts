@@ -1,5 +1,5 @@
 import { estimateTokens } from "../../models/estimate-tokens.ts";
-import type { MessagePair } from "../episodes/pair-messages.ts";
+import type { Exchange } from "../../stores/postgres/exchange.ts";
 
 /** Of a reading one message may take this part; a longer one is shortened in the prompt. */
 const MESSAGE_PART = 4;
@@ -9,16 +9,13 @@ export function messageTokensOf(readingTokens: number): number {
   return Math.floor(readingTokens / MESSAGE_PART);
 }
 
-/** The oldest turns that have at most so many tokens together, long messages counted as they are shortened; at least one. */
-export function takeReading<Message extends { content: string }>(
-  pairs: readonly MessagePair<Message>[],
-  readingTokens: number,
-): MessagePair<Message>[] {
+/** The oldest exchanges that have at most so many tokens together, long messages counted as they are shortened; at least one. */
+export function takeReading<Read extends Exchange<{ content: string }>>(exchanges: readonly Read[], readingTokens: number): Read[] {
   const most = messageTokensOf(readingTokens);
   let tokens = 0;
-  const end = pairs.findIndex(({ asked, answer }, index) => {
-    for (const { content } of [asked, answer]) tokens += Math.min(estimateTokens(content), most);
+  const end = exchanges.findIndex(({ asked, answer }, index) => {
+    for (const message of [asked, answer]) if (message) tokens += Math.min(estimateTokens(message.content), most);
     return tokens > readingTokens && index > 0;
   });
-  return end < 0 ? [...pairs] : pairs.slice(0, end);
+  return end < 0 ? [...exchanges] : exchanges.slice(0, end);
 }

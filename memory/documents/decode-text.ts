@@ -7,7 +7,7 @@ const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
 ];
 
 /** A page may name its own charset, which older Chinese ones do; the standard looks at the first 1,024 bytes for it. */
-const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w-]{2,40})/i;
+const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
 const META_BYTES = 1024;
 
 /**

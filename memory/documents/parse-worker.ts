@@ -4,11 +4,16 @@ import { readDocument } from "./read-document.ts";
 import type { WorkerAnswer, WorkerTask } from "./worker-protocol.ts";
 import { UnreadableReason } from "./unreadable-reason.ts";
 
-/** The program of the thread that parses one document, started by runParseWorker. It answers once. */
-const answer = await readDocument(workerData as WorkerTask).then(
-  (parts): WorkerAnswer => ({ parts }),
-  (error: unknown): WorkerAnswer => ({ reason: reasonOf(error), cause: inspect(error) }),
-);
+async function answerTo(task: WorkerTask): Promise<WorkerAnswer> {
+  const parts = await readDocument(task);
+  return task.splits ? { chunks: await (await import("./split-document.ts")).splitDocument(parts) } : { parts };
+}
+
+/** The program of the thread that reads one document, started by runParseWorker. It answers once. */
+const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => ({
+  reason: reasonOf(error),
+  cause: inspect(error),
+}));
 parentPort?.postMessage(answer);
 
 function reasonOf(error: unknown): string {

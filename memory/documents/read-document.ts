@@ -1,11 +1,13 @@
 import { decodeText } from "./decode-text.ts";
 import type { DocumentPart, ParsedDocument } from "./parsed-document.ts";
+import { checkContent } from "./sniff-document.ts";
 import { UnreadableReason } from "./unreadable-reason.ts";
 import type { WorkerTask } from "./worker-protocol.ts";
 
 /** Reads a document in this thread, without a deadline: only parse-worker may call it. Each reader is loaded when it is needed. */
 export async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
   const { characters } = task.limits;
+  checkContent(task.bytes, task.type, task.charset);
   const parts = (await read(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
   const total = parts.reduce((sum, { heading, text }) => sum + heading.length + text.length, 0);
   if (total > characters) {

@@ -8,6 +8,12 @@ import { UnreadableReason } from "./unreadable-reason.ts";
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
+/** Throws AppError `document_unreadable` for a file that is too large. */
+export function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string }, limits: Pick<DocumentLimits, "bytes">): void {
+  if (bytes.length <= limits.bytes) return;
+  throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, title === undefined ? {} : { title });
+}
+
 /**
  * The cheap check at upload, milliseconds: that the type is one we read and the bytes look like it. Whether they can be read to the end
  * shows in parseDocument. Throws AppError `unsupported_media_type` or `document_unreadable`.
@@ -18,8 +24,7 @@ export function assertReadable(
 ): void {
   const { type, charset } = readContentType(contentType);
   const named = title === undefined ? {} : { title };
-  if (bytes.length > limits.bytes)
-    throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, named);
+  assertSize({ bytes, ...named }, limits);
   try {
     checkContent(bytes, type, charset);
   } catch (error) {
@@ -28,7 +33,8 @@ export function assertReadable(
   }
 }
 
-function checkContent(bytes: Uint8Array, type: DocumentType, charset: string | null): void {
+/** Throws UnreadableReason for bytes that do not look like a file of this type. */
+export function checkContent(bytes: Uint8Array, type: DocumentType, charset: string | null): void {
   if (bytes.length === 0) throw new UnreadableReason("it is empty. Upload a file with text in it.");
   const wrong = `it is no ${DOCUMENT_TYPES[type]} file, though its type is ${type}. Send it with the type that it has.`;
   if (type === "application/pdf") {

@@ -1,6 +1,7 @@
 import type { DocumentLimits } from "./document-limits.ts";
 import type { DocumentType } from "./document-type.ts";
 import type { ParsedDocument } from "./parsed-document.ts";
+import type { Chunk } from "./split-document.ts";
 
 /** What the parsing thread is given. */
 export interface WorkerTask {
@@ -8,7 +9,9 @@ export interface WorkerTask {
   type: DocumentType;
   charset: string | null;
   limits: DocumentLimits;
+  /** Cuts the parts into chunks as well. */
+  splits: boolean;
 }
 
-/** What it answers: the parts, or why there are none, with the error as text for the log (errors lose their class between threads). */
-export type WorkerAnswer = { parts: ParsedDocument } | { reason: string; cause: string };
+/** What it answers: the parts or chunks, or why there are none, with the error as text for the log (errors lose their class between threads). */
+export type WorkerAnswer = { parts: ParsedDocument } | { chunks: Chunk[] } | { reason: string; cause: string };

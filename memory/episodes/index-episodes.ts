@@ -1,7 +1,8 @@
 import type { Embedder } from "../../models/embedder.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/archive-store.ts";
-import type { EpisodeStore, UnindexedMessage } from "../../stores/postgres/episode-store.ts";
+import type { EpisodeStore } from "../../stores/postgres/episode-store.ts";
+import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/exchange.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import { dayWords } from "../../stores/search/day-words.ts";
 import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
@@ -9,10 +10,9 @@ import { lexicalText } from "../../stores/search/lexical-text.ts";
 import { ownerKey } from "../../stores/search/owner-key.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
+import { mapInSlices } from "../../text/map-in-slices.ts";
 import { embeddedText } from "./embedded-text.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
-import { completeTurns } from "../complete-turns.ts";
-import type { MessagePair } from "./pair-messages.ts";
 import { episodeCues } from "../recall/episode-cues.ts";
 
 export interface IndexEpisodesParts {
@@ -23,7 +23,7 @@ export interface IndexEpisodesParts {
   timeZone: string;
 }
 
-/** Messages of one step: 64 turns, which is one request to the embedder and one write to the index. */
+/** Messages of one step: 64 turns, or as many messages without a partner, which is a request or two to the embedder and one write to the index. */
 const STEP_MESSAGES = 128;
 const STEP_MEMORIES = 64;
 /**
@@ -33,9 +33,20 @@ const STEP_MEMORIES = 64;
 const FLUSH_EVERY = 2_000;
 const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
 
+/** In the index, a message without a partner is its own answer. */
+function answerIdOf(exchange: ReadExchange): string {
+  return (exchange.answer ?? firstOf(exchange)).id;
+}
+
+/** Until then the answer was an exchange by itself. */
+function isAskedLater({ asked, answer }: ReadExchange): boolean {
+  return asked !== null && answer !== null && (asked.importNumber ?? 0) > (answer.importNumber ?? 0);
+}
+
 /**
- * Makes each completed turn of a conversation an episode of the index, 64 at a time. The id of an episode is that of the user's message, so
- * that indexing it again changes nothing. What is erased meanwhile, the conversation or one turn, is taken out again.
+ * Makes each exchange of a conversation an episode of the index: a completed turn, an imported question with its answer, or an imported
+ * message without a partner. The id of an episode is that of its first message, so that indexing it again changes nothing. What is erased
+ * meanwhile, the conversation or one exchange, is taken out again.
  */
 export function makeIndexEpisodes({
   episodes,
@@ -50,44 +61,48 @@ export function makeIndexEpisodes({
 
   function toDocument(
     { tenantId, userId, conversationId }: OwnedConversation,
-    { asked, answer }: MessagePair<UnindexedMessage>,
+    exchange: ReadExchange,
     previousId: string | null,
     embedding: number[],
   ): SearchDocument {
+    const { id, createdAt } = firstOf(exchange);
+    const [asked, answered] = [exchange.asked?.content ?? "", exchange.answer?.content ?? ""];
     return {
-      id: asked.id,
+      id,
       ownerKey: ownerKey(tenantId, userId),
       groupId: episodeGroupId(conversationId),
       previousId,
-      createdAt: asked.createdAt,
-      lexicalText: lexicalText(`${asked.content}\n${answer.content}\n${dayWords(asked.createdAt, timeZone)}`),
+      createdAt,
+      lexicalText: lexicalText(`${asked}\n${answered}\n${dayWords(createdAt, timeZone)}`),
       embedding,
-      attributes: { conversation_id: conversationId, answer_id: answer.id, ...episodeCues(asked.content, answer.content) },
+      attributes: { conversation_id: conversationId, answer_id: answerIdOf(exchange), ...episodeCues(asked, answered) },
     };
   }
 
   /**
    * Writes episodes, then asks which of them are still there to be one: embedding may have taken longer than the jobs that clear the index
-   * of what was erased meanwhile wait.
+   * of what was erased meanwhile wait. Answers whose questions were imported later are no episodes any more.
    */
   async function write(
     conversation: OwnedConversation,
     indexName: string,
-    pairs: MessagePair<UnindexedMessage>[],
+    exchanges: ReadExchange[],
     before: string | null,
     signal: AbortSignal,
   ): Promise<void> {
-    if (pairs.length === 0) return;
-    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(pairs.map(embeddedText), signal)]);
+    if (exchanges.length === 0) return;
+    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(exchanges.map(embeddedText), signal)]);
     signal.throwIfAborted();
-    await opened.upsert(
-      pairs.map((pair, position) => toDocument(conversation, pair, pairs[position - 1]?.asked.id ?? before, embeddings[position] ?? [])),
+    const ids = exchanges.map((exchange) => [firstOf(exchange).id, answerIdOf(exchange)] as const);
+    const documents = await mapInSlices(exchanges, (exchange, position) =>
+      toDocument(conversation, exchange, ids[position - 1]?.[0] ?? before, embeddings[position] ?? []),
     );
-    unflushed += pairs.length;
-    const ids = pairs.map(({ asked, answer }) => [asked.id, answer.id] as const);
+    await opened.upsert(documents);
+    unflushed += exchanges.length;
     const left = new Set(await episodes.listStored(conversation, ids));
-    const erased = ids.map(([id]) => id).filter((id) => !left.has(id));
-    if (erased.length > 0) await opened.remove(ownerKey(conversation.tenantId, conversation.userId), erased);
+    const gone = ids.map(([id]) => id).filter((id) => !left.has(id));
+    const joined = exchanges.filter(isAskedLater).map(answerIdOf);
+    if (gone.length + joined.length > 0) await opened.remove(ownerKey(conversation.tenantId, conversation.userId), [...gone, ...joined]);
   }
 
   /** Makes what the memory agent archived an episode each, without neighbours. */
@@ -108,7 +123,7 @@ export function makeIndexEpisodes({
       embedding: embeddings[position] ?? [],
       attributes: { conversation_id: conversation.conversationId, answer_id: id, episode_type: episodeType, importance },
     });
-    await opened.upsert(memories.map(toMemory));
+    await opened.upsert(await mapInSlices(memories, toMemory));
     const ids = memories.map(({ id }) => id);
     const left = new Set(await archive.markIndexed(conversation, indexName, ids));
     const erased = ids.filter((id) => !left.has(id));
@@ -127,17 +142,18 @@ export function makeIndexEpisodes({
     async step(conversation, signal) {
       const indexName = await index.name();
       await indexArchived(conversation, indexName, signal);
-      const { progress, messages } = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
-      const isFull = messages.length === STEP_MESSAGES;
-      const { pairs, through: last } = completeTurns(messages, STEP_MESSAGES);
+      const backlog = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
+      const { messages, previousId } = backlog;
+      const last = messages.at(-1);
       if (!last) return;
-      const before = progress?.lastEpisodeId ?? null;
-      await write(conversation, indexName, pairs, before, signal);
-      await episodes.advance(conversation, indexName, progress, {
+      const exchanges = exchangesOf(messages);
+      await write(conversation, indexName, exchanges, previousId, signal);
+      const lastExchange = exchanges.at(-1);
+      await episodes.advance(conversation, indexName, backlog, {
         indexedThrough: { createdAt: last.createdAt, id: last.id },
-        lastEpisodeId: pairs.at(-1)?.asked.id ?? before,
+        lastEpisodeId: lastExchange ? firstOf(lastExchange).id : previousId,
       });
-      await flushAfterBulk(conversation, indexName, isFull);
+      await flushAfterBulk(conversation, indexName, messages.length === STEP_MESSAGES);
     },
 
     async remaining(transaction, conversation) {

@@ -24,7 +24,9 @@ export interface RebuildParts {
   store: SearchStore;
   embedder: Embedder;
   timeZone: string;
-  /** Turns that are indexed, of how many. */
+  /** No other process has the database: there is nobody to wait for. Default false. */
+  isAlone?: boolean;
+  /** Exchanges that are indexed, of how many. */
   onProgress: (done: number, total: number) => void;
   /** Stops it; what is done stays, and the next call takes it up. */
   signal: AbortSignal;
@@ -110,16 +112,17 @@ async function clearErased(database: Database, name: string, opened: SearchIndex
  * goes on with the new one within seconds when its configuration is the same, else after its restart. Can be interrupted and called again.
  */
 export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
-  const { database, store, embedder, timeZone, onProgress, signal } = parts;
+  const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
+  const dropLeft = (): Promise<LeftIndex[]> => dropLeftIndexes({ database, store, isAlone, signal });
   // What is still there then is told at the end.
-  await dropLeftIndexes({ database, store, signal });
+  await dropLeft();
   const episodes = makeEpisodeStore(database);
   const { name, resumed } = await beginBuilding(parts);
   const [opened, openedChunks] = await Promise.all([
     makeIndexOpener(store, embedder.dimensions, "episodes", database)(name),
     makeIndexOpener(store, embedder.dimensions, "chunks", database)(name),
   ]);
-  const total = await episodes.countTurns();
+  const total = await episodes.countExchanges();
   // Added up and not counted anew: counting takes the longer the more there is, and a store that is slow at it need not end a rebuild.
   let done = resumed ? await opened.count().catch(() => 0) : 0;
   const showProgress = (): void => onProgress(Math.min(done, total), total);
@@ -172,10 +175,10 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
-  await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal });
+  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal });
   await indexEverything();
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
-  const left = await dropLeftIndexes({ database, store, signal });
+  const left = await dropLeft();
   showProgress();
   return { episodes: await opened.count().catch(() => done), resumed, left };
 }

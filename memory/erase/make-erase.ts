@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner, OwnerScope } from "../../stores/owner.ts";
 import type { Erased } from "../../stores/postgres/erase-pair.ts";
 import type { LeftInIndex } from "../../stores/postgres/erase-marks.ts";
 import type { ErasedRows, EraseStore } from "../../stores/postgres/erase-store.ts";
+import type { ErasureProgress } from "../../stores/postgres/erasure-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
@@ -10,16 +11,25 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 export interface EraseReceipt extends Erased {
   /** Taken out of the index: exchanges and archived memories. */
   episodes: number;
-  /** The index could not be reached, or this process has none and others may: a job clears it as soon as it can. `episodes` is 0 then. */
+  /**
+   * A job still has something to take out, which nobody can find any more: the rows of a large erase, or what the index has, because it could
+   * not be reached, or because this process has none and others may.
+   */
   isPending: boolean;
+  /** Of a large erase, what is still to be taken out, and by which erasure; the counts above rise until it is null. */
+  left: { erasureId: string; messages: number } | null;
 }
 
 /** Erases for good. Nothing that runs at that moment can bring back what is gone. */
 export interface Erase {
   /** Null when there is no such conversation. */
   conversation(conversation: OwnedConversation): Promise<EraseReceipt | null>;
-  /** Everything of a user, also of one of whom nothing is there. */
+  /** Everything of a user, also of one of whom nothing is there. Called again, it tells how far a large erase has got. */
   user(owner: Owner): Promise<EraseReceipt>;
+  /** How far the large erase of a conversation has got, which is no longer there; null when there is none. When it is done this is told once. */
+  progress(scope: OwnerScope, conversationId: string): Promise<EraseReceipt | null>;
+  /** How far one large erase has got; null when there is none of this id. Changes nothing, and can be asked again after it is done. */
+  erasure(scope: OwnerScope, id: string): Promise<EraseReceipt | null>;
   /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
 }
@@ -38,24 +48,52 @@ export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, ep
   return groups + episodes;
 }
 
+function toReceipt(progress: ErasureProgress | null): EraseReceipt | null {
+  return progress && { ...progress.erased, isPending: progress.left !== null, left: progress.left };
+}
+
+function add(one: EraseReceipt, other: EraseReceipt | null): EraseReceipt {
+  if (!other) return one;
+  return {
+    messages: one.messages + other.messages,
+    summaries: one.summaries + other.summaries,
+    episodes: one.episodes + other.episodes,
+    coreMemorySections: one.coreMemorySections + other.coreMemorySections,
+    memoryOperations: one.memoryOperations + other.memoryOperations,
+    jobs: one.jobs + other.jobs,
+    isPending: one.isPending || other.isPending,
+    left: other.left,
+  };
+}
+
 /**
- * Erases from Postgres first, in one transaction, then the index, at once if its store answers within two seconds; jobs of that same transaction
- * clear it in any case. An index of null: this process has none; the jobs wait for one that has, if there is any index.
+ * Erases from Postgres first, then the index, at once if its store answers within two seconds; jobs that were added with the erase clear it in any
+ * case. Of a large erase they do all of it. An index of null: this process has none; the jobs wait for one that has, if there is any index.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
-  async function finish(rows: ErasedRows): Promise<EraseReceipt>;
-  async function finish(rows: ErasedRows | null): Promise<EraseReceipt | null>;
-  async function finish(rows: ErasedRows | null): Promise<EraseReceipt | null> {
-    if (!rows) return null;
-    if (!index) return { ...rows.erased, episodes: 0, isPending: rows.isIndexed };
-    const removed = clearIndex(index, rows.left).catch(() => null);
+  async function finish({ erased, left, isIndexed }: ErasedRows): Promise<EraseReceipt> {
+    const receipt = { ...erased, episodes: 0, left: null };
+    if (!left) return { ...receipt, isPending: false };
+    if (!index) return { ...receipt, isPending: isIndexed };
+    const removed = clearIndex(index, left).catch(() => null);
     const episodes = await Promise.race([removed, sleep(INDEX_PATIENCE_MS, null, { ref: false })]);
-    return { ...rows.erased, episodes: episodes ?? 0, isPending: episodes === null };
+    return { ...receipt, episodes: episodes ?? 0, isPending: episodes === null };
   }
 
+  const progress = async (scope: OwnerScope, conversationId: string | null): Promise<EraseReceipt | null> =>
+    toReceipt(await store.report(scope, conversationId));
+
   return {
-    conversation: async (conversation) => finish(await store.conversation(conversation)),
-    user: async (owner) => finish(await store.user(owner)),
-    episode: async (owner, episodeId) => finish(await store.episode(owner, episodeId)),
+    async conversation(conversation) {
+      const rows = await store.conversation(conversation);
+      return rows && add(await finish(rows), rows.left ? null : await progress(conversation, conversation.conversationId));
+    },
+    user: async (owner) => add(await finish(await store.user(owner)), await progress(owner, null)),
+    progress,
+    erasure: async (scope, id) => toReceipt(await store.find(scope, id)),
+    async episode(owner, episodeId) {
+      const rows = await store.episode(owner, episodeId);
+      return rows && finish(rows);
+    },
   };
 }

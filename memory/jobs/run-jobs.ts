@@ -45,6 +45,9 @@ export interface RunningJobs {
   stop(graceMs?: number): Promise<void>;
 }
 
+/** After so many runs that never ended a job is not started again by itself. */
+const MOST_UNENDED = 3;
+
 /** Three times in the heartbeat of 10 seconds after which a job counts as left behind. */
 const TOUCH_MS = 3_000;
 
@@ -67,6 +70,8 @@ export async function runJobs({
   let filling = false;
   let filled: Promise<void> = Promise.resolve();
   let calledAgain = false;
+  /** Jobs that took their process down twice, or stood beside one that did, run one at a time: the third time tells which it was. */
+  let suspects: Promise<void> = Promise.resolve();
   /** There was no room for all that was due: the next place that is free is filled at once. */
   let moreWait = false;
 
@@ -102,17 +107,44 @@ export async function runJobs({
     });
   }
 
+  /** Makes a dead letter of a job that took its process down too often, unless nothing of its work is left. */
+  async function bury(claimed: ClaimedJob): Promise<Pick<JobRun, "outcome" | "error">> {
+    const { kind } = claimed.job;
+    const message = `The job "${kind}" ended its process or held it up ${claimed.unended} times. It is only started again when somebody asks for it.`;
+    const error = new AppError("internal_error", message);
+    return queue.transaction(async (transaction, jobs) => {
+      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, true);
+      if (remaining !== "more") return { outcome: (await jobs.settle(claimed)) ? "done" : "lost" };
+      const isDead = await jobs.fail(claimed, { code: error.code, message }, { isOver: true });
+      return isDead ? { outcome: "failed", error } : { outcome: "lost" };
+    });
+  }
+
+  async function runOnce(claimed: ClaimedJob, signal: AbortSignal): Promise<Pick<JobRun, "outcome" | "error">> {
+    if (claimed.unended >= MOST_UNENDED) return bury(claimed);
+    try {
+      if (claimed.unended > 0 && !(await queue.keepUnended(claimed))) return { outcome: "lost" };
+      await handlerOf(claimed).step(claimed.job, signal);
+      return { outcome: await settle(claimed) };
+    } catch (thrown) {
+      return giveBack(claimed, toAppError(thrown));
+    }
+  }
+
+  function runAmongSuspects(claimed: ClaimedJob, signal: AbortSignal): Promise<Pick<JobRun, "outcome" | "error">> {
+    const ended = suspects.then(() => runOnce(claimed, signal));
+    suspects = ended.then(
+      () => undefined,
+      () => undefined,
+    );
+    return ended;
+  }
+
   async function run(claimed: ClaimedJob, claim: AbortController, learn: (facts: WorkFacts) => void): Promise<void> {
     const began = performance.now();
     const { kind } = claimed.job;
     await letOthersRun(); // the embedded database answers without letting go of the event loop: steps that do so too would never
-    let ended: Pick<JobRun, "outcome" | "error">;
-    try {
-      await handlerOf(claimed).step(claimed.job, claim.signal);
-      ended = { outcome: await settle(claimed) };
-    } catch (thrown) {
-      ended = await giveBack(claimed, toAppError(thrown));
-    }
+    const ended = await (claimed.unended > 1 ? runAmongSuspects : runOnce)(claimed, claim.signal);
     learn({ outcome: ended.outcome });
     onRun({ kind, ms: performance.now() - began, ...ended });
   }

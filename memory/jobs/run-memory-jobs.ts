@@ -9,6 +9,7 @@ import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
+import { makeErasureStore } from "../../stores/postgres/erasure-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/unread-store.ts";
 import { DEFAULT_SECTIONS } from "../agent/core-sections.ts";
@@ -17,11 +18,14 @@ import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
 import { makeEraseEpisodes } from "../erase/erase-episodes.ts";
+import { clearIndex } from "../erase/make-erase.ts";
+import { makeTakeOutErased } from "../erase/take-out-erased.ts";
+import { makeVacuumWhenIdle } from "../erase/vacuum-when-idle.ts";
 import type { JobHandler } from "./job-handler.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument } from "../knowledge/ingest-document.ts";
 import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
-import { makeEraseWithoutIndex, makeIngestWithoutIndex } from "./without-index.ts";
+import { assertNoIndex, makeEraseWithoutIndex, makeIngestWithoutIndex } from "./without-index.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../summary/summarise-offline.ts";
 import { makeSummariseWithModel } from "../summary/summarise-with-model.ts";
@@ -44,6 +48,8 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   memoryModel?: BaseChatModel | null;
   /** Keeps core memory true. Null: nothing does. `sections`: those that may be written, default the five there are by themselves. */
   coreMemory?: { sections?: readonly string[] } | null;
+  /** For how long, in milliseconds, nobody has asked the service for anything: an embedded database is vacuumed then. Default: for ever. */
+  quietMs?: () => number;
   /** Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
 }
@@ -122,7 +128,12 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       ingest: episodicMemory
         ? makeIngestDocument({ chunks, index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
         : makeIngestWithoutIndex(chunks),
-      erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index) : makeEraseWithoutIndex(database),
+      erase: makeTakeOutErased({
+        erasures: makeErasureStore(database, queue),
+        clearIndex: (left) => (episodicMemory ? clearIndex(episodicMemory.index, left) : assertNoIndex(database).then(() => 0)),
+      }),
+      erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index, queue) : makeEraseWithoutIndex(database),
+      vacuum: makeVacuumWhenIdle({ database, quietMs: parts.quietMs ?? (() => Infinity) }),
     },
   });
 }

@@ -12,11 +12,13 @@ const switchedOff = (): AppError =>
  * Clears no index, in a process that has none: as long as one serves, which may still hold what was erased, the job waits for a process
  * that opens it. One in the making is cleared by whoever makes it.
  */
+export async function assertNoIndex(database: Database): Promise<void> {
+  if (await findIndexRecord(database, "current")) throw switchedOff();
+}
+
 export function makeEraseWithoutIndex(database: Database): JobHandler<EraseEpisodesJob> {
   return {
-    async step() {
-      if (await findIndexRecord(database, "current")) throw switchedOff();
-    },
+    step: () => assertNoIndex(database),
     remaining: async (_transaction, _job, stepFailed) => (stepFailed ? "more" : "nothing"),
   };
 }

@@ -4,6 +4,7 @@ import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
 import { lexicalText } from "../../stores/search/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
+import { mapInSlices } from "../../text/map-in-slices.ts";
 
 export interface IndexChunksParts {
   chunks: ChunkStore;
@@ -43,7 +44,7 @@ export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
       embedding: embeddings[place] ?? [],
       attributes: { position },
     });
-    await opened.upsert(next.map(toDocument));
+    await opened.upsert(await mapInSlices(next, toDocument));
     const ids = next.map(({ id }) => id);
     if (!(await chunks.markIndexed(owned, ids, indexName))) await opened.removeGroups(ownerKey, [documentId]);
     return true;

@@ -2,8 +2,7 @@ import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest } from "../../stores/postgres/chunk-store.ts";
-import { parseDocument } from "../documents/parse-document.ts";
-import { splitDocument } from "../documents/split-document.ts";
+import { readChunks } from "../documents/parse-document.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import { makeIndexChunks, type IndexChunksParts } from "./index-chunks.ts";
 
@@ -17,7 +16,7 @@ async function readDocument(chunks: ChunkStore, documentId: string, document: Do
   const { bytes, contentType, title, tenantId } = document;
   if (!bytes) return;
   try {
-    const found = await splitDocument(await parseDocument({ bytes, contentType, title }, signal));
+    const found = await readChunks({ bytes, contentType, title }, signal);
     if (found.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
     if (found.length > MAX_CHUNKS)
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
@@ -31,7 +30,7 @@ async function readDocument(chunks: ChunkStore, documentId: string, document: Do
 
 /**
  * Brings a document in, step by step: reads it into chunks, indexes these, and lets it answer when all are, in place of earlier versions of
- * it, which answer until that moment.
+ * it, which answer until that moment. One that answers already is indexed where its chunks are missing: after a restore there is a new index.
  */
 export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
   const indexChunks = makeIndexChunks(parts);
@@ -39,7 +38,7 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
   return {
     async step({ tenantId, documentId }, signal) {
       const document = await parts.chunks.findDocument({ tenantId, documentId });
-      if (document?.status !== "pending") return;
+      if (!document || document.status === "failed") return;
       if (document.bytes) return reading.execute(() => readDocument(parts.chunks, documentId, document, signal));
       if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
     },

@@ -29,12 +29,12 @@ function kindOf(sentence: string): EpisodeType {
 
 /**
  * What kind of exchange this is and how much it matters, 0 to 1, by the words of the user in English or Chinese: preference 0.8, decision
- * 0.9, outcome 0.6, context 0.5, small talk 0.1, more when the user asks that it be remembered. Questions state nothing.
+ * 0.9, outcome 0.6, context 0.5, small talk 0.1, more when the user asks that it be remembered. Questions state nothing. Either message may be empty: there is none.
  */
 export function episodeCues(userMessage: string, assistantMessage: string): { episode_type: EpisodeType; importance: number } {
-  const sentences = splitSentences(userMessage.slice(0, SENTENCES * LONGEST)).slice(0, SENTENCES);
-  if (sentences.every(isSmallTalk)) return { episode_type: "context", importance: SMALL_TALK };
-  const statements = sentences
+  const said = splitSentences((userMessage || assistantMessage).slice(0, SENTENCES * LONGEST)).slice(0, SENTENCES);
+  if (said.every(isSmallTalk)) return { episode_type: "context", importance: SMALL_TALK };
+  const statements = (userMessage === "" ? [] : said)
     .map((sentence) => sentence.slice(0, LONGEST))
     .filter((sentence) => !QUESTION.test(sentence) || says(REMEMBER, sentence));
   const kinds = new Set(statements.map(kindOf));

@@ -16,6 +16,6 @@ export function shortenSentence(sentence: string, maxTokens: number): string {
   // A cut may have left half of a character of two code units.
   const beginning = sentence.slice(0, fitting).replace(/[\uD800-\uDBFF]$/, "");
   const space = beginning.lastIndexOf(" ");
-  const kept = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/[\s…]+$/, "");
+  const kept = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/(?<![\s…])[\s…]+$/, "");
   return kept === "" ? "" : kept + MARK;
 }

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AppError } from "../../errors/app-error.ts";
 import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { shortenText } from "../../models/shorten-text.ts";
+import { unquoteLines } from "../../text/fence.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { Summarise } from "./summarise-conversation.ts";
@@ -32,7 +33,7 @@ export function makeSummariseWithModel({
       onToken: () => undefined,
     });
     if (error) throw error;
-    const summary = text.trim().toWellFormed();
+    const summary = unquoteLines(text.trim()).toWellFormed();
     if (!summary) throw new AppError("model_incomplete", "The summary model answered with nothing but blanks.");
     return shortenText(summary, MAX_SUMMARY_TOKENS);
   };

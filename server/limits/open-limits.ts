@@ -1,28 +1,56 @@
 import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import type { Config } from "../config.ts";
+import { makeAdmission, withAdmission, type Overload } from "./admission.ts";
+import { watchEventLoop } from "./event-loop-lag.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
-import { makeTokenQuota, type TokenQuota } from "./token-quota.ts";
+import { makeSlots } from "./slots.ts";
+import { makeTaskLimits, type TaskLimits } from "./task-limits.ts";
+import { makeTokenQuota } from "./token-quota.ts";
 import { makeTurnLimits, type TurnLimits } from "./turn-limits.ts";
-import { makeTurnSlots } from "./turn-slots.ts";
 
 export interface Limits {
   rates: RateLimits;
   turns: TurnLimits;
-  /** For what asks the model without being a turn. */
-  quota: Pick<TokenQuota, "assertLeft" | "add">;
+  tasks: TaskLimits;
+  /** How late the event loop is, in milliseconds. */
+  lagMs: () => number;
   /** Writes the tokens that have not been written. */
   close(): Promise<void>;
 }
 
-/** The limits of the configuration. `onError` hears of token sums that could not be written yet. */
-export function openLimits(config: Config, database: Database, onError: (error: unknown) => void): Limits {
+/** Who hears of what the limits do. */
+export interface LimitsListener {
+  /** Token sums could not be written yet. */
+  onError: (error: unknown) => void;
+  /** A turn was refused because this process has too much to do. */
+  onRefused: (why: Overload) => void;
+}
+
+/** The limits of the configuration. */
+export function openLimits(config: Config, database: Database, { onError, onRefused }: LimitsListener): Limits {
   const quota = makeTokenQuota({ usage: makeTokenUsageStore(database), perDay: config.TOKENS_PER_DAY, onError });
-  const slots = makeTurnSlots({ perUser: config.MAX_CONCURRENT_TURNS_PER_USER, perTenant: config.MAX_CONCURRENT_TURNS_PER_TENANT });
+  const perTenant = { limit: config.MAX_CONCURRENT_TURNS_PER_TENANT, variable: "MAX_CONCURRENT_TURNS_PER_TENANT" };
+  const turnSlots = makeSlots({
+    of: ["turn", "turns"],
+    perUser: { limit: config.MAX_CONCURRENT_TURNS_PER_USER, variable: "MAX_CONCURRENT_TURNS_PER_USER" },
+    perTenant,
+  });
+  const taskSlots = makeSlots({
+    of: ["task of a front end", "tasks of front ends"],
+    perUser: { limit: config.MAX_CONCURRENT_TASKS_PER_USER, variable: "MAX_CONCURRENT_TASKS_PER_USER" },
+    perTenant,
+  });
+  const lag = watchEventLoop();
+  const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
   return {
     rates: makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT }),
-    turns: makeTurnLimits({ slots, quota }),
-    quota,
-    close: () => quota.close(),
+    turns: makeTurnLimits({ slots: withAdmission(turnSlots, admission), quota }),
+    tasks: makeTaskLimits({ slots: withAdmission(taskSlots, admission), quota }),
+    lagMs: () => lag.milliseconds(),
+    async close() {
+      lag.close();
+      await quota.close();
+    },
   };
 }

@@ -1,8 +1,8 @@
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { Usage } from "../../graph/state.ts";
 import type { Owner } from "../../stores/owner.ts";
+import type { Slots } from "./slots.ts";
 import type { TokenQuota } from "./token-quota.ts";
-import type { TurnSlots } from "./turn-slots.ts";
 
 /** What every new turn passes, whichever protocol asks for it. */
 export interface TurnLimits {
@@ -20,7 +20,7 @@ function tokensOf(usage: Usage, last: LastEvent): number {
   return isUnanswered ? 0 : usage.total_tokens;
 }
 
-export function makeTurnLimits({ slots, quota }: { slots: TurnSlots; quota: TokenQuota }): TurnLimits {
+export function makeTurnLimits({ slots, quota }: { slots: Slots; quota: TokenQuota }): TurnLimits {
   return {
     async begin(owner, start) {
       const free = slots.take(owner);

@@ -53,7 +53,7 @@ function tellingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["on
 export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions): SpanSender {
   const agents: (HttpAgent | HttpsAgent)[] = [];
   const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    url: `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`,
     headers,
     timeoutMillis: SEND_TIMEOUT_MS,
     concurrencyLimit: MAX_SENDING,

@@ -7,6 +7,8 @@ import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { streamAnswer, type ModelAnswer } from "../../models/stream-answer.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { assertNotTooLong } from "../chat-request.ts";
+import type { LimitedTask } from "../limits/task-limits.ts";
 import type { CompletionEvent } from "./completion-event.ts";
 import type { CompletionMessage } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";
@@ -33,12 +35,17 @@ function toMessage({ role, text }: CompletionMessage): BaseMessage {
   return role === "system" || role === "developer" ? new SystemMessage(text) : new HumanMessage(text);
 }
 
-/** Models and servers differ in what they know of schemas; all of them can read one. */
-function promptOf({ messages, structured }: TaskRequest): BaseMessage[] {
-  const prompt = messages.map(toMessage);
-  if (!structured) return prompt;
+/** What the model is asked. Models and servers differ in what they know of schemas; all of them can read one. */
+function messagesToModel({ messages, structured }: Pick<TaskRequest, "messages" | "structured">): CompletionMessage[] {
+  if (!structured) return messages;
   const demand = `Answer with one JSON object and nothing else. Its JSON schema:\n${JSON.stringify(structured.schema)}`;
-  return [new SystemMessage(demand), ...prompt];
+  return [{ role: "system", text: demand, otherParts: [] }, ...messages];
+}
+
+/** Throws AppError `message_too_long` when a task hands more characters to the model than a message may have. */
+export function assertTaskFits({ messages, structured }: Pick<TaskRequest, "messages" | "structured">, maxMessageChars: number): void {
+  const schema = structured ? [JSON.stringify(structured.schema) ?? ""] : [];
+  assertNotTooLong("messages", [...messages.map(({ text }) => text), ...schema], maxMessageChars);
 }
 
 function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: string): Usage {
@@ -47,32 +54,30 @@ function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: s
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, estimated: usage === undefined };
 }
 
-/**
- * Answers a front end's own task from the request alone: no memory is read, and none comes of it. `onUsage` hears what it cost, before the
- * last event.
- */
+/** Answers a front end's own task from the request alone: no memory is read, and none comes of it. */
 export function answerTask(
   { model, timeouts, observer = NOBODY }: TaskModel,
   request: TaskRequest,
-  onUsage: (usage: Usage) => void,
+  { onUsage, onEnd }: LimitedTask,
 ): AsyncGenerator<CompletionEvent[], void> {
   const log = makeEventLog<CompletionEvent>();
   const { task, messages, structured, signal } = request;
   const say = (text: string): void => log.append({ kind: "text", text });
 
-  async function ask(): Promise<ModelAnswer> {
+  async function ask(asked: CompletionMessage[]): Promise<ModelAnswer> {
     if (model) {
       const watched = { observer, purpose: "task" as const };
-      return streamAnswer({ model, prompt: promptOf(request), timeouts, signal, watched, onToken: structured ? () => undefined : say });
+      return streamAnswer({ model, prompt: asked.map(toMessage), timeouts, signal, watched, onToken: structured ? () => undefined : say });
     }
     const text = offlineTaskAnswer(task, messages, structured);
     if (!structured) say(text);
     return { text, usage: undefined, error: null };
   }
 
-  function finish(answer: ModelAnswer): void {
-    const usage = toUsage(answer, messages.map(({ text }) => text).join("\n"));
-    if (!answer.error || answer.text) onUsage(usage);
+  function finish(asked: CompletionMessage[], answer: ModelAnswer): void {
+    const usage = toUsage(answer, asked.map(({ text }) => text).join("\n"));
+    const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_"); // then it used nothing, as far as anybody knows
+    if (!isUnanswered) onUsage(usage);
     if (answer.error) return log.append({ kind: "error", error: answer.error });
     if (structured) {
       const json = jsonObjectIn(answer.text) ?? offlineTaskAnswer(task, messages, structured);
@@ -82,9 +87,16 @@ export function answerTask(
     log.append({ kind: "end", finishReason: structured?.tool ? "tool_calls" : "stop", usage });
   }
 
-  void ask()
-    .then(finish)
+  async function run(): Promise<void> {
+    const asked = messagesToModel(request);
+    finish(asked, await ask(asked));
+  }
+
+  void run()
     .catch((error: unknown) => log.append({ kind: "error", error: toAppError(error) }))
-    .finally(() => log.end());
+    .finally(() => {
+      onEnd();
+      log.end();
+    });
   return log.readBatches();
 }

@@ -21,18 +21,18 @@ export const FRONT_END_TASKS = [
 export type FrontEndTask = (typeof FRONT_END_TASKS)[number];
 
 /** Open WebUI's names of its tasks: backend/open_webui/constants.py. */
-const TASK_NAMES: Readonly<Record<string, FrontEndTask>> = {
-  title_generation: "title",
-  tags_generation: "tags",
-  follow_up_generation: "follow_ups",
-  query_generation: "queries",
-  image_prompt_generation: "image_prompt",
-  autocomplete_generation: "autocomplete",
-  emoji_generation: "emoji",
-  moa_response_generation: "merge",
-  function_calling: "tool_choice",
-  context_compaction: "summary",
-};
+const TASK_NAMES: ReadonlyMap<string, FrontEndTask> = new Map([
+  ["title_generation", "title"],
+  ["tags_generation", "tags"],
+  ["follow_up_generation", "follow_ups"],
+  ["query_generation", "queries"],
+  ["image_prompt_generation", "image_prompt"],
+  ["autocomplete_generation", "autocomplete"],
+  ["emoji_generation", "emoji"],
+  ["moa_response_generation", "merge"],
+  ["function_calling", "tool_choice"],
+  ["context_compaction", "summary"],
+]);
 
 /** Open WebUI asks which tool to use in a system message, with the user's message quoted in the next one. */
 const TOOL_CHOICE = ["Available Tools: ", "Your task is to choose and return the correct tool(s)"] as const;
@@ -50,13 +50,16 @@ function titlesBySchema(body: CompletionRequest): boolean {
   return properties.includes("title") && properties.every((name) => name === "title" || name === "language");
 }
 
+const taskNamed = (name: string): FrontEndTask | undefined => TASK_NAMES.get(name) ?? FRONT_END_TASKS.find((task) => task === name);
+
 /**
- * The front end's own task that a request is, null when it is something that a user says. A front end may say so, in the header X-Task or
- * in metadata.task; else its words tell, if they are all there is: whoever pastes them into a chat that goes on, says them.
+ * The front end's own task that a request is, null when it is something that a user says. A front end may name a known one in the header
+ * X-Task or in metadata.task; else its words tell, if they are all there is: whoever pastes them into a chat that goes on, says them.
  */
 export function frontEndTaskOf(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = given("X-Task", request.get("X-Task")) ?? given("metadata.task", body.metadata?.["task"]);
-  if (hint && hint.value !== "default") return TASK_NAMES[hint.value] ?? FRONT_END_TASKS.find((task) => task === hint.value) ?? "other";
+  const task = hint && taskNamed(hint.value);
+  if (task) return task;
 
   const { messages } = body;
   const said = messages.filter((message) => !isSystem(message));

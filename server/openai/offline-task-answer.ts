@@ -8,7 +8,7 @@ const TITLE_CHARACTERS = 40;
 /** The first thing that the user says in a chat as front ends quote it: after USER:, User: or ||>User:. */
 function firstSaidByUser(prompt: string): string {
   const start = Math.max(prompt.lastIndexOf("<chat_history>"), prompt.lastIndexOf("\nConversation:\n"), 0);
-  return /^(?:\|\|>)?user:\s*"?(.+?)"?$/im.exec(prompt.slice(start))?.[1] ?? "";
+  return /^(?:\|\|>)?user:\s*"?(\S.*?)"?$/im.exec(prompt.slice(start))?.[1] ?? "";
 }
 
 /** Its first words: text without spaces, like Chinese, is cut by characters. */
@@ -17,7 +17,7 @@ function titleOf(prompt: string): string {
   const title = [...words]
     .slice(0, TITLE_CHARACTERS)
     .join("")
-    .replace(/[\p{P}\s]+$/u, "");
+    .replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, "");
   return title || "New Chat";
 }
 

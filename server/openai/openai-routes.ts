@@ -8,11 +8,11 @@ import { parseChatRequest } from "../chat-request.ts";
 import { leavingOf } from "../leaving-of.ts";
 import { bodyWithin } from "../limits/body-within.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
-import type { TokenQuota } from "../limits/token-quota.ts";
+import type { TaskLimits } from "../limits/task-limits.ts";
 import type { OpenTurn } from "../open-turn.ts";
 import type { RunningTurns } from "../running-turns.ts";
 import { requireJson } from "../require-json.ts";
-import { answerTask, type TaskModel } from "./answer-task.ts";
+import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import { eventsOfTurn, type CompletionEvent } from "./completion-event.ts";
 import { makeCompletionFrames, wholeCompletion, type CompletionFacts } from "./completion-frames.ts";
 import { messageOfTurn, parseCompletionRequest, type CompletionRequest } from "./completion-request.ts";
@@ -28,7 +28,7 @@ export interface OpenAIRouteParts {
   running: RunningTurns;
   knowledgeBases: KnowledgeBaseStore;
   rates: RateLimits;
-  quota: Pick<TokenQuota, "assertLeft" | "add">;
+  taskLimits: TaskLimits;
   taskModel: TaskModel;
   maxMessageChars: number;
   heartbeatMs: number;
@@ -49,18 +49,18 @@ const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object
 
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes(parts: OpenAIRouteParts): Router {
-  const { openTurn, knowledgeBases, running, rates, quota, taskModel, maxMessageChars, heartbeatMs } = parts;
+  const { openTurn, knowledgeBases, running, rates, taskLimits, taskModel, maxMessageChars, heartbeatMs } = parts;
   const readBody = bodyWithin(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
-  async function startTask(response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
-    const { tenantId } = callerOf(response);
+  async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
+    const { tenantId, userId } = callerOf(response);
+    const asked = { task, messages: body.messages, structured: structuredAnswerOf(body) };
+    assertTaskFits(asked, maxMessageChars);
     running.assertOpen();
-    await quota.assertLeft(tenantId);
+    const limited = await taskLimits.begin({ tenantId, userId: userId ?? namedUser(request) });
     const signal = leavingOf(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
-    const request = { task, messages: body.messages, structured: structuredAnswerOf(body), signal };
-    const batches = answerTask(taskModel, request, ({ total_tokens }) => quota.add(tenantId, total_tokens));
-    return { id: uuidv7(), batches, headers: {} };
+    return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, limited), headers: {} };
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
@@ -88,7 +88,9 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
       const body = parseCompletionRequest(request.body);
       const { kbPrefix } = await modelOf(body.model, response);
       const task = frontEndTaskOf(request, body);
-      const { id, batches, headers } = task ? await startTask(response, task, body) : await startTurn(request, response, body, kbPrefix);
+      const { id, batches, headers } = task
+        ? await startTask(request, response, task, body)
+        : await startTurn(request, response, body, kbPrefix);
       const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
       if (body.stream) {
         const frames = makeCompletionFrames(facts, body.stream_options?.include_usage === true);

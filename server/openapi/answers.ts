@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../errors/error-codes.ts";
 import { Layer } from "../../graph/state.ts";
 import { JOB_KINDS } from "../../stores/jobs/job.ts";
+import { DEPENDENCY_STATES } from "../health-routes.ts";
 
 const time = z.iso.datetime();
 const next = z.string().nullable().describe("Send it as `after` to get the page behind this one; null on the last.");
@@ -12,7 +13,7 @@ export const ErrorAnswer = z.object({
     code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
     message: z.string().describe("What failed, with which value, and what to do."),
     details: z
-      .array(z.object({ field: z.string(), problem: z.string() }))
+      .array(z.object({ field: z.string(), problem: z.string(), index: z.int().optional().describe("Of a wrong message of an import.") }))
       .optional()
       .describe("Every field that is wrong, when fields are."),
   }),
@@ -59,29 +60,14 @@ export const SummaryAnswer = z.object({
 
 export const SettleAnswer = z.object({ settled: z.boolean(), pending: z.int().describe("Jobs that wait or run.") });
 
-export const EraseAnswer = z.object({
-  erased: z.object({
-    messages: z.int(),
-    summaries: z.int(),
-    episodes: z.int(),
-    core_memory_sections: z.int(),
-    memory_operations: z.int(),
-    jobs: z.int(),
-  }),
-  pending: z
-    .array(z.literal("episodes"))
-    .optional()
-    .describe("What a job still has to clear, because the index could not be reached or is switched off in this process."),
-});
-
 export const EpisodeList = z.object({
   episodes: z.array(
     z.object({
       id: z.uuid(),
       score: z.number().describe("Comparable within one search only."),
       conversation_id: z.uuid(),
-      user_message: z.string(),
-      assistant_message: z.string(),
+      user_message: z.string().describe("Empty of an imported answer to nothing."),
+      assistant_message: z.string().describe("Empty of an imported message without an answer, and of an archived memory."),
       episode_type: z.enum(["preference", "decision", "context", "outcome"]),
       importance: z.number(),
       created_at: time,
@@ -92,11 +78,16 @@ export const EpisodeList = z.object({
   degraded: z.array(Layer),
 });
 
-export const CoreMemory = z.object({
-  sections: z.array(z.object({ section: z.string(), content: z.string(), version: z.int(), updated_at: time, updated_by: actor })),
+export const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
+
+const MemoryLine = z.object({
+  content: z.string(),
+  trigger_message_ids: z.array(z.uuid()).describe("The user's messages it rests on: erasing one takes it. None: a person wrote it."),
 });
 
-export const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
+export const CoreMemory = z.object({
+  sections: z.array(SectionAnswer.extend({ updated_at: time, updated_by: actor, lines: z.array(MemoryLine) })),
+});
 
 export const RemovedSection = z.object({
   section: z.string(),
@@ -130,7 +121,8 @@ export const OperationList = z.object({
       reason: z.string().nullable(),
       actor,
       refused: z.string().nullable().describe("Why it was not done; null: it was."),
-      trigger_message_id: z.uuid().nullable(),
+      trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
+      trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
       conversation_id: z.uuid().nullable(),
       created_at: time,
     }),
@@ -217,11 +209,11 @@ export const ApiDescription = z.looseObject({ openapi: z.string() });
 
 export const Readiness = z.object({
   status: z.enum(["ready", "not ready", "stopping"]),
-  dependencies: z.record(z.string(), z.enum(["up", "down"])),
+  dependencies: z.record(z.string(), z.enum(DEPENDENCY_STATES)),
 });
 
 export const Status = z.object({
-  dependencies: z.record(z.string(), z.enum(["up", "down"])),
+  dependencies: z.record(z.string(), z.enum(DEPENDENCY_STATES)),
   layers: z.record(Layer, z.enum(["on", "off"])),
   core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
   models: z.object({ chat: z.string(), embedder: z.string().nullable() }),

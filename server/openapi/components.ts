@@ -7,6 +7,7 @@ import { ImportRequest } from "../import-request.ts";
 import { RetryBody } from "../job-routes.ts";
 import { DocumentBody, KnowledgeBody } from "../knowledge-request.ts";
 import * as answers from "./answers.ts";
+import { EraseAnswer, ErasureAnswer } from "./erase-answers.ts";
 import * as openAIAnswers from "./openai-answers.ts";
 import { CancelledTurn, ImportEvent, ImportResult, Turn, TurnEvent, TurnResult } from "./turn-answers.ts";
 
@@ -31,6 +32,8 @@ export const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   TurnResult,
   ImportEvent,
   ImportResult,
+  EraseAnswer,
+  ErasureAnswer,
   ...answers,
   ...openAIAnswers,
 };

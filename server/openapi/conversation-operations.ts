@@ -1,18 +1,10 @@
 import { ConversationsQuery, MessagesQuery } from "../conversation-routes.ts";
 import { SettleQuery, SummaryQuery } from "../conversation-memory-routes.ts";
 import { ImportRequest } from "../import-request.ts";
-import { ConversationJobs, ConversationList, EraseAnswer, FoundMessage, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
-import { BODY_ERRORS, jsonAnswer, jsonBody, type Answer, type Operation } from "./operation.ts";
+import { ConversationJobs, ConversationList, FoundMessage, MessageList, SettleAnswer, SummaryAnswer } from "./answers.ts";
+import { ERASED } from "./erase-answers.ts";
+import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 import { ImportEvent, ImportResult } from "./turn-answers.ts";
-
-/** Erasing answers the same everywhere. */
-export const ERASED: Readonly<Record<number, Answer>> = {
-  200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
-  202: jsonAnswer(
-    EraseAnswer,
-    "Erased, except in the index, which could not be reached or is switched off in this process: a job finishes it.",
-  ),
-};
 
 const tag = "conversations";
 
@@ -79,8 +71,9 @@ export const CONVERSATION_OPERATIONS: readonly Operation[] = [
     method: "post",
     path: "/api/v1/conversations/import",
     tag,
-    summary: "History from elsewhere: all of it, or nothing when one message is wrong",
-    details: "With `Accept: text/event-stream` it tells its progress.",
+    summary: "History from elsewhere: all of it, or nothing when one message is wrong, unless wrong ones are to be skipped",
+    details:
+      "With `Accept: text/event-stream` it tells its progress. Questions are paired with the answers behind them; a message without a partner is remembered, too.",
     body: jsonBody(ImportRequest),
     answers: {
       200: {

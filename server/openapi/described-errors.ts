@@ -11,6 +11,7 @@ const COMMON_ERRORS = [
   "invalid_request",
   "unauthorized",
   "forbidden",
+  "misdirected_request",
   "rate_limited",
   "storage_unavailable",
   "internal_error",

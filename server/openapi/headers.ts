@@ -34,6 +34,7 @@ export type RequestHeader = keyof typeof REQUEST_HEADERS;
 export const ANSWER_HEADERS = {
   "X-Request-Id": { schema: z.string(), what: "Names this request in the log of the service." },
   "X-Turn-Id": { schema: z.uuid(), what: "The turn: read its stream again, or cancel it, by this id." },
+  Location: { schema: z.string(), what: "Of a large erase: where its progress can be read." },
   ETag: { schema: z.string(), what: "The version, for If-Match." },
   "Retry-After": { schema: z.int().min(0), what: "Seconds after which the same request may succeed." },
   "WWW-Authenticate": { schema: z.string(), what: "Bearer." },

@@ -5,8 +5,8 @@ import { EpisodesQuery } from "../episode-routes.ts";
 import { callerId } from "../request-fields.ts";
 import { OperationsQuery } from "../user-routes.ts";
 import { CoreMemory, EpisodeList, OperationList, RemovedSection, SectionAnswer, SectionHistory } from "./answers.ts";
-import { ERASED } from "./conversation-operations.ts";
-import { BODY_ERRORS, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
+import { ERASED, ErasureAnswer } from "./erase-answers.ts";
+import { BODY_ERRORS, file, jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 
 const tag = "memory";
 const user = { id: callerId };
@@ -104,6 +104,19 @@ export const MEMORY_OPERATIONS: readonly Operation[] = [
     errors: ["not_found"],
   },
   {
+    id: "exportUser",
+    method: "get",
+    path: "/api/v1/users/:id/export",
+    tag,
+    summary: "Everything that is stored of a user, at one moment, as a file",
+    details:
+      "A JSON object on each line: a `header`, then `{kind, row}` for each conversation, message, summary, section of core memory with its versions and" +
+      " whatever else is stored, then the `end` with how many there are and the SHA-256 of all lines before. `npm run restore` brings it back.",
+    params: user,
+    answers: { 200: { what: "Lines of JSON.", content: { "application/x-ndjson": file } } },
+    errors: ["not_found"],
+  },
+  {
     id: "eraseUser",
     method: "delete",
     path: "/api/v1/users/:id",
@@ -111,6 +124,15 @@ export const MEMORY_OPERATIONS: readonly Operation[] = [
     summary: "Erases a user: everything of it, in every store",
     params: user,
     answers: ERASED,
+    errors: ["not_found"],
+  },
+  {
+    id: "getErasure",
+    method: "get",
+    path: "/api/v1/erasures/:id",
+    tag,
+    summary: "How far a large erase has got, of a user or of a conversation; 30 days after its end, too",
+    answers: { 200: jsonAnswer(ErasureAnswer) },
     errors: ["not_found"],
   },
 ];

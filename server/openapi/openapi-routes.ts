@@ -29,6 +29,7 @@ export function openApiRoutes(limits: DescribedLimits, filesFolder = FILES_FOLDE
     })
     .get("/docs/:file", (request, response) => {
       const { file } = request.params;
+      response.set("cache-control", "no-cache"); // nothing of anybody
       if (file === "start.js") {
         response.type("text/javascript").send(START_SCRIPT);
         return;

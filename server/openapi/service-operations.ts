@@ -13,7 +13,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "The page to talk and to look inside",
     answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
-    errors: ["not_found"],
+    errors: ["not_found", "misdirected_request"],
     isOpen: true,
   },
   {
@@ -29,7 +29,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
         content: { "text/javascript": z.string(), "text/css": z.string(), "text/plain": z.string() },
       },
     },
-    errors: ["not_found"],
+    errors: ["not_found", "misdirected_request"],
     isOpen: true,
   },
   {
@@ -39,6 +39,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "Whether the process is alive",
     answers: { 200: jsonAnswer(Health) },
+    errors: ["misdirected_request"],
     isOpen: true,
   },
   {
@@ -51,6 +52,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
       200: jsonAnswer(Readiness, "Ready."),
       503: jsonAnswer(Readiness, "Something that an answer needs is down, or the service is stopping."),
     },
+    errors: ["misdirected_request"],
     isOpen: true,
   },
   {

@@ -63,10 +63,18 @@ export const ImportResult = z.object({
   conversation_id: z.uuid(),
   imported: z.int(),
   skipped: z.int().describe("Messages whose metadata.external_id was imported before."),
+  exchanges: z
+    .int()
+    .describe(
+      "Exchanges that the new messages belong to: a question with its answer, which may have been there, or a message without a partner.",
+    ),
+  invalid: z
+    .array(z.object({ index: z.int(), field: z.string(), problem: z.string() }))
+    .describe('Messages that are wrong and were left out with `"on_invalid": "skip"`, and why; `index` counts from 0.'),
 });
 
 export const ImportEvent = z.discriminatedUnion("status", [
-  event("progress", z.object({ done: z.int(), total: z.int() })),
+  event("progress", z.object({ done: z.int(), total: z.int(), exchanges: z.int().describe("Those made so far.") })),
   event("done", ImportResult),
   event("error", TurnError),
 ]);

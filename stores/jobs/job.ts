@@ -28,6 +28,18 @@ export interface EraseEpisodesJob {
   of?: "chunks";
 }
 
+/** Takes out, batch by batch, what a large erase has set aside. */
+export interface EraseJob {
+  kind: "erase";
+  /** Of the erasure. */
+  id: string;
+}
+
+/** Writes the files of an embedded database anew, without what was erased. */
+export interface VacuumJob {
+  kind: "vacuum";
+}
+
 /** Reads a document, indexes it and lets it answer. */
 export interface IngestJob {
   kind: "ingest";
@@ -36,15 +48,23 @@ export interface IngestJob {
 }
 
 /** What remains to be done after a turn or a request, away from it. Holds ids only, never what was said. */
-export type Job = ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseEpisodesJob | IngestJob;
+export type Job =
+  ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseJob | EraseEpisodesJob | VacuumJob | IngestJob;
 
 /** What a job does. */
 export type JobKind = Job["kind"];
 
-export const JOB_KINDS = [...CONVERSATION_JOB_KINDS, "remember", "erase_episodes", "ingest"] as const satisfies readonly JobKind[];
+export const JOB_KINDS = [
+  ...CONVERSATION_JOB_KINDS,
+  "remember",
+  "erase",
+  "erase_episodes",
+  "vacuum",
+  "ingest",
+] as const satisfies readonly JobKind[];
 
 /** The jobs that new messages of a conversation give rise to, by layer of memory. */
-export type LayerJobKind = Exclude<JobKind, "erase_episodes" | "ingest">;
+export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "vacuum" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: Owner & { conversationId: string }): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
@@ -63,7 +83,8 @@ export function ownerJobKey({ tenantId, userId }: Owner): string {
 /** At most one job waits or runs under a key: a second one would find the same work. */
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);
-  if (job.kind === "erase_episodes") return `${job.kind}/${job.id}`;
+  if (job.kind === "vacuum") return job.kind;
+  if (job.kind === "erase" || job.kind === "erase_episodes") return `${job.kind}/${job.id}`;
   return `${job.kind}/${job.kind === "ingest" ? job.documentId : job.conversationId}`;
 }
 
@@ -74,4 +95,6 @@ export interface ClaimedJob {
   job: Job;
   /** When it was added; trying again does not change it. */
   createdAt: Date;
+  /** How many of its runs never ended: their process died, or did not let its heartbeat beat. */
+  unended: number;
 }

@@ -1,7 +1,9 @@
+import { setImmediate as letOthersRun } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Database, Queryable } from "./database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
+import { NOBODY } from "./set-aside.ts";
 
 /** A piece of a document as it was split. */
 export interface ChunkToStore {
@@ -64,9 +66,17 @@ export interface ChunkStore {
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
 }
 
+/** A document is read and its chunks are written in parts, between which others have their turns: the embedded database is in this process. */
+const SOURCE_PART_BYTES = 1_048_576;
+const CHUNKS_AT_A_TIME = 500;
+
 const FIND = `
-select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", encode(source, 'base64') as source
+select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", octet_length(source) as "sourceBytes"
 from knowledge_documents where id = $1 and tenant_id = $2`;
+
+/** A part of a source, which is stored uncompressed, so that Postgres reads no more of it than that. */
+const SOURCE_PART = `
+select encode(substring(source from $3::int for ${SOURCE_PART_BYTES}), 'base64') as part from knowledge_documents where id = $1 and tenant_id = $2`;
 
 const READ =
   "update knowledge_documents set source = null, chunk_count = $3, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and source is not null returning id";
@@ -100,20 +110,42 @@ where chunks.id = any($3) and tenant_id = $1 and prefix = $2 and status = 'index
 
 const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
-where document_id > $2 and not index_names @> array[$1::text] order by document_id limit $3`;
+where document_id > $2 and tenant_id <> '${NOBODY}' and not index_names @> array[$1::text] order by document_id limit $3`;
+
+/** Locks the document. One that answers is left to do while the index that serves lacks chunks of it. */
+const LOOK = `
+select status = 'pending' or status = 'indexed' and exists (
+  select from knowledge_chunks join search_indexes on kind = 'episodes' and state = 'current'
+  where document_id = knowledge_documents.id and not index_names @> array[search_indexes.name]
+) as more
+from knowledge_documents where id = $1 and tenant_id = $2 for update of knowledge_documents`;
 
 export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ChunkStore {
   const owned = ({ tenantId, documentId }: OwnedDocument): [string, string] => [documentId, tenantId];
+
+  /** Null when the source went meanwhile. */
+  async function readSource(document: OwnedDocument, sourceBytes: number): Promise<Buffer | null> {
+    const parts: Buffer[] = [];
+    for (let start = 0; start < sourceBytes; start += SOURCE_PART_BYTES) {
+      const values = [...owned(document), start + 1];
+      const [row] = await database.query<{ part: string | null }>({ name: "chunk-source", text: SOURCE_PART, values });
+      if (typeof row?.part !== "string") return null;
+      parts.push(Buffer.from(row.part, "base64"));
+      await letOthersRun();
+    }
+    return Buffer.concat(parts);
+  }
+
   return {
     async findDocument(document) {
-      const [row] = await database.query<Omit<DocumentToIngest, "bytes"> & { source: string | null }>({
+      const [row] = await database.query<Omit<DocumentToIngest, "bytes"> & { sourceBytes: number | null }>({
         name: "chunk-document",
         text: FIND,
         values: owned(document),
       });
       if (!row) return null;
-      const { source, ...found } = row;
-      return { ...found, bytes: source === null ? null : Buffer.from(source, "base64") };
+      const { sourceBytes, ...found } = row;
+      return { ...found, bytes: sourceBytes === null ? null : await readSource(document, sourceBytes) };
     },
 
     saveChunks: (document, chunks) =>
@@ -121,7 +153,11 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
         const read = await transaction.query({ name: "chunk-read", text: READ, values: [...owned(document), chunks.length] });
         if (read.length === 0) return false;
         const rows = chunks.map(({ position, heading, text }) => ({ id: uuidv7(), position, heading, content: text }));
-        await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, JSON.stringify(rows)] });
+        for (let start = 0; start < rows.length; start += CHUNKS_AT_A_TIME) {
+          const some = JSON.stringify(rows.slice(start, start + CHUNKS_AT_A_TIME));
+          await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, some] });
+          await letOthersRun();
+        }
         return true;
       }),
 
@@ -165,12 +201,8 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
       }),
 
     async lockAndLook(transaction, document) {
-      const [row] = await transaction.query<{ status: DocumentStatus }>({
-        name: "chunk-look",
-        text: "select status from knowledge_documents where id = $1 and tenant_id = $2 for update",
-        values: owned(document),
-      });
-      return row ? row.status === "pending" : null;
+      const [row] = await transaction.query<{ more: boolean }>({ name: "chunk-look", text: LOOK, values: owned(document) });
+      return row ? row.more : null;
     },
 
     listDocumentsUnindexed: (indexName, after, limit) =>

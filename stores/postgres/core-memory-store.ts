@@ -2,9 +2,11 @@ import { AppError } from "../../errors/app-error.ts";
 import { makeJobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import { ownerKey } from "../search/owner-key.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { lockOwner } from "./lock-owner.ts";
-import { writeSections, type Actor, type StoredSection } from "./write-sections.ts";
+import { byFact, type MemoryLine } from "./memory-lines.ts";
+import { loadVersions } from "./section-versions.ts";
+import { writeSections, type Actor, type SectionChange, type StoredSection } from "./write-sections.ts";
 
 /** A version a section had; `content` is null where it was removed. */
 export interface SectionVersion {
@@ -29,10 +31,19 @@ export interface LoadedCoreMemory {
   lastErasure: string | null;
 }
 
+/** A section as it is now, and what its lines rest on. */
+export interface SectionWithLines extends StoredSection {
+  lines: readonly MemoryLine[];
+}
+
 /** A user's core memory as people see and edit it; every edit is a version and a memory operation. */
 export interface CoreMemoryStore {
   /** The sections that are there, by name, read at one moment. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
+  /** The sections that are there, by name, with what their lines rest on. */
+  loadLines(owner: Owner): Promise<SectionWithLines[]>;
+  /** What lines that a person left out, and that are nowhere now, said of these messages: as `factOf` gives it. */
+  leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
   /** Writes a new version. Throws AppError `stale_version`. */
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
   /** The version that says so, without content; null when there is no such section. Throws AppError `stale_version`. */
@@ -63,8 +74,6 @@ from core_memory_versions
 where tenant_id = $1 and user_id = $2 and section = $3 and version < coalesce($4::integer, 2147483647)
 order by version desc limit $5`;
 
-const CONTENT_OF = "select content from core_memory_versions where tenant_id = $1 and user_id = $2 and section = $3 and version = $4";
-
 function stale({ section, expectedVersion }: SectionEdit): AppError {
   const wanted = expectedVersion === 0 ? "is there already" : `is no longer at version ${expectedVersion}`;
   return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its present version in If-Match.`);
@@ -76,26 +85,14 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
   function edit(
     owner: Owner,
     { section, expectedVersion }: SectionEdit,
-    change: (
-      transaction: Parameters<Parameters<Database["transaction"]>[0]>[0],
-    ) => Promise<{ content: string | null; reason: string | null } | null>,
+    change: (transaction: Queryable) => Promise<Pick<SectionChange, "content" | "reason" | "lineChange"> | null>,
   ): Promise<StoredSection | null> {
     return queue.transaction(async (transaction) => {
       await lockOwner(transaction, owner);
       const changed = await change(transaction);
       if (!changed) return null;
-      const written = await writeSections(transaction, owner, [
-        {
-          section,
-          content: changed.content,
-          expectedVersion,
-          actor: "person",
-          reason: changed.reason,
-          conversationId: null,
-          triggerMessageId: null,
-          saidAt: null,
-        },
-      ]);
+      const from = { actor: "person" as const, conversationId: null, triggerMessageIds: [], saidAt: null };
+      const written = await writeSections(transaction, owner, [{ ...changed, ...from, section, expectedVersion }]);
       if (!written) throw stale({ section, expectedVersion });
       return written[0] ?? null;
     });
@@ -114,8 +111,30 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       return { sections, lastErasure: row?.last_erasure ?? null };
     },
 
+    async loadLines(owner) {
+      const values = [owner.tenantId, owner.userId];
+      const sections = await database.query<StoredSection>({ name: "core-memory-list", text: LOAD, values });
+      const versions = await loadVersions(database, owner, { isLastEnough: true });
+      return sections.flatMap((section) => {
+        // Written or erased between both statements: whoever builds on it finds that its version is not the last.
+        const version = versions.get(section.section)?.find((one) => one.version === section.version);
+        return version ? [{ ...section, lines: version.lines }] : [];
+      });
+    },
+
+    async leftOutByPeople(owner, messageIds) {
+      const sections = [...(await loadVersions(database, owner, { isLastEnough: false })).values()];
+      const isOfThem = ({ triggerMessageIds, repeatedIn }: MemoryLine): boolean =>
+        [...triggerMessageIds, ...repeatedIn].some((id) => messageIds.includes(id));
+      const before = sections.flatMap((versions) =>
+        versions.flatMap(({ lines }, index) => (versions[index + 1]?.updatedBy === "person" ? lines.filter(isOfThem) : [])),
+      );
+      const now = byFact(sections.flatMap((versions) => versions.at(-1)?.lines ?? []));
+      return new Set([...byFact(before).keys()].filter((fact) => !now.has(fact)));
+    },
+
     async put(owner, { content, ...about }) {
-      const written = await edit(owner, about, async () => ({ content, reason: null }));
+      const written = await edit(owner, about, async () => ({ content, reason: null, lineChange: null }));
       if (!written) throw new Error("a section that was written has no version");
       return written;
     },
@@ -126,16 +145,17 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
           text: "select from core_memory_sections where tenant_id = $1 and user_id = $2 and section = $3",
           values: [owner.tenantId, owner.userId, about.section],
         });
-        return there.length === 0 ? null : { content: null, reason: null };
+        return there.length === 0 ? null : { content: null, reason: null, lineChange: null };
       }),
 
     revert: (owner, { version, ...about }) =>
       edit(owner, about, async (transaction) => {
-        const [found] = await transaction.query<{ content: string | null }>({
-          text: CONTENT_OF,
-          values: [owner.tenantId, owner.userId, about.section, version],
-        });
-        return found ? { content: found.content, reason: `Back to version ${version}.` } : null;
+        const versions = (await loadVersions(transaction, owner, { isLastEnough: false })).get(about.section);
+        const found = versions?.find((one) => one.version === version);
+        if (!found) return null;
+        // What it says it rests on is what it rested on then.
+        const lineChange = { lines: found.lines, removedBy: new Map() };
+        return { content: found.content, reason: `Back to version ${version}.`, lineChange };
       }),
 
     history: ({ tenantId, userId }, section, { limit, before }) =>

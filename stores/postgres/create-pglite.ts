@@ -5,9 +5,10 @@ import { AppError } from "../../errors/app-error.ts";
 
 /**
  * What pg_textsearch must have loaded at the start is said at each start: PGlite would write it into the folder, which then opens nowhere
- * without the extension.
+ * without the extension. Files of the log that are no longer needed are deleted, not kept for what is written next: they hold what was erased.
+ * https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
  */
-const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch"];
+const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch", "-c", "wal_recycle=off"];
 const TEXT_SEARCH: typeof pg_textsearch = {
   ...pg_textsearch,
   setup: async (...given) => ({ ...(await pg_textsearch.setup(...given)), sharedPreloadLibraries: [] }),

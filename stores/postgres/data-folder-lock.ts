@@ -11,6 +11,11 @@ function isBusy(error: unknown): boolean {
   return isNativeError(error) && "errcode" in error && error.errcode === BUSY;
 }
 
+/** Whether a folder could not be opened because another process has it. */
+export function isFolderInUse(error: unknown): boolean {
+  return error instanceof AppError && isBusy(error.cause);
+}
+
 function notWritable(dataDir: string, cause: unknown): AppError {
   return new AppError("invalid_configuration", `DATA_DIR "${dataDir}" cannot be written. Choose a folder that this user may write to.`, {
     cause,

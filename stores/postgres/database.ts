@@ -45,3 +45,11 @@ export interface Database extends Queryable {
   /** Ends its connections; statements after it fail. */
   close(): Promise<void>;
 }
+
+/** How long a real Postgres may take, in milliseconds in which the event loop of this process went round. */
+export interface Deadlines {
+  /** For a connection, from the pool or a new one. */
+  connectMs: number;
+  /** For the answer to one statement. */
+  statementMs: number;
+}

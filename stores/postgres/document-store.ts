@@ -54,7 +54,7 @@ const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, external
 
 const ADD = `
 insert into knowledge_documents (id, tenant_id, prefix, external_id, title, content_type, metadata, status, source, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, 'pending', decode($8, 'base64'), clock_timestamp(), clock_timestamp())
+values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, clock_timestamp(), clock_timestamp())
 returning ${COLUMNS}`;
 
 /** A newer version of a document that has not been read yet takes the place of one that has not either, or has failed. */
@@ -88,7 +88,7 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
       queue
         .transaction(async (transaction, jobs) => {
           const id = uuidv7();
-          const source = Buffer.from(bytes).toString("base64");
+          const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
           const [document] = await transaction.query<StoredDocument>({
             name: "document-add",
             text: ADD,

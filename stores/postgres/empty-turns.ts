@@ -11,13 +11,16 @@ const AT_ONCE = 1_000;
 /** What is left of a turn whose outcome and key are no longer kept. */
 export const EMPTIED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
 
+/** Those that never began, and only hold their id, go. */
 const EMPTY = `
-update turns set ${EMPTIED}
-where id in (
-  select id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}'
+with old as (
+  select id, question_id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}'
   order by started_at limit $1 for update skip locked
+), closed as (
+  delete from turns using old where turns.id = old.id and old.question_id is null
 )
-returning id`;
+update turns set ${EMPTIED} from old where turns.id = old.id and old.question_id is not null
+returning turns.id`;
 
 /** Empties turns that are old enough, at most `limit`; returns how many. */
 export async function emptyTurns(database: Database, limit = AT_ONCE): Promise<number> {

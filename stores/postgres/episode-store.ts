@@ -2,16 +2,11 @@ import type { Owner } from "../owner.ts";
 import type { Cursor } from "../page.ts";
 import type { Database, Queryable } from "./database.ts";
 import { loadEpisodeTexts, type EpisodeText } from "./episode-texts.ts";
+import { exchangeIdOf, isLive, mayTellExchange, messageRows, toReadMessage, type MessageRow, type ReadMessage } from "./exchange.ts";
 import { lockConversation } from "./lock-conversation.ts";
-import type { Role } from "./message-store.ts";
+import { NOBODY } from "./set-aside.ts";
 import { isForeignKeyViolation } from "./storage-error.ts";
 import type { OwnedConversation } from "./summary-store.ts";
-
-/** A completed message that the index has not seen. */
-export interface UnindexedMessage extends Cursor {
-  role: Role;
-  content: string;
-}
 
 export interface IndexProgress {
   indexedThrough: Cursor;
@@ -21,7 +16,12 @@ export interface IndexProgress {
 
 export interface IndexBacklog {
   progress: IndexProgress | null;
-  messages: UnindexedMessage[];
+  /** Oldest first. */
+  messages: ReadMessage[];
+  /** The last exchange before these; null: there is none. */
+  previousId: string | null;
+  /** Messages that were ever imported into this conversation. */
+  importedCount: number;
 }
 
 /** What a user has that may be worth a search, as far as can be said before the turn has begun. */
@@ -35,19 +35,30 @@ export interface EpisodeLook {
 export interface EpisodeStore {
   /** How far a conversation is indexed and the oldest `limit` completed messages behind that, read at one moment. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
-  /** Moves on from the progress that was read; false when it is no longer that, or the conversation is gone. */
-  advance(conversation: OwnedConversation, indexName: string, read: IndexProgress | null, progress: IndexProgress): Promise<boolean>;
   /**
-   * Whether completed answers or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
+   * Moves on from the progress that was read; false when it is no longer that, messages were imported since, or the conversation is gone.
+   * Where others have gone on after such an import, the progress goes back to what was read: what this reader wrote is written anew.
+   */
+  advance(
+    conversation: OwnedConversation,
+    indexName: string,
+    read: Pick<IndexBacklog, "progress" | "importedCount">,
+    progress: IndexProgress,
+  ): Promise<boolean>;
+  /**
+   * Whether exchanges or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
    * of a turn does.
    */
   lockAndLook(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
-  /** Conversations, whoever's they are, with completed answers or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
+  /** Conversations, whoever's they are, with exchanges or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
-  /** Completed answers of all conversations: about as many turns. */
-  countTurns(): Promise<number>;
-  /** Of these pairs of messages of a conversation, those of which both are still there, by the id of the first. */
+  /** Of all conversations. */
+  countExchanges(): Promise<number>;
+  /**
+   * Of these exchanges of a conversation, those of which all is still there, by the id of the first message. Pairs are the ids of a question
+   * and its answer; of a message alone its own twice.
+   */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
   /** What there is to recall, before the session's conversation is known or even there. */
   look(owner: Owner, sessionId: string): Promise<EpisodeLook>;
@@ -59,24 +70,31 @@ const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2
 const BEGINNING = "'00000000-0000-0000-0000-000000000000'";
 
 const BACKLOG = `
-with progress as materialized (
+with conversation as materialized (
+  select id, imported_count from conversations where id = $1 and tenant_id = $2 and user_id = $3
+), progress as materialized (
   select indexed_through_created_at, indexed_through_message_id, last_episode_id from episode_cursors
-  where conversation_id = ${OWNED_ID} and index_name = $4
+  where conversation_id = (select id from conversation) and index_name = $4
+), place as materialized (
+  select coalesce((select indexed_through_created_at from progress), '-infinity') as created_at,
+    coalesce((select indexed_through_message_id from progress), ${BEGINNING}) as id
 )
 select
   (select row_to_json(progress) from progress) as progress,
-  (select coalesce(json_agg(oldest), '[]') from (
-    select id, role, content, created_at from messages
-    where conversation_id = ${OWNED_ID} and completed
-      and (created_at, id) > (
-        coalesce((select indexed_through_created_at from progress), '-infinity'),
-        coalesce((select indexed_through_message_id from progress), ${BEGINNING}))
-    order by created_at, id limit $5
-  ) oldest) as messages`;
+  (select imported_count from conversation) as imported_count,
+  (select ${exchangeIdOf("before")} from messages before
+    where conversation_id = (select id from conversation) and completed and ${mayTellExchange("before")}
+      and (created_at, id) <= ((select created_at from place), (select id from place))
+    order by created_at desc, id desc limit 1) as previous_id,
+  ${messageRows(`
+    select *, false as is_known from messages
+    where conversation_id = (select id from conversation) and completed
+      and (created_at, id) > ((select created_at from place), (select id from place))
+    order by created_at, id limit $5`)} as messages`;
 
 const ADVANCE = `
 insert into episode_cursors as kept (conversation_id, index_name, indexed_through_created_at, indexed_through_message_id, last_episode_id)
-select id, $4, $5, $6, $7 from conversations where id = $1 and tenant_id = $2 and user_id = $3 for key share
+select id, $4, $5, $6, $7 from conversations where id = $1 and tenant_id = $2 and user_id = $3 and imported_count = $10 for share
 on conflict (conversation_id, index_name) do update
 set indexed_through_created_at = excluded.indexed_through_created_at,
     indexed_through_message_id = excluded.indexed_through_message_id,
@@ -84,11 +102,18 @@ set indexed_through_created_at = excluded.indexed_through_created_at,
 where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
 returning conversation_id`;
 
+/** Of a reader who was late. */
+const GO_BACK = `
+update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${BEGINNING})
+from conversations
+where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
+  and (indexed_through_created_at, indexed_through_message_id) > (coalesce($5::timestamptz, '-infinity'), coalesce($6::uuid, ${BEGINNING}))`;
+
 const MISSING_IN = (conversation: string, index: string): string => `(exists (
   select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
 ) or exists (
   select from messages
-  where conversation_id = ${conversation} and completed and role = 'assistant'
+  where conversation_id = ${conversation} and completed and ${mayTellExchange("messages")}
     and (created_at, id) > (
       coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
       coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
@@ -98,12 +123,15 @@ const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where 
 
 const LIST_UNINDEXED = `
 select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
-where id > $2 and ${MISSING_IN("conversations.id", "$1")}
+where id > $2 and tenant_id <> '${NOBODY}' and ${MISSING_IN("conversations.id", "$1")}
 order by id limit $3`;
 
 const STORED = `
 select asked_id as id from unnest($4::uuid[], $5::uuid[]) as written (asked_id, answer_id)
-where exists (select from messages where id = asked_id and conversation_id = ${OWNED_ID})
+where exists (
+    select from messages where id = asked_id and conversation_id = ${OWNED_ID}
+      and (asked_id <> answer_id or role = 'user' or ${isLive("messages")} or partner_id is null)
+  )
   and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
 
 const LOOK_BEFORE = `
@@ -135,30 +163,30 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     async readBacklog(conversation, indexName, limit) {
       const [row] = await database.query<{
         progress: ProgressRow | null;
-        messages: { id: string; role: Role; content: string; created_at: string }[];
+        imported_count: number | null;
+        previous_id: string | null;
+        messages: MessageRow[];
       }>({ name: "episode-backlog", text: BACKLOG, values: [...owned(conversation), indexName, limit] });
-      const messages = (row?.messages ?? []).map(({ id, role, content, created_at }) => {
-        return { id, role, content, createdAt: new Date(created_at) };
-      });
-      return { progress: toProgress(row?.progress), messages };
+      return {
+        progress: toProgress(row?.progress),
+        messages: (row?.messages ?? []).map(toReadMessage),
+        previousId: row?.previous_id ?? null,
+        importedCount: row?.imported_count ?? 0,
+      };
     },
 
-    async advance(conversation, indexName, read, { indexedThrough, lastEpisodeId }) {
+    async advance(conversation, indexName, { progress: read, importedCount }, { indexedThrough, lastEpisodeId }) {
+      const place = [read?.indexedThrough.createdAt ?? null, read?.indexedThrough.id ?? null];
       try {
         const rows = await database.query({
           name: "episode-advance",
           text: ADVANCE,
-          values: [
-            ...owned(conversation),
-            indexName,
-            indexedThrough.createdAt,
-            indexedThrough.id,
-            lastEpisodeId,
-            read?.indexedThrough.createdAt ?? null,
-            read?.indexedThrough.id ?? null,
-          ],
+          values: [...owned(conversation), indexName, indexedThrough.createdAt, indexedThrough.id, lastEpisodeId, ...place, importedCount],
         });
-        return rows.length === 1;
+        if (rows.length === 1) return true;
+        const values = [...owned(conversation), indexName, ...place, importedCount];
+        await database.query({ name: "episode-go-back", text: GO_BACK, values });
+        return false;
       } catch (error) {
         if (isForeignKeyViolation(error)) return false; // the conversation was deleted this moment
         throw error;
@@ -187,10 +215,9 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return row?.missing ?? false;
     },
 
-    async countTurns() {
-      const [row] = await database.query<{ count: number }>({
-        text: "select count(*)::int as count from messages where role = 'assistant' and completed",
-      });
+    async countExchanges() {
+      const text = `select count(*)::int as count from messages where completed and ${mayTellExchange("messages")}`;
+      const [row] = await database.query<{ count: number }>({ text });
       return row?.count ?? 0;
     },
 

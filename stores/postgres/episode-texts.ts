@@ -1,16 +1,16 @@
 import type { Owner } from "../owner.ts";
 import type { Database } from "./database.ts";
 
-/** The two messages of an episode, as they are stored, or the text of an archived memory. */
+/** The messages of an episode, as they are stored, or the text of an archived memory. */
 export interface EpisodeText {
-  /** Id of the user's message, which is the episode's, or of the archived memory. */
+  /** Id of the first message, which is the episode's, or of the archived memory. */
   id: string;
   conversationId: string;
-  /** An archived memory's text stands here. */
+  /** Empty for an answer to nothing. An archived memory's text stands here. */
   userMessage: string;
-  /** Empty for an archived memory. */
+  /** Empty for a message without an answer and for an archived memory. */
   assistantMessage: string;
-  /** Of the user's message and of the answer; of the message that an archived memory comes from. */
+  /** Of the user's message and of the answer, of those there are; of the messages that an archived memory comes from. */
   messageIds: string[];
   /** What an import called them, when it did. */
   externalIds: string[];
@@ -18,15 +18,22 @@ export interface EpisodeText {
 }
 
 const LOAD = `
-select asked.id, asked.conversation_id, asked.content as user_message, answer.content as assistant_message, answer.id as answer_id,
-  asked.metadata->>'external_id' as asked_external_id, answer.metadata->>'external_id' as answer_external_id, asked.created_at
+select asked.id, asked.conversation_id, asked.content as user_message, answer.content as assistant_message,
+  array[asked.id, answer.id] as message_ids, asked.metadata->>'external_id' as asked_external_id, answer.metadata->>'external_id' as answer_external_id, asked.created_at
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages asked on asked.id = asked_id
 join messages answer on answer.id = answer_id and answer.conversation_id = asked.conversation_id
 join conversations on conversations.id = asked.conversation_id
-where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed
+where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed and asked.id <> answer.id
 union all
-select archived.id, conversation_id, content, '', trigger_message_id, null, null, archived.created_at
+select said.id, conversation_id, case role when 'user' then content else '' end, case role when 'assistant' then content else '' end, array[said.id],
+  said.metadata->>'external_id', null, said.created_at
+from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
+join messages said on said.id = asked_id and asked_id = answer_id
+join conversations on conversations.id = conversation_id
+where tenant_id = $1 and user_id = $2 and completed
+union all
+select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), null, null, archived.created_at
 from unnest($3::uuid[]) as pair (asked_id)
 join archived_memories archived on archived.id = asked_id
 join conversations on conversations.id = conversation_id
@@ -37,7 +44,7 @@ interface TextRow {
   conversation_id: string;
   user_message: string;
   assistant_message: string;
-  answer_id: string;
+  message_ids: string[];
   asked_external_id: string | null;
   answer_external_id: string | null;
   created_at: Date;
@@ -49,15 +56,15 @@ function toText(row: TextRow): EpisodeText {
     conversationId: row.conversation_id,
     userMessage: row.user_message,
     assistantMessage: row.assistant_message,
-    messageIds: row.assistant_message === "" ? [row.answer_id] : [row.id, row.answer_id],
+    messageIds: row.message_ids,
     externalIds: [row.asked_external_id, row.answer_external_id].filter((id) => id !== null),
     createdAt: row.created_at,
   };
 }
 
 /**
- * The texts of an owner's episodes, of those that still exist, in any order. Pairs are the ids of a user's message and its answer; of an
- * archived memory its own twice.
+ * The texts of an owner's episodes, of those that still exist, in any order. Pairs are the ids of a user's message and its answer; of a message
+ * alone and of an archived memory its own twice.
  */
 export async function loadEpisodeTexts(
   database: Database,

@@ -17,7 +17,9 @@ const SWEEPS = [5, 60];
 /** Groups that one job clears: a filter of a bearable length. */
 const GROUPS_A_JOB = 500;
 /** Markers are of use for as long as a turn or a rebuild of the index takes. */
-const MARKERS_KEPT = "30 days";
+export const MARKERS_KEPT = "30 days";
+/** Old markers that one erase takes away: more than it leaves. */
+const PRUNED_AT_ONCE = 10_000;
 
 const MARK = `
 with marked as (
@@ -27,8 +29,12 @@ with marked as (
 )
 select exists (select from search_indexes) as "isIndexed"`;
 
-/** Returns whether there is an index. */
-async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeIds }: LeftInIndex, isWhole: boolean): Promise<boolean> {
+/** Leaves markers in the transaction that erases; `isWhole`: everything of the owner went. Returns whether there is an index at all that may hold some of it. */
+export async function leaveMarkers(
+  transaction: Queryable,
+  { ownerKey: key, groupIds, episodeIds }: LeftInIndex,
+  { isWhole = false }: { isWhole?: boolean } = {},
+): Promise<boolean> {
   const markers = [
     ...(isWhole ? [{ id: uuidv7() }] : []),
     ...groupIds.map((group_id) => ({ id: uuidv7(), group_id })),
@@ -41,13 +47,14 @@ async function mark(transaction: Queryable, { ownerKey: key, groupIds, episodeId
   });
   await transaction.query({
     name: "erase-prune",
-    text: `delete from erase_markers where erased_at < clock_timestamp() - interval '${MARKERS_KEPT}'`,
+    text: `delete from erase_markers where id in (
+      select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKERS_KEPT}' order by erased_at limit ${PRUNED_AT_ONCE})`,
   });
   return row?.isIndexed ?? false;
 }
 
-/** Adds the jobs that clear the index, one for every so many groups and each sweep. */
-async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: LeftInIndex): Promise<void> {
+/** Adds the jobs that clear the index, one for every so many groups and each sweep, and the one that clears the files of an embedded database. */
+export async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: LeftInIndex): Promise<void> {
   for (const seconds of SWEEPS) {
     const sweeps: Job[] = [];
     for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_A_JOB) {
@@ -58,19 +65,17 @@ async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episod
     }
     await jobs.add(sweeps, seconds);
   }
+  if (groupIds.length + episodeIds.length > 0) await jobs.addVacuum();
 }
 
-/**
- * Leaves markers, and jobs that clear the index, in the transaction that erases; `isWhole`: everything of the owner went. Returns whether
- * there is an index at all that may hold some of it.
- */
+/** Leaves markers, and jobs that clear the index, in the transaction that erases. Returns whether there is an index. */
 export async function leaveToIndex(
   transaction: Queryable,
   jobs: JobTransaction,
   left: LeftInIndex,
-  { isWhole = false }: { isWhole?: boolean } = {},
+  whole: { isWhole?: boolean } = {},
 ): Promise<boolean> {
-  const isIndexed = await mark(transaction, left, isWhole);
+  const isIndexed = await leaveMarkers(transaction, left, whole);
   await addSweeps(jobs, left);
   return isIndexed;
 }

@@ -2,7 +2,8 @@ import { AppError } from "../../errors/app-error.ts";
 import type { JobTransaction } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
 import type { Queryable } from "./database.ts";
-import { REBUILD_SUMMARY } from "./import-store.ts";
+import { exchangeIdOf } from "./exchange.ts";
+import { REBUILD_SUMMARY } from "./go-back.ts";
 import { lockConversation } from "./lock-conversation.ts";
 import { unlearn } from "./unlearn.ts";
 
@@ -15,37 +16,20 @@ export interface Erased {
   jobs: number;
 }
 
-/** An answer comes this many messages behind its question at most: late, behind others of a turn that took over, or of an import. */
-const ANSWER_WITHIN = 50;
-
 /**
- * The answer of the same turn; of imported messages, which have no turn, the one right behind. `attempts`: what other attempts at the same
- * question have said.
+ * The message that begins an exchange, with all that was said of it: of a turn what each attempt at it answered, of an import its partner.
+ * The answer to a question begins none.
  */
 const PAIR = `
-select asked.conversation_id, asked.created_at, answer.id as answer_id,
-  array(select turns.answer_id from turns where question_id = asked.id and turns.answer_id is not null) as attempts, (
-    select id from messages before_it
-    where before_it.conversation_id = asked.conversation_id and completed
-      and (before_it.created_at, before_it.id) < (answer.created_at, answer.id) order by before_it.created_at desc, before_it.id desc limit 1
-  ) as episode_id,
+select first.conversation_id, first.created_at, first.partner_id,
+  array(
+    select first.partner_id where first.partner_id is not null
+    union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null
+  ) as answers,
   turn_id is not null and turn_lease_until >= clock_timestamp() as busy
-from messages asked join conversations on conversations.id = asked.conversation_id
-left join lateral (
-  select id, created_at from (
-    select id, role, completed, metadata, created_at from messages
-    where conversation_id = asked.conversation_id and (created_at, id) > (asked.created_at, asked.id) order by created_at, id limit ${ANSWER_WITHIN}
-  ) following
-  where role = 'assistant' and (
-    metadata->>'turn_id' = asked.metadata->>'turn_id'
-    or not asked.metadata ? 'turn_id' and not metadata ? 'turn_id' and not exists (
-      select from messages between_them
-      where conversation_id = asked.conversation_id and completed
-        and (between_them.created_at, between_them.id) > (asked.created_at, asked.id)
-        and (between_them.created_at, between_them.id) < (following.created_at, following.id)))
-  order by created_at, id limit 1
-) answer on true
-where asked.id = $1 and asked.role = 'user' and tenant_id = $2 and user_id = $3`;
+from messages first join conversations on conversations.id = first.conversation_id
+where first.id = $1 and tenant_id = $2 and user_id = $3
+  and (first.role = 'user' or first.completed and ${exchangeIdOf("first")} = first.id)`;
 
 const ERASE_PAIR = `
 with removed as (
@@ -57,27 +41,29 @@ select count(*)::int as messages from removed`;
 
 export interface ErasedPair {
   erased: Erased;
-  /** The episode that holds the answer: of the message right before it, which an import may have put there. None without an answer. */
+  /**
+   * Besides the first message's: an imported answer's, which was an episode until its question came; and archived memories that rest on the
+   * exchange.
+   */
   episodeIds: string[];
 }
 
 /**
- * Deletes a user's message with its answers and all that came of it, its turns among them; null when there is no such message. Whoever still answers that question
+ * Deletes an exchange, by the id of its first message, with all that came of it, its turns among them; null when there is none. Whoever still answers that question
  * without its lease no longer holds the conversation.
  */
-export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, askedId: string): Promise<ErasedPair | null> {
+export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, firstId: string): Promise<ErasedPair | null> {
   const find = async () => {
     const [found] = await transaction.query<{
       conversation_id: string;
       created_at: Date;
-      answer_id: string | null;
-      attempts: string[];
-      episode_id: string | null;
+      partner_id: string | null;
+      answers: string[];
       busy: boolean;
     }>({
       name: "erase-find-pair",
       text: PAIR,
-      values: [askedId, owner.tenantId, owner.userId],
+      values: [firstId, owner.tenantId, owner.userId],
     });
     return found;
   };
@@ -89,7 +75,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
   if (!pair) return null;
   if (pair.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
-  const messageIds = [...new Set([askedId, ...(pair.answer_id ? [pair.answer_id] : []), ...pair.attempts])];
+  const messageIds = [firstId, ...pair.answers];
   const [row] = await transaction.query<{ messages: number }>({
     name: "erase-pair",
     text: ERASE_PAIR,
@@ -101,7 +87,8 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
     values: [conversation.conversationId, pair.created_at],
   });
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
-  const { sections, operations } = await unlearn(transaction, owner, { conversationId: conversation.conversationId, messageIds });
+  const about = { conversationId: conversation.conversationId, messageIds, jobs };
+  const { sections, operations, archivedIds } = await unlearn(transaction, owner, about);
   return {
     erased: {
       messages: row?.messages ?? 0,
@@ -110,6 +97,6 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
       memoryOperations: operations,
       jobs: 0,
     },
-    episodeIds: pair.episode_id ? [pair.episode_id] : [],
+    episodeIds: [...(pair.partner_id ? [pair.partner_id] : []), ...archivedIds],
   };
 }

@@ -1,7 +1,10 @@
+import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../knowledge-catalog.ts";
-import type { Database } from "./database.ts";
-import { addChunkSweeps } from "./document-store.ts";
+import { knowledgeKey } from "../search/knowledge-key.ts";
+import type { Database, Queryable } from "./database.ts";
+import { leaveMarkers } from "./erase-marks.ts";
+import { recordErasure, ERASED_AT_ONCE, NOBODY } from "./set-aside.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {
@@ -9,8 +12,8 @@ export interface KnowledgeBaseStore extends KnowledgeCatalog {
   find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
   /** Creates or changes it; false when it was there. */
   put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
-  /** Deletes it with its documents; null when there is none, else the ids of the documents. */
-  remove(tenantId: string, prefix: string): Promise<string[] | null>;
+  /** Deletes it with its documents, whose passages a job takes out; null when there is none, else the number of documents. */
+  remove(tenantId: string, prefix: string): Promise<number | null>;
 }
 
 /** Titles of documents by which a question finds its knowledge base, of the newest documents. */
@@ -29,6 +32,16 @@ on conflict (tenant_id, prefix) do update
 set description = excluded.description, keywords = excluded.keywords, worker = excluded.worker, updated_at = clock_timestamp()
 returning xmax = 0 as created`;
 
+/** Where documents can be set aside. */
+const NOBODYS_BASE = `
+insert into knowledge_bases (tenant_id, prefix, description, created_at, updated_at)
+values ('${NOBODY}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
+
+const SET_ASIDE = `
+update knowledge_documents set tenant_id = '${NOBODY}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
+where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
+returning id`;
+
 interface BaseRow extends Omit<KnowledgeBase, "worker" | "titles"> {
   worker: string | null;
   titles: string[];
@@ -38,8 +51,19 @@ function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
   return { ...base, ...(worker === null ? {} : { worker }) };
 }
 
-/** The knowledge bases of a database; `queue` takes the jobs that clear the index of a deleted one. */
-export function makeKnowledgeBaseStore(database: Database, queue: JobQueue = makeJobQueue(database)): KnowledgeBaseStore {
+/** Nothing can be added to a base that is locked. */
+async function lockBase(transaction: Queryable, tenantId: string, prefix: string): Promise<boolean> {
+  const text = "select from knowledge_bases where tenant_id = $1 and prefix = $2 for update";
+  return (await transaction.query({ text, values: [tenantId, prefix] })).length === 1;
+}
+const REMOVE = "delete from knowledge_bases where tenant_id = $1 and prefix = $2";
+
+/** The knowledge bases of a database; `queue` takes the jobs that take out what belonged to a deleted one, `atOnce` documents in one transaction. */
+export function makeKnowledgeBaseStore(
+  database: Database,
+  queue: JobQueue = makeJobQueue(database),
+  atOnce = ERASED_AT_ONCE,
+): KnowledgeBaseStore {
   return {
     async list(tenantId) {
       const rows = await database.query<BaseRow>({
@@ -68,20 +92,23 @@ export function makeKnowledgeBaseStore(database: Database, queue: JobQueue = mak
       return row?.created ?? false;
     },
 
-    remove: (tenantId, prefix) =>
-      queue.transaction(async (transaction, jobs) => {
-        const documents = await transaction.query<{ id: string }>({
-          text: "delete from knowledge_documents where tenant_id = $1 and prefix = $2 returning id",
-          values: [tenantId, prefix],
+    async remove(tenantId, prefix) {
+      const erasure = { id: uuidv7(), tenantId, ownerKey: knowledgeKey(tenantId, prefix), conversationId: null };
+      for (let documents = 0; ;) {
+        const removed = await queue.transaction(async (transaction, jobs) => {
+          if (!(await lockBase(transaction, tenantId, prefix))) return null;
+          await transaction.query({ text: NOBODYS_BASE, values: [erasure.id] });
+          const rows = await transaction.query<{ id: string }>({ text: SET_ASIDE, values: [tenantId, prefix, erasure.id, atOnce] });
+          await recordErasure(transaction, jobs, erasure, { messages: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });
+          await leaveMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: rows.map(({ id }) => id), episodeIds: [] });
+          const isLast = rows.length < atOnce;
+          if (isLast) await transaction.query({ text: REMOVE, values: [tenantId, prefix] });
+          return { count: rows.length, isLast };
         });
-        const removed = await transaction.query({
-          text: "delete from knowledge_bases where tenant_id = $1 and prefix = $2 returning prefix",
-          values: [tenantId, prefix],
-        });
-        if (removed.length === 0) return null;
-        const ids = documents.map(({ id }) => id);
-        await addChunkSweeps(transaction, jobs, { tenantId, prefix }, ids);
-        return ids;
-      }),
+        if (!removed) return null;
+        documents += removed.count;
+        if (removed.isLast) return documents;
+      }
+    },
   };
 }

@@ -1,14 +1,15 @@
 import pg from "pg";
 import { AppError } from "../../errors/app-error.ts";
-import type { Database } from "./database.ts";
+import { startAwakeTimer } from "./awake-timer.ts";
+import type { Database, Deadlines } from "./database.ts";
 import { listenOnPostgres } from "./listen-on-postgres.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 import { PostgresSocket } from "./postgres-socket.ts";
 
-/** How long a statement waits for a connection, in milliseconds; node-postgres would wait for ever. */
-const CONNECT_TIMEOUT_MS = 5_000;
-/** How long one statement may take, in milliseconds: a server that hangs must not hold a turn for ever. */
-const QUERY_TIMEOUT_MS = 10_000;
+/** A server that hangs must not hold a turn for ever; node-postgres would wait. */
+const DEADLINES: Deadlines = { connectMs: 5_000, statementMs: 10_000 };
+/** For the connection that listens, which is taken up again whatever ends it. */
+const LISTENING = { connectionTimeoutMillis: DEADLINES.connectMs, query_timeout: DEADLINES.statementMs };
 const POOL_SIZE = 10;
 
 /** Where the database is, without user and password. */
@@ -23,21 +24,54 @@ function reportedCode(error: unknown): string {
   return typeof reported === "object" && reported !== null && "code" in reported ? String(reported.code) : "no answer";
 }
 
+/** A client that gives up connecting in time. */
+function clientWith(deadlines: Deadlines): typeof pg.Client {
+  return class extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: ((error: Error) => void) | ((error: null, client: pg.Client) => void)): void;
+    override connect(callback?: (error: never, client: pg.Client) => void): Promise<pg.Client> | void {
+      const connected = this.connectInTime();
+      if (!callback) return connected;
+      connected.then(
+        (client) => callback(null as never, client),
+        (error: unknown) => callback(error as never, this),
+      );
+    }
+
+    private async connectInTime(): Promise<pg.Client> {
+      const giveUp = (): void => void this.connection.stream.destroy(new Error("no connection in time"));
+      const stopTimer = startAwakeTimer(deadlines.connectMs, giveUp);
+      // A connection that drops between two steps emits 'error', which ends the process when nobody listens; the next step fails in any case.
+      const unheard = (): void => undefined;
+      this.on("error", unheard);
+      try {
+        await super.connect();
+        return this;
+      } catch (error) {
+        this.connection.stream.destroy();
+        throw error;
+      } finally {
+        stopTimer();
+        this.off("error", unheard);
+      }
+    }
+  };
+}
+
 /** A pool on a real Postgres (14 or later). Throws AppError `storage_unavailable` when it cannot be used. */
-export async function openPostgres(url: string): Promise<Database> {
+export async function openPostgres(url: string, deadlines = DEADLINES): Promise<Database> {
   const connection = {
     connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
     stream: () => new PostgresSocket(),
     application_name: "conversation-graph",
   };
   const database = makePooledDatabase({
-    pool: new pg.Pool({ ...connection, max: POOL_SIZE }),
+    pool: new pg.Pool({ ...connection, max: POOL_SIZE, Client: clientWith(deadlines) }),
+    deadlines,
     description: describe(url),
     isEmbedded: false,
-    listen: (channel, listener) => listenOnPostgres(connection, channel, listener),
+    listen: (channel, listener) => listenOnPostgres({ ...connection, ...LISTENING }, channel, listener),
     afterClose: async () => undefined,
   });
   try {

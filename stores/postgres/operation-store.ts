@@ -18,8 +18,8 @@ export interface MemoryOperation {
   /** Why it was not done; null: it was. */
   refused: string | null;
   conversationId: string | null;
-  /** The user's message that gave rise to it. */
-  triggerMessageId: string | null;
+  /** The user's messages that gave rise to it, the newest last; several when they were read together. */
+  triggerMessageIds: readonly string[];
 }
 
 /** An operation, and when it was. */
@@ -33,18 +33,22 @@ export interface OperationStore {
   list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
 }
 
+/** Also of rows of the version before, which knew one message of each. */
+export const ALL_TRIGGERS = "coalesce(trigger_message_ids, array_remove(array[trigger_message_id], null))";
+
 const ADD = `
 insert into memory_operations (id, tenant_id, user_id, operation, section, version, old_value, new_value, reason, actor, refused, conversation_id,
-  trigger_message_id, created_at)
-select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, actor, refused, "conversationId", "triggerMessageId", clock_timestamp()
+  trigger_message_id, trigger_message_ids, created_at)
+select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, actor, refused, "conversationId",
+  "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", clock_timestamp()
 from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, version integer, "oldValue" text, "newValue" text, reason text, actor text,
-  refused text, "conversationId" uuid, "triggerMessageId" uuid)`;
+  refused text, "conversationId" uuid, "triggerMessageIds" uuid[])`;
 
 const LIST = `
 select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
-  trigger_message_id as "triggerMessageId", created_at as "createdAt"
+  ${ALL_TRIGGERS} as "triggerMessageIds", created_at as "createdAt"
 from memory_operations
-where tenant_id = $1 and user_id = $2 and ($6::uuid is null or trigger_message_id = $6)
+where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TRIGGERS}))
   and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 order by created_at desc, id desc limit $5`;
 

@@ -1,17 +1,39 @@
 import type pg from "pg";
 import { AppError } from "../../errors/app-error.ts";
-import type { Database, Listener, Queryable, Statement } from "./database.ts";
-import { toStorageError } from "./storage-error.ts";
+import { startAwakeTimer } from "./awake-timer.ts";
+import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
+import { forgetTold, tellServer } from "./deadlines.ts";
+import { ReplyLost, toStatementError, toStorageError } from "./storage-error.ts";
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+/** A connection of the pool, within `connectMs`; one that comes later goes back to it. */
+async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg.PoolClient> {
+  if (pool.ending) throw new AppError("storage_unavailable", "The database was closed.", { retryable: false });
+  const connecting = pool.connect();
+  if (connectMs === undefined) return connecting.catch((error: unknown) => Promise.reject(toStorageError(error)));
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stopTimer = startAwakeTimer(connectMs, () => reject(new Error("no connection in time")));
+  let isInTime = false;
   try {
-    return await pool.connect();
+    const client = await Promise.race([connecting, late]);
+    isInTime = true;
+    return client;
   } catch (error) {
     throw toStorageError(error);
+  } finally {
+    stopTimer();
+    if (!isInTime)
+      connecting.then(
+        (client) => client.release(),
+        () => undefined,
+      );
   }
 }
 
+const BEGIN = "begin";
 const COMMIT = "commit";
+const ROLLBACK = "rollback";
+/** In a transaction that failed, and beside one, nothing else can be said. */
+const CONTROL = new Set([BEGIN, COMMIT, ROLLBACK]);
 
 /** A statement of a transaction failed, somebody went on all the same, and nothing of it is stored. */
 class RolledBack extends Error {
@@ -28,26 +50,47 @@ function assertCommitted({ command }: pg.QueryResult): void {
  * Checks out a client for `work`. It is destroyed only when its connection is in doubt: `pool.query` would also destroy it after a
  * statement that merely failed, and the embedded database has no second one ("Connection terminated unexpectedly" from then on).
  */
-async function withClient<Result>(pool: pg.Pool, work: (client: Queryable) => Promise<Result>): Promise<Result> {
-  const client = await connect(pool);
+async function withClient<Result>(
+  { pool, deadlines }: Pick<PooledDatabaseParts, "pool" | "deadlines">,
+  work: (client: Queryable) => Promise<Result>,
+): Promise<Result> {
+  const client = await connect(pool, deadlines?.connectMs);
   let broken: Error | undefined;
   // A checked-out client whose connection drops emits 'error'; without a listener that ends the process.
   const onError = (error: Error): void => {
     broken ??= error;
   };
   client.on("error", onError);
+
+  /** Ends the connection of a statement that is not answered in time; the driver then says so to whoever waits. */
+  async function answerInTime<Answer>(statementMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+    const stopTimer = startAwakeTimer(statementMs, () => client.connection.stream.destroy(new Error("no answer in time")));
+    return ask().finally(stopTimer);
+  }
+
+  function send({ name, text, values = [], timeoutMs }: Statement): Promise<pg.QueryResult> {
+    const ask = () => client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
+    if (!deadlines) return ask(); // straight away: a step between lets pglite.listen's end come before a statement, which then never ends
+    const statementMs = timeoutMs ?? deadlines.statementMs;
+    return answerInTime(statementMs, async () => {
+      if (!CONTROL.has(text)) await tellServer(client, statementMs);
+      if (text === ROLLBACK) forgetTold(client);
+      return ask();
+    });
+  }
+
   const queryable: Queryable = {
-    async query<Row>({ name, text, values = [], timeoutMs }: Statement): Promise<Row[]> {
+    async query<Row>(statement: Statement): Promise<Row[]> {
       try {
-        const options = { ...(name === undefined ? {} : { name }), ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }) };
-        const result = await client.query({ ...options, text, values: [...values] });
-        if (text === COMMIT) assertCommitted(result);
+        const result = await send(statement);
+        if (statement.text === COMMIT) assertCommitted(result);
         // A text of several statements has several results, which the driver's types do not say.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {
+        forgetTold(client);
         if (cause instanceof RolledBack) throw cause;
-        const error = toStorageError(cause);
-        if (error instanceof AppError) broken ??= error;
+        const error = toStatementError(cause);
+        if (error instanceof ReplyLost) broken ??= error;
         throw error;
       }
     },
@@ -66,14 +109,15 @@ async function runAlone<Row>(client: Queryable, statement: Statement): Promise<R
     return await client.query<Row>(statement);
   } catch (error) {
     // Not behind a statement that took too long: its connection does not go back to the pool.
-    const isClosed = error instanceof AppError;
-    if (!statement.values && !isClosed) await client.query({ text: "rollback" }).catch(() => undefined);
+    if (!statement.values && !(error instanceof ReplyLost)) await client.query({ text: ROLLBACK }).catch(() => undefined);
     throw error;
   }
 }
 
 export interface PooledDatabaseParts {
   pool: pg.Pool;
+  /** Undefined: the database is in this process, and always answers. */
+  deadlines?: Deadlines;
   description: string;
   isEmbedded: boolean;
   listen: (channel: string, listener: Listener) => Promise<() => Promise<void>>;
@@ -82,24 +126,25 @@ export interface PooledDatabaseParts {
 }
 
 /** A Database over a node-postgres pool. */
-export function makePooledDatabase({ pool, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
+export function makePooledDatabase({ pool, deadlines, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
   // An idle connection that drops emits 'error' on the pool; unheard, it ends the process. The next statement connects anew.
   pool.on("error", () => undefined);
+  const connections = deadlines ? { pool, deadlines } : { pool };
   return {
     description,
     isEmbedded,
     listen,
-    query: (statement) => withClient(pool, (client) => runAlone(client, statement)),
+    query: (statement) => withClient(connections, (client) => runAlone(client, statement)),
     transaction: (work) =>
-      withClient(pool, async (transaction) => {
-        await transaction.query({ text: "begin" });
+      withClient(connections, async (transaction) => {
+        await transaction.query({ text: BEGIN });
         try {
           const result = await work(transaction);
           await transaction.query({ text: COMMIT });
           return result;
         } catch (error) {
           // When this fails too, the client is marked broken, and the server rolls back as the connection ends.
-          await transaction.query({ text: "rollback" }).catch(() => undefined);
+          await transaction.query({ text: ROLLBACK }).catch(() => undefined);
           throw error;
         }
       }),

@@ -45,7 +45,9 @@ select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns
   coalesce(ended_at is null and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp(), false) as "isHeld",
   emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}' as "isGone",
   started_at as "startedAt", ended_at as "endedAt"
-from turns join conversations on conversations.id = turns.conversation_id left join messages answer on answer.id = answer_id`;
+from turns join conversations on conversations.id = turns.conversation_id
+  and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
+left join messages answer on answer.id = answer_id`;
 
 const CANCEL = `
 with asked as (

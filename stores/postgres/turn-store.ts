@@ -3,11 +3,12 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Job } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";
-import type { Database, Queryable, Statement } from "./database.ts";
+import type { Database, Queryable, Statement, StatementValue } from "./database.ts";
 import { ownerLock, shareOwner } from "./lock-owner.ts";
 import { makeEmptying } from "./empty-turns.ts";
 import { retryTurn } from "./retry-turn.ts";
 import { storableJson } from "./storable-json.ts";
+import { findBegun, takeBack } from "./lost-begin.ts";
 import { isUniqueViolation } from "./storage-error.ts";
 import { KeyTaken, type TurnKey } from "./turn-key.ts";
 
@@ -39,6 +40,7 @@ export interface AnswerToStore {
   content: string;
   completed: boolean;
   tokenCount: number;
+  /** `turn_id` is added. */
   metadata: Record<string, unknown>;
 }
 
@@ -62,14 +64,18 @@ export interface TurnStore {
    * the key of an earlier attempt no message is stored, see `retryTurn`. Throws KeyTaken when a turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
+  /** What became of a begin whose reply was lost: the turn as it began, or null, and then it never will. */
+  findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
+  /** Takes back a turn that has begun and of which nobody was told: its message goes, and the conversation is free. */
+  takeBack(turn: HeldTurn): Promise<void>;
   /**
    * Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. Throws AppError `turn_cancelled`, and holds on,
    * when somebody asked to stop the turn.
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores the answer, if there is one, and the outcome, releases the lease and adds the jobs of this turn, in one transaction. Storing the
-   * same message id again changes nothing.
+   * Stores the answer, if there is one, and the outcome, releases the lease and adds the jobs of this turn, in one transaction. Asked again
+   * it changes nothing, and says what it said.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
@@ -118,14 +124,20 @@ with ${shareOwner(11)}, held as (
   returning conversations.id, last_message_at, still_held, is_asked
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb, last_message_at from released where $5 = 1 and is_asked
+  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb || jsonb_build_object('turn_id', $4::uuid), last_message_at from released where $5 = 1 and is_asked
 ), ended as (
   update turns
     set ended_at = clock_timestamp(), answer_id = $6::uuid,
         outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
+  returning turns.id
 )
-select coalesce(still_held, false) as still_held, is_asked from released`;
+select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now from released`;
+
+/** How a turn has ended, if it has: as it was told to, or as one that was superseded. */
+const ENDED = `
+select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_as_told
+from turns where id = $1 and ended_at is not null`;
 
 /** Rolls back the answer to a question that is no longer there. */
 class QuestionErased extends Error {}
@@ -140,17 +152,17 @@ const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   const emptyWhenDue = makeEmptying(database);
 
-  async function runFinish(where: Queryable, statement: Statement): Promise<FinishOutcome> {
-    const [row] = await where.query<{ still_held: boolean; is_asked: boolean }>(statement);
-    if (!row?.is_asked) return "gone";
-    return row.still_held ? "stored" : "superseded";
+  /** The outcome of an earlier try of the same call that was committed and whose reply was lost; null when there was none. */
+  async function howItEnded(where: Queryable, values: StatementValue[]): Promise<FinishOutcome | null> {
+    const [ended] = await where.query<{ is_as_told: boolean }>({ name: "turn-ended", text: ENDED, values });
+    return ended ? (ended.is_as_told ? "stored" : "superseded") : null;
   }
 
   async function finishTurn(
     { conversationId, tenantId, userId, turnId }: HeldTurn,
     answer: AnswerToStore | null,
     jobs: readonly Job[] = [],
-    { outcome, ifSuperseded }: OutcomeToStore = NO_OUTCOME,
+    told: OutcomeToStore = NO_OUTCOME,
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
     const owned = [conversationId, tenantId, userId, turnId];
@@ -167,28 +179,31 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
         JSON.stringify(metadata),
         ownerLock({ tenantId, userId }),
         questionId,
-        storableJson(outcome),
-        storableJson(ifSuperseded),
+        storableJson(told.outcome),
+        storableJson(told.ifSuperseded),
       ],
     };
+    const ending = [turnId, storableJson(told.outcome), completed];
+    async function run(where: Queryable): Promise<{ outcome: FinishOutcome; isAgain: boolean }> {
+      const [row] = await where.query<{ still_held: boolean; is_asked: boolean; has_ended_now: boolean }>(statement);
+      if (!row?.is_asked) return { outcome: "gone", isAgain: false };
+      const earlier = row.still_held || row.has_ended_now ? null : await howItEnded(where, ending);
+      return { outcome: earlier ?? (row.still_held ? "stored" : "superseded"), isAgain: earlier !== null };
+    }
     try {
-      if (!answer && jobs.length === 0) return await runFinish(database, statement);
+      if (!answer && jobs.length === 0) return (await run(database)).outcome;
       return await queue.transaction(async (transaction, jobTransaction) => {
-        const outcome = await runFinish(transaction, statement);
+        const { outcome, isAgain } = await run(transaction);
         // It may have waited for an erase of its question, which it has not seen: the next statement does.
         if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
-        if (outcome !== "gone") await jobTransaction.add(jobs);
+        if (outcome !== "gone" && !isAgain) await jobTransaction.add(jobs);
         return outcome;
       });
     } catch (error) {
       if (error instanceof QuestionErased) return "gone";
       if (!isUniqueViolation(error)) throw error;
-      // An earlier try of this very call was committed and only its acknowledgement was lost; this one was rolled back whole.
-      const [earlier] = await database.query<{ completed: boolean }>({
-        text: "select completed from messages where id = $1",
-        values: [messageId],
-      });
-      return earlier?.completed === completed ? "stored" : "superseded";
+      // The answer is stored already; this try was rolled back whole.
+      return (await howItEnded(database, ending)) ?? "superseded";
     }
   }
 
@@ -214,6 +229,9 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       if (key && (await isKeyTaken({ tenantId, userId }, key))) throw new KeyTaken();
       return null;
     },
+
+    findBegun: (turn) => findBegun(database, turn),
+    takeBack: (held) => takeBack(database, held),
 
     async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {
       const values = [conversationId, tenantId, userId, turnId, leaseMs];

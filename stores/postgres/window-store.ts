@@ -1,5 +1,5 @@
 import { TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
-import type { Cursor } from "../page.ts";
+import { isBehind } from "../page.ts";
 import { ownerKey } from "../search/owner-key.ts";
 import { lastErasureOf } from "./core-memory-store.ts";
 import type { Database } from "./database.ts";
@@ -81,11 +81,6 @@ function toMessage({ id, role, content, token_count, created_at }: WindowRow): S
 
 function tokensOf(messages: StoredWindowMessage[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
-}
-
-function isBehind({ createdAt, id }: Cursor, point: Cursor): boolean {
-  const later = createdAt.getTime() - point.createdAt.getTime();
-  return later > 0 || (later === 0 && id > point.id);
 }
 
 export function makeWindowStore(database: Database): WindowStore {

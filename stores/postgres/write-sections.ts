@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../owner.ts";
 import type { Queryable } from "./database.ts";
+import { factOf, linesAfter, type MemoryLine } from "./memory-lines.ts";
 import { addOperations } from "./operation-store.ts";
+import { loadVersions, saveLines, type SectionVersionLines } from "./section-versions.ts";
 
 /** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
 export type Actor = "agent" | "person" | "import";
@@ -17,6 +19,14 @@ export interface StoredSection {
   saidAt: Date;
 }
 
+/** What a change does to the lines of a section, where its author knows. */
+export interface LineChange {
+  /** Those of the new content, in their order. */
+  lines: readonly MemoryLine[];
+  /** By which messages lines of the content before are left out, by `factOf` the line. */
+  removedBy: ReadonlyMap<string, readonly string[]>;
+}
+
 /** One change of a section; `content` null removes it. */
 export interface SectionChange {
   section: string;
@@ -26,26 +36,21 @@ export interface SectionChange {
   actor: Actor;
   reason: string | null;
   conversationId: string | null;
-  triggerMessageId: string | null;
+  /** All messages that gave rise to it, the newest last. */
+  triggerMessageIds: readonly string[];
+  /** Null: lines that are new rest on all of its messages. */
+  lineChange: LineChange | null;
   /** Null: now. */
   saidAt: Date | null;
 }
 
-const CURRENT = `
-select section, max(version) as version,
-  (select version from core_memory_sections kept
-    where kept.tenant_id = $1 and kept.user_id = $2 and kept.section = versions.section) as current_version,
-  (select content from core_memory_sections kept
-    where kept.tenant_id = $1 and kept.user_id = $2 and kept.section = versions.section) as content
-from core_memory_versions versions
-where tenant_id = $1 and user_id = $2 and section = any($3)
-group by section`;
-
 const ADD_VERSIONS = `
-insert into core_memory_versions (tenant_id, user_id, section, version, content, updated_by, said_at, conversation_id, trigger_message_id, created_at)
-select $1, $2, section, version, content, updated_by, coalesce(said_at, clock_timestamp()), conversation_id, trigger_message_id, clock_timestamp()
-from jsonb_to_recordset($3::jsonb) as given (section text, version integer, content text, updated_by text, said_at timestamptz,
-  conversation_id uuid, trigger_message_id uuid)`;
+insert into core_memory_versions (tenant_id, user_id, section, version, content, updated_by, said_at, conversation_id, trigger_message_id,
+  trigger_message_ids, created_at)
+select $1, $2, section, version, content, "updatedBy", coalesce("saidAt", clock_timestamp()), "conversationId", "triggerMessageIds"[array_length("triggerMessageIds", 1)],
+  "triggerMessageIds", clock_timestamp()
+from jsonb_to_recordset($3::jsonb) as given (section text, version integer, content text, "updatedBy" text, "saidAt" timestamptz,
+  "conversationId" uuid, "triggerMessageIds" uuid[])`;
 
 /** Each section as its last version of these says; gone when that has no content. */
 const SET_CURRENT = `
@@ -65,17 +70,23 @@ with latest as (
 select section, coalesce(content, '') as content, version, updated_by as "updatedBy", created_at as "updatedAt", said_at as "saidAt"
 from latest`;
 
-interface CurrentRow {
-  section: string;
-  version: number;
-  current_version: number | null;
-  content: string | null;
-}
-
 /** The current table after the versions have been changed otherwise: see unlearn.ts. */
 export function setCurrent(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
+
+/** Adds versions with their lines, whose numbers must be new. */
+export async function addVersions(
+  transaction: Queryable,
+  owner: Owner,
+  versions: readonly (Omit<SectionVersionLines, "saidAt"> & { saidAt: Date | null })[],
+): Promise<void> {
+  const rows = versions.map((version) => ({ ...version, lines: undefined }));
+  await transaction.query({ name: "core-memory-add", text: ADD_VERSIONS, values: [owner.tenantId, owner.userId, JSON.stringify(rows)] });
+  await saveLines(transaction, owner, versions);
+}
+
+type LastVersion = Pick<SectionVersionLines, "section" | "version" | "content" | "lines">;
 
 /**
  * Writes changes one after another, each as a version and a memory operation; null, and nothing is written, when a section is not at the
@@ -86,36 +97,47 @@ export async function writeSections(
   owner: Owner,
   changes: readonly SectionChange[],
 ): Promise<StoredSection[] | null> {
-  const { tenantId, userId } = owner;
+  const known = new Map<string, LastVersion>();
+  for (const [section, versions] of await loadVersions(transaction, owner, { isLastEnough: true })) {
+    const last = versions.at(-1);
+    if (last) known.set(section, last);
+  }
   const sections = [...new Set(changes.map(({ section }) => section))];
-  const rows = await transaction.query<CurrentRow>({ name: "core-memory-versions", text: CURRENT, values: [tenantId, userId, sections] });
-  const known = new Map(rows.map((row) => [row.section, row]));
   for (const section of sections) {
     const expected = changes.find((change) => change.section === section)?.expectedVersion;
-    if (expected !== undefined && expected !== (known.get(section)?.current_version ?? 0)) return null;
+    const last = known.get(section);
+    if (expected !== undefined && expected !== (last?.content ? last.version : 0)) return null;
   }
-  const versions: object[] = [];
-  const operations = changes.map(({ section, content, actor, reason, conversationId, triggerMessageId, saidAt }) => {
-    const before = known.get(section) ?? { section, version: 0, current_version: null, content: null };
+  const left: LastVersion[] = [];
+  const added: Parameters<typeof addVersions>[2][number][] = [];
+  const operations = changes.map(({ section, content, actor: updatedBy, reason, lineChange, ...from }) => {
+    const before = known.get(section) ?? { section, version: 0, content: null, lines: [] };
+    const elsewhere = [...known.values()].filter((other) => other.section !== section).flatMap(({ lines }) => lines);
+    const lines = lineChange?.lines ?? linesAfter(content, { before: before.lines, elsewhere }, from.triggerMessageIds);
+    if (lineChange && before.lines.length > 0) {
+      const removedBy = ({ content: line }: MemoryLine) => lineChange.removedBy.get(factOf(line)) ?? null;
+      left.push({ ...before, lines: before.lines.map((line) => ({ ...line, removedBy: removedBy(line) })) });
+    }
     const version = before.version + 1;
-    const trigger = { conversation_id: conversationId, trigger_message_id: triggerMessageId };
-    versions.push({ section, version, content, updated_by: actor, said_at: saidAt?.toISOString() ?? null, ...trigger });
-    known.set(section, { section, version, current_version: version, content });
+    const written = { ...from, section, version, content, updatedBy, lines: lines.map((line) => ({ ...line, removedBy: null })) };
+    added.push(written);
+    known.set(section, written);
     return {
       id: uuidv7(),
       operation: "core_update",
       section,
       version,
-      oldValue: before.content,
+      oldValue: before.content === "" ? null : before.content,
       newValue: content,
       reason,
-      actor,
+      actor: updatedBy,
       refused: null,
-      conversationId,
-      triggerMessageId,
+      conversationId: from.conversationId,
+      triggerMessageIds: from.triggerMessageIds,
     };
   });
-  await transaction.query({ name: "core-memory-add", text: ADD_VERSIONS, values: [tenantId, userId, JSON.stringify(versions)] });
+  await addVersions(transaction, owner, added);
+  await saveLines(transaction, owner, left);
   await addOperations(transaction, owner, operations);
   return setCurrent(transaction, owner, sections);
 }

@@ -1,6 +1,6 @@
 const DIGITS: Readonly<Record<string, number>> = { 一: 1, 二: 2, 三: 3, 四: 4, 五: 5, 六: 6, 七: 7, 八: 8, 九: 9 };
 const DATE_UNITS = /(\d{1,4}|[一二三四五六七八九十]{1,3})([月日号])(?!份?[饼亮球])/gu;
-const COUNTED = /(\d+)(\p{Script=Han})/gu;
+const COUNTED = /(?<!\d)(\d+)(\p{Script=Han})/gu;
 const DAY = /(\d{1,2})月(\d{1,2})日/gu;
 
 /** 1 to 99 from digits or Chinese numerals: "二十一" is 21. */

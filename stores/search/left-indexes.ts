@@ -21,6 +21,8 @@ export interface DropParts {
   database: Database;
   /** Besides the database, in which an index can be dropped whichever store serves; null: there is none. */
   store: SearchStore | null;
+  /** No other process has the database, so none goes on with an index that has just been replaced. Default false. */
+  isAlone?: boolean;
   /** Stops it; what is left is dropped the next time. */
   signal?: AbortSignal;
 }
@@ -107,7 +109,7 @@ async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
  */
 export async function dropLeftIndexes(parts: DropParts): Promise<LeftIndex[]> {
   const left: LeftIndex[] = [];
-  for (const row of await parts.database.query<Row>({ text: LIST, values: [NAME_IS_FRESH_MS / 1_000] })) {
+  for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_IS_FRESH_MS / 1_000] })) {
     parts.signal?.throwIfAborted();
     const why = await dropOne(parts, row);
     if (why) left.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });

@@ -10,7 +10,7 @@ const TAIL_WORDS = 2_000;
 /** A VarChar of Milvus holds 65,535 bytes. */
 const MAX_BYTES = 60_000;
 /** Its number alone says nothing: countedWords keeps both together. */
-const DAY_OR_MONTH = /\d+(?=[月日号])/gu;
+const DAY_OR_MONTH = /(?<!\d)\d+(?=[月日号])/gu;
 /** Historic scripts, emoji, radicals and newest ideographs: Postgres does not know them all and splits words there. */
 const RARE = /[^\u{0}-\u{2E7F}\u{2FE0}-\u{FFFF}\u{20000}-\u{2FFFF}]/gu;
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import type { Database, Queryable } from "../postgres/database.ts";
+import { noticeLostIndex } from "./lost-index.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
 
 /** The indexes of one kind of documents, of which one serves at a time. */
@@ -166,9 +167,7 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
     return record.name;
   }
   const { dimensions } = parts.embedder;
-  return {
-    name,
-    open: makeIndexOpener(parts.store, dimensions, "episodes", parts.database),
-    chunks: { name, open: makeIndexOpener(parts.store, dimensions, "chunks", parts.database) },
-  };
+  const opener = (content: IndexContent): ServingIndex["open"] =>
+    noticeLostIndex(parts.database, content, makeIndexOpener(parts.store, dimensions, content, parts.database));
+  return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
 }

@@ -69,6 +69,7 @@ test("every code is in snake case, and says whether a retry may help", () => {
     "turn_cancelled",
     "turn_superseded",
     "turn_interrupted",
+    "overloaded",
     "shutting_down",
   ]);
 });

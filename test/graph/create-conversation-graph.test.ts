@@ -137,8 +137,8 @@ describe("the conversation graph in process", () => {
       await graph.invoke({ ...input, message: "我最喜欢的颜色是绿色。" });
       const { answer, usage } = await graph.invoke({ ...input, message: "我喜欢什么颜色？" });
       expect(answer).toContain("“我最喜欢的颜色是绿色。”");
-      expect(usage).toMatchObject({ estimated: true });
-      expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
+      const { prompt_tokens = 0, completion_tokens = 0 } = usage ?? {};
+      expect(usage).toMatchObject({ estimated: true, total_tokens: prompt_tokens + completion_tokens });
     });
 
     test("messages that the caller hands in are not taken for history", async () => {

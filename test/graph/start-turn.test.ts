@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import type { RunningTurn } from "../../graph/start-turn.ts";
+import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../graph/turn-event.ts";
 import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/graph-with-model.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -43,6 +43,17 @@ describe("startTurn", () => {
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
     });
+  });
+
+  test("tells what a turn has used, and nothing of one whose model was not asked", async () => {
+    const used: unknown[] = [];
+    const onUsage = (usage: unknown): void => void used.push(usage);
+    const { input } = opened.makeTalk();
+    const graph = opened.makeGraph();
+    await startTurn(graph, { ...input, message: "Hello!" }, { onUsage }).ended;
+    const last = await startTurn(graph, { ...input, message: "Hello!", requestedKbPrefix: "nowhere" }, { onUsage }).ended;
+    expect(last).toMatchObject({ status: "error", content: { code: "invalid_request" } });
+    expect(used).toEqual([{ prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false }]);
   });
 
   test("times the whole, the first token and every node", async () => {

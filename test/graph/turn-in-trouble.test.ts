@@ -94,7 +94,7 @@ describe("a turn", () => {
 
   describe("when the database fails", () => {
     /** A talk over the database with one statement, by its name, that fails so many times. */
-    function makeTalkOverFailing(name: string, times: number, error: Error): Talk {
+    function makeTalkOverFailing(name: string, times: number, error: Error, leaseMs = LONG_LEASE_MS): Talk {
       let left = times;
       const over = (where: Queryable): Queryable => ({
         query: (statement) => (statement.name === name && left-- > 0 ? Promise.reject(error) : where.query(statement)),
@@ -104,7 +104,7 @@ describe("a turn", () => {
         ...over(opened.database),
         transaction: (work) => opened.database.transaction((transaction) => work(over(transaction))),
       };
-      return opened.makeTalk(opened.makeGraph({ database: failing, leaseMs: LONG_LEASE_MS }));
+      return opened.makeTalk(opened.makeGraph({ database: failing, leaseMs }));
     }
 
     const gone = (): AppError =>
@@ -119,11 +119,29 @@ describe("a turn", () => {
       expect(opened.server.seen).toHaveLength(0);
     });
 
-    test("at the window gives the conversation back", async () => {
+    test("for a moment at the window, behind its stored message, tries again and is answered", async () => {
       const talk = makeTalkOverFailing("window-newest", 1, gone());
-      expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "storage_unavailable" } });
+      expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { completed: true } });
       expect(await talk.isFree()).toBe(true);
     });
+
+    test("at the window, and is cancelled meanwhile, gives the conversation back", async () => {
+      const talk = makeTalkOverFailing("window-newest", 1_000, gone());
+      const turn = talk.start("Hello!");
+      await sleep(300);
+      turn.cancel();
+      expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled" } });
+      expect(await talk.isFree()).toBe(true);
+    });
+
+    test("for longer than a lease while it stores the answer holds the conversation, and stores it at last", async () => {
+      const failing = makeTalkOverFailing("turn-finish", 12, gone(), LEASE_MS);
+      const turn = failing.start("Hello!");
+      await sleep(2.5 * LEASE_MS);
+      expect(await failing.isFree()).toBe(false);
+      expect(await turn.ended).toMatchObject({ status: "done", content: { completed: true } });
+      expect((await failing.stored()).map(({ content }) => content)).toEqual(["Hello!", "Hi there."]);
+    }, 30_000);
 
     test("for a moment while it stores the answer tries again, and the answer is stored once", async () => {
       const talk = makeTalkOverFailing("turn-finish", 2, gone());

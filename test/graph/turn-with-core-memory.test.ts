@@ -39,7 +39,7 @@ describe("a turn with core memory", () => {
     await write("profile", "Name: Ada");
     await write("goals", "To sail");
     const { receipt, degraded } = await say("hello");
-    expect(systemText()).toMatch(/<core_memory>\n\[goals\]\nTo sail\n\[profile\]\nName: Ada\n<\/core_memory>$/);
+    expect(systemText()).toMatch(/<core_memory>\n\[goals\]\n> To sail\n\[profile\]\n> Name: Ada\n<\/core_memory>$/);
     expect(receipt.core_memory).toEqual([
       { section: "goals", version: 1 },
       { section: "profile", version: 2 },

@@ -59,7 +59,7 @@ describe("the offline answer from what memory put into the prompt", () => {
       createdAt: "2026-01-02T00:00:00.000Z",
     };
     const prompt = promptOf("When does the passport expire?", { episodes: [archived] });
-    expect(prompt.at(-1)?.text).toContain("[2026-01-02] Noted: The passport expires in May.");
+    expect(prompt.at(-1)?.text).toContain("[2026-01-02] Noted:\n> The passport expires in May.");
     expect(offlineAnswer(prompt)).toContain('You said earlier: "The passport expires in May."');
   });
 

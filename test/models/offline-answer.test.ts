@@ -54,11 +54,11 @@ describe("the offline answer", () => {
 
   test("quotes what a summary or an earlier exchange in the prompt says that the user said, and asks only what stands behind them", () => {
     const summary = new SystemMessage(
-      "Be helpful.\n\n<conversation_summary>\n- User: I live in Oslo.\n- Assistant: Oslo is cold.\n</conversation_summary>",
+      "Be helpful.\n\n<conversation_summary>\n> - User: I live in Oslo.\n> - Assistant: Oslo is cold.\n</conversation_summary>",
     );
     expect(offlineAnswer([summary, new HumanMessage("Where do I live?")])).toContain('"I live in Oslo."');
     const recalled =
-      "A record:\n<earlier_exchanges>\n[2026-01-03] User: 我最喜欢的导演是诺兰。\nAssistant: 好的。\n</earlier_exchanges>\n\n";
+      "A record:\n<earlier_exchanges>\n[2026-01-03] User:\n> 我最喜欢的导演是诺兰。\nAssistant:\n> 好的。\n</earlier_exchanges>\n\n";
     expect(offlineAnswer([SYSTEM, new HumanMessage(`${recalled}我喜欢哪位导演？`)])).toContain("“我最喜欢的导演是诺兰。”");
     expect(offlineAnswer([SYSTEM, new HumanMessage(`${recalled}What is a quasar?`)])).toContain("I found nothing");
   });

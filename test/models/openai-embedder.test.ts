@@ -39,12 +39,19 @@ describe("openOpenAIEmbedder", () => {
     expect(server.seen).toEqual([]);
   });
 
-  test("takes the dimensions it is given and sends them only to models that take them", async () => {
-    const embedder = await open({ dimensions: 4 });
-    await embedder.embedQuestion("one");
-    const shortening = await open({ dimensions: 4, model: "openai/text-embedding-3-small" });
-    await shortening.embedQuestion("two");
-    expect(server.seen.map(({ dimensions }) => dimensions)).toEqual([undefined, 4]);
+  test("sends the dimensions it is given to every server, for questions and passages", async () => {
+    for (const model of ["some-model", "openai/text-embedding-3-small"]) {
+      const embedder = await open({ dimensions: 4, model });
+      await embedder.embedQuestion("one");
+      await embedder.embedPassages(["two"]);
+    }
+    expect(server.seen.map(({ dimensions }) => dimensions)).toEqual([4, 4, 4, 4]);
+  });
+
+  test("sends no dimensions that are only known of the model, or that it has found out", async () => {
+    await (await open({ knownDimensions: 4 })).embedQuestion("one");
+    await (await open()).embedQuestion("two");
+    expect(server.seen.map(({ dimensions }) => dimensions)).toEqual([undefined, undefined, undefined]);
   });
 
   test.each(["multilingual-e5-small", "intfloat/e5-large-v2", "multilingual-e5-small-passage"])(
@@ -90,7 +97,7 @@ describe("the embedder of a server", () => {
   });
 
   test("uses the models and prefixes of questions and passages, and plain numbers", async () => {
-    const embedder = await open({ dimensions: 4, questionModel: "e5-query", questionPrefix: "query: ", passagePrefix: "passage: " });
+    const embedder = await open({ knownDimensions: 4, questionModel: "e5-query", questionPrefix: "query: ", passagePrefix: "passage: " });
     await embedder.embedQuestion("who?");
     await embedder.embedPassages(["me"]);
     expect(server.seen).toEqual([

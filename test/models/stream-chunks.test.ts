@@ -76,6 +76,23 @@ describe("streamChunks", () => {
     expect(heard).toEqual(["one two"]);
   });
 
+  test("gives the pieces the id it is told to before a listener hears of them, whatever id the model gave them", async () => {
+    const heard: unknown[] = [];
+    const callbacks = [
+      {
+        awaitHandlers: true,
+        handleLLMNewToken: (...told: unknown[]) => void heard.push((told[5] as { chunk: ChatGenerationChunk }).chunk.message.id),
+        handleLLMEnd: ({ generations }: LLMResult) => void heard.push((generations[0]?.[0] as ChatGenerationChunk).message.id),
+      },
+    ];
+    const model = new ScriptedModel(async function* () {
+      yield new ChatGenerationChunk({ text: "one", message: new AIMessageChunk({ content: "one", id: "chatcmpl-1" }) });
+      yield* twoTokens();
+    });
+    await collect(streamChunks(model, PROMPT, { signal, callbacks, messageId: "answer" }));
+    expect(heard).toEqual(Array(5).fill("answer"));
+  });
+
   test("gives the whole answer in one piece of a model that cannot stream", async () => {
     const { texts, usage, finishReason } = await collect(streamChunks(new WholeAnswerModel({}), PROMPT, { signal }));
     expect({ texts, usage, finishReason }).toEqual({ texts: ["whole"], usage: USAGE, finishReason: "stop" });

@@ -2,7 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { beginTurn } from "../../nodes/begin-turn.ts";
 import { makeWaitingLine } from "../../nodes/waiting-line.ts";
-import type { BeginTurn, BegunTurn } from "../../stores/postgres/turn-store.ts";
+import { ReplyLost } from "../../stores/postgres/storage-error.ts";
+import type { BeginTurn, BegunTurn, HeldTurn, OutcomeToStore, TurnStore } from "../../stores/postgres/turn-store.ts";
 import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
 import { sampleTurn } from "../support/sample-turns.ts";
 
@@ -93,5 +94,56 @@ describe("beginTurn", () => {
     for (const onBusy of ["refuse", "enqueue"] as const) {
       await expect(beginTurn(parts, sampleTurn(), { onBusy, signal: undefined })).rejects.toBe(failure);
     }
+  });
+
+  describe("when the reply of Postgres was lost", () => {
+    const refusal = new ReplyLost(new Error("the connection ended"));
+    const away = (): Promise<never> => Promise.reject(new AppError("storage_unavailable", "away"));
+    const alone = { onBusy: "refuse" as const, signal: undefined };
+    const partsWith = (calls: Partial<TurnStore>) => ({
+      turns: makeFakeTurnStore({ begin: () => Promise.reject(refusal), ...calls }),
+      line: makeWaitingLine(),
+    });
+
+    test("goes on with what was stored", async () => {
+      const answers = [away, () => Promise.resolve(BEGUN)];
+      const parts = partsWith({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() });
+      expect(await beginTurn(parts, sampleTurn(), alone)).toEqual(BEGUN);
+    });
+
+    test("refuses the turn when nothing was stored, at once", async () => {
+      const parts = partsWith({ findBegun: async () => null });
+      await expect(beginTurn(parts, sampleTurn(), alone)).rejects.toBe(refusal);
+    });
+
+    test("refuses the turn when Postgres stays away, and takes back what was stored when it is there again", async () => {
+      let isBack = false;
+      const taken = Promise.withResolvers<HeldTurn>();
+      const parts = partsWith({
+        findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
+        takeBack: async (held) => taken.resolve(held),
+      });
+      const turn = sampleTurn();
+      await expect(beginTurn(parts, turn, alone)).rejects.toBe(refusal);
+      isBack = true;
+      const { tenantId, userId, turnId } = turn;
+      expect(await taken.promise).toEqual({ tenantId, userId, turnId, conversationId: BEGUN.conversationId });
+    }, 15_000);
+
+    test("ends a turn with a key then, so that the key leads to another attempt at the message that is stored", async () => {
+      let isBack = false;
+      const ended = Promise.withResolvers<OutcomeToStore | undefined>();
+      const parts = partsWith({
+        findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
+        async finish(_held, _answer, _jobs, outcome) {
+          ended.resolve(outcome);
+          return "stored";
+        },
+      });
+      const key = { keyHash: "key", bodyHash: "body", earlier: null };
+      await expect(beginTurn(parts, sampleTurn({ key }), alone)).rejects.toBe(refusal);
+      isBack = true;
+      expect(await ended.promise).toMatchObject({ outcome: { error: { code: "storage_unavailable", retryable: true } } });
+    }, 15_000);
   });
 });

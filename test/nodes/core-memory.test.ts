@@ -15,6 +15,9 @@ const SECTION: StoredSection = {
   saidAt: NOON,
 };
 
+/** In the state of a thread it takes the place of what the turn before has loaded. */
+const NOTHING = { coreMemory: [], coreMemoryErasure: null };
+
 async function run(load: CoreMemoryStore["load"] | null, parts: Partial<CoreMemoryParts> = {}) {
   const errors: AppError[] = [];
   const node = makeCoreMemory({ coreMemory: load && { load }, timeoutMs: 5_000, ...parts });
@@ -46,15 +49,15 @@ describe("core_memory", () => {
     expect(update).toEqual({ coreMemory: [], coreMemoryErasure: "2024-01-31 12:00:00+00" });
   });
 
-  test("does nothing and is not degraded where the layer is switched off", async () => {
-    expect(await run(null)).toEqual({ update: {}, errors: [] });
+  test("gives nothing, in place of what an earlier turn of a thread has loaded, and is not degraded where the layer is switched off", async () => {
+    expect(await run(null)).toEqual({ update: NOTHING, errors: [] });
   });
 
   test("gives up by its deadline, degraded, and says why to the log alone", async () => {
     const began = performance.now();
     const { update, errors } = await run(() => new Promise<LoadedCoreMemory>(() => undefined), { timeoutMs: 50 });
     expect(performance.now() - began).toBeLessThan(2_000);
-    expect(update).toEqual({ degraded: ["core_memory"] });
+    expect(update).toEqual({ ...NOTHING, degraded: ["core_memory"] });
     expect(errors).toEqual([expect.any(AppError)]);
   });
 
@@ -70,14 +73,14 @@ describe("core_memory", () => {
     ],
   ])("is degraded and does not throw when the database %s", async (_name, load, code) => {
     const { update, errors } = await run(load);
-    expect(update).toEqual({ degraded: ["core_memory"] });
+    expect(update).toEqual({ ...NOTHING, degraded: ["core_memory"] });
     expect(errors).toMatchObject([{ code }]);
   });
 
   test("does not mind that nobody hears of errors", async () => {
     const node = makeCoreMemory({ coreMemory: { load: () => Promise.reject(new Error("away")) }, timeoutMs: 100 });
     const state = { tenantId: "tenant", userId: "ada" } as unknown as ConversationState;
-    expect(await node(state, {})).toEqual({ degraded: ["core_memory"] });
+    expect(await node(state, {})).toEqual({ ...NOTHING, degraded: ["core_memory"] });
   });
 
   test("a read that fails after its deadline harms nobody", async () => {
@@ -85,7 +88,7 @@ describe("core_memory", () => {
     const { update } = await run(() => promise, { timeoutMs: 20 });
     reject(new Error("too late"));
     await new Promise((resolve) => setTimeout(resolve, 20)); // an unhandled rejection would end the process
-    expect(update).toEqual({ degraded: ["core_memory"] });
+    expect(update).toEqual({ ...NOTHING, degraded: ["core_memory"] });
   });
 });
 

@@ -39,11 +39,20 @@ describe("fitEpisodes", () => {
     const { text, episodes } = fitEpisodes([exchange(7), exchange(3), exchange(5, { userMessage: "我喜欢绿色。" })], NO_LIMIT);
     expect(text).toMatch(/not an instruction:\n<earlier_exchanges>\n/);
     expect(FENCE.exec(text)?.[1]).toBe(
-      "[2024-01-03] User: asked 3\nAssistant: answered 3\n\n" +
-        "[2024-01-05] User: 我喜欢绿色。\nAssistant: answered 5\n\n" +
-        "[2024-01-07] User: asked 7\nAssistant: answered 7",
+      "[2024-01-03] User:\n> asked 3\nAssistant:\n> answered 3\n" +
+        "[2024-01-05] User:\n> 我喜欢绿色。\nAssistant:\n> answered 5\n" +
+        "[2024-01-07] User:\n> asked 7\nAssistant:\n> answered 7",
     );
     expect(episodes.map(({ id }) => id)).toEqual([7, 3, 5].map(idOf));
+  });
+
+  test("writes a message without a partner as its speaker's, and an archived memory as a note", () => {
+    const alone = exchange(1, { assistantMessage: "", messageIds: [idOf(1)] });
+    const toNothing = exchange(2, { userMessage: "", messageIds: [idOf(2)] });
+    const archived = exchange(3, { userMessage: "Has a cat.", assistantMessage: "", messageIds: [idOf(9)] });
+    expect(FENCE.exec(fitEpisodes([alone, toNothing, archived], NO_LIMIT).text)?.[1]).toBe(
+      "[2024-01-01] User:\n> asked 1\n[2024-01-02] Assistant:\n> answered 2\n[2024-01-03] Noted:\n> Has a cat.",
+    );
   });
 
   test("keeps the best when not all fit, not the oldest", () => {
@@ -58,7 +67,7 @@ describe("fitEpisodes", () => {
       [exchange(1, { userMessage: `first ${"word ".repeat(5_000)}last`, assistantMessage: "长".repeat(5_000) })],
       1_000,
     );
-    expect(text).toMatch(/User: first .*\[…\d+ characters left out…\].* last\nAssistant: 长+ ?\[…\d+ characters left out…\]/u);
+    expect(text).toMatch(/User:\n> first .*\[…\d+ characters left out…\].* last\nAssistant:\n> 长+ ?\[…\d+ characters left out…\]/u);
     expect(estimateTokens(text)).toBeLessThanOrEqual(700);
   });
 
@@ -76,7 +85,7 @@ describe("fitEpisodes", () => {
 
   test("expands nothing in them", () => {
     const odd = "$& $1 $` $' $<name> {name} {{name}} %s ${secret} \\n";
-    expect(FENCE.exec(fitEpisodes([exchange(1, { userMessage: odd })], NO_LIMIT).text)?.[1]).toContain(`User: ${odd}\n`);
+    expect(FENCE.exec(fitEpisodes([exchange(1, { userMessage: odd })], NO_LIMIT).text)?.[1]).toContain(`User:\n> ${odd}\n`);
   });
 
   test("property: is within its tokens, between exactly one pair of tags, and names the best ones only", () => {
@@ -123,7 +132,7 @@ describe("assemblePrompt with episodes", () => {
           const episodes = some.map((one, place) => ({ ...one, id: idOf(place), userMessage: `mark${place}. ${one.userMessage}` }));
           const { messages, receipt, tokens } = assemblePrompt({ summary, window, episodes, message: text, tokenBudget });
           const fenced = FENCE.exec(messages.at(-1)?.text ?? "")?.[1] ?? "";
-          const shown = episodes.filter((_, place) => fenced.includes(`: mark${place}.`)).map(({ id }) => id);
+          const shown = episodes.filter((_, place) => fenced.includes(`:\n> mark${place}.`)).map(({ id }) => id);
           expect(receipt.episodes.map(({ id }) => id)).toEqual(shown);
           expect(tokens).toBeLessThanOrEqual(tokenBudget);
         },

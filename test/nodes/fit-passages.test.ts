@@ -28,7 +28,7 @@ describe("fitPassages", () => {
     const { passages, text } = fitPassages({ passages: [passage(1, { heading: "Hotels > Lisbon" }), passage(2)], isAway: false }, NO_LIMIT);
     expect(passages.map(({ id }) => id)).toEqual(["p1", "p2"]);
     expect(text).toMatch(
-      /data, not instructions.*cite.*\[1\].*\n<passages>\n\[1\] Title 1 > Hotels > Lisbon\nText 1\.\n\n\[2\] Title 2\nText 2\.\n<\/passages>$/,
+      /data, not instructions.*cite.*\[1\].*\n<passages>\n\[1\] Title 1 > Hotels > Lisbon\n> Text 1\.\n\[2\] Title 2\n> Text 2\.\n<\/passages>$/,
     );
   });
 

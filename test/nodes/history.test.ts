@@ -64,11 +64,20 @@ describe("history", () => {
   });
 
   test("gives the conversation back when the look fails, whichever comes first", async () => {
-    const away = new AppError("storage_unavailable", "away");
-    const turn = waitingTurn(() => Promise.reject(away));
+    const broken = new AppError("internal_error", "broken");
+    const turn = waitingTurn(() => Promise.reject(broken));
     await new Promise(setImmediate);
     turn.letIn();
-    await expect(turn.read).rejects.toBe(away);
+    await expect(turn.read).rejects.toBe(broken);
     expect(turn.finished).toEqual(["c"]);
+  });
+
+  test("looks and loads again while Postgres is away, because the message is stored by then", async () => {
+    const away = () => Promise.reject(new AppError("storage_unavailable", "away"));
+    const looks = [away, () => Promise.resolve({ ...NOTHING, elsewhere: true })];
+    const turn = waitingTurn(() => (looks.shift() as () => Promise<EpisodeLook>)());
+    turn.letIn();
+    expect(await turn.read).toMatchObject({ conversationId: "c", hasEpisodes: true });
+    expect(turn.finished).toEqual([]);
   });
 });

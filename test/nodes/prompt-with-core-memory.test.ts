@@ -30,7 +30,7 @@ describe("a prompt with core memory", () => {
     expect(whole.startsWith(`${plain}\n\nWhat is known about the user`)).toBe(true);
     const places = [whole.indexOf("<core_memory>"), whole.indexOf("</core_memory>"), whole.indexOf("<conversation_summary>")];
     expect(places).toEqual(places.toSorted((one, other) => one - other));
-    expect(whole).toMatch(/<core_memory>\n\[profile\]\nName: Ada\n\[goals\]\nTo sail\n<\/core_memory>\n\nEarlier messages/);
+    expect(whole).toMatch(/<core_memory>\n\[profile\]\n> Name: Ada\n\[goals\]\n> To sail\n<\/core_memory>\n\nEarlier messages/);
   });
 
   test("without any sections says nothing of core memory", () => {

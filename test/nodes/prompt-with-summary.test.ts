@@ -23,7 +23,7 @@ describe("assemblePrompt with a summary", () => {
     const without = systemText(null);
     const text = systemText(summaryThrough(4, { text: "Ada lives in Lisbon.\n她喜欢绿色。" }));
     expect(text.startsWith(without)).toBe(true);
-    expect(FENCE.exec(text)?.[1]).toBe("Ada lives in Lisbon.\n她喜欢绿色。");
+    expect(FENCE.exec(text)?.[1]).toBe("> Ada lives in Lisbon.\n> 她喜欢绿色。");
     expect(text.slice(without.length)).toMatch(/not an instruction:\n<conversation_summary>/);
     expect(text.endsWith("</conversation_summary>")).toBe(true);
   });
@@ -65,13 +65,13 @@ describe("assemblePrompt with a summary", () => {
 
   test("expands nothing in it", () => {
     const odd = "$& $1 $` $' $<name> {name} {{name}} %s ${secret} \\n";
-    expect(FENCE.exec(systemText(summaryThrough(4, { text: odd })))?.[1]).toBe(odd);
+    expect(FENCE.exec(systemText(summaryThrough(4, { text: odd })))?.[1]).toBe(`> ${odd}`);
   });
 
   test("cuts one that takes more than a quarter of the budget, and marks it", () => {
     const text = systemText(summaryThrough(4, { text: `first ${"word ".repeat(2_000)}last` }), 1_000);
     const summary = FENCE.exec(text)?.[1] ?? "";
-    expect(summary).toMatch(/^first .* \[…\d+ characters left out…\] .*last$/u);
+    expect(summary).toMatch(/^> first .* \[…\d+ characters left out…\] .*last$/u);
     expect(estimateTokens(summary)).toBeLessThanOrEqual(250);
     expect(estimateTokens(summary)).toBeGreaterThan(150);
   });

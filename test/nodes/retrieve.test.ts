@@ -19,6 +19,9 @@ const EPISODE: RecalledEpisode = {
   importance: 0.8,
 };
 
+/** In the state of a thread it takes the place of what the turn before has found. */
+const NOTHING = { episodicMemory: [], retrievalResults: [] };
+
 function stateWith(fields: Partial<ConversationState> = {}): ConversationState {
   const ids = { tenantId: "tenant", userId: "ada", conversationId: "this one" };
   return {
@@ -54,6 +57,7 @@ describe("retrieve", () => {
   test("gives what was recalled, with its time as text and nothing that the prompt and the receipt do not need", async () => {
     const { update } = await retrieve(found);
     expect(update).toEqual({
+      retrievalResults: [],
       episodicMemory: [
         {
           id: "asked",
@@ -74,7 +78,7 @@ describe("retrieve", () => {
     const error = { code: "invalid_request" as const, message: "Unknown kb_prefix.", retryable: false };
     for (const state of [{ hasEpisodes: false }, { error }]) {
       const { update, asked } = await retrieve(found, { state });
-      expect({ update, asked }).toEqual({ update: { retrievalMs: 0 }, asked: [] });
+      expect({ update, asked }).toEqual({ update: { ...NOTHING, retrievalMs: 0 }, asked: [] });
     }
   });
 
@@ -97,12 +101,12 @@ describe("retrieve", () => {
 
   test("goes on without memory when its time is over, and says so", async () => {
     const { update } = await retrieve(silent, { timeoutMs: 20 });
-    expect(update).toEqual({ retrievalMs: expect.any(Number), degraded: ["episodic"] });
+    expect(update).toEqual({ ...NOTHING, retrievalMs: expect.any(Number), degraded: ["episodic"] });
   });
 
   test("goes on without memory when what was found cannot be read: that ends with no signal", async () => {
     const { update } = await retrieve(() => new Promise(() => undefined), { timeoutMs: 20 });
-    expect(update).toEqual({ retrievalMs: expect.any(Number), degraded: ["episodic"] });
+    expect(update).toEqual({ ...NOTHING, retrievalMs: expect.any(Number), degraded: ["episodic"] });
   });
 
   test("goes on without memory when the turn is cancelled meanwhile", async () => {
@@ -120,7 +124,7 @@ describe("retrieve", () => {
     const heard: AppError[] = [];
     const { update } = await retrieve(async () => Promise.reject(thrown), { context: { onError: (error) => void heard.push(error) } });
     expect(update).toMatchObject({ degraded: ["episodic"] });
-    expect(update.episodicMemory).toBeUndefined();
+    expect(update).toMatchObject(NOTHING);
     expect(heard).toHaveLength(1);
     expect(heard[0]).toBeInstanceOf(AppError);
   });

@@ -31,10 +31,11 @@ describe("npm run audit", () => {
     await expect(audit("--user", "ada")).rejects.toMatchObject({
       code: 2,
       stdout: [
+        "public.core_memory_lines: 1",
         "public.core_memory_sections: 1",
         "public.core_memory_versions: 1",
         "public.memory_operations: 1",
-        '3 places hold something of user "ada"',
+        '4 places hold something of user "ada"',
         "",
       ].join("\n"),
     });

@@ -25,6 +25,8 @@ const BAD_BODIES: [name: string, body: unknown, field: string, says: RegExp][] =
   ["a user_id of 201 letters", { ...GOOD, user_id: "a".repeat(201) }, "user_id", /user_id: must have 1 to 200 characters/],
   ["a user_id of 201 emoji", { ...GOOD, user_id: FACE.repeat(201) }, "user_id", /user_id: must have 1 to 200 characters/],
   ["a session_id of 201 emoji", { ...GOOD, session_id: FACE.repeat(201) }, "session_id", /session_id: must have 1 to 200 characters/],
+  ["a dot as user_id", { ...GOOD, user_id: "." }, "user_id", /user_id: cannot be "." or "..", .*choose another/],
+  ["two dots as session_id", { ...GOOD, session_id: ".." }, "session_id", /session_id: cannot be "." or "..", .*choose another/],
   ["an empty message", { ...GOOD, message: "" }, "message", /message: is blank; send/],
   ["a message of spaces and line breaks", { ...GOOD, message: " \t\r\n\u3000\u00a0 " }, "message", /message: is blank; send/],
   ["NUL in the message", { ...GOOD, message: "ab\0c" }, "message", /message: holds a NUL character .* at position 2; remove it/],

@@ -28,7 +28,7 @@ describe("the bytes of a chat stream", () => {
     expect(statusLine).toBe("HTTP/1.1 200 OK");
     expect(headers).toMatchObject({
       "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
+      "cache-control": "no-cache, no-store, no-transform",
       "x-accel-buffering": "no",
       "x-turn-id": expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
       date: expect.any(String),
@@ -83,7 +83,7 @@ describe("the bytes of a chat stream", () => {
     const connection = await connectTo(running.url);
     connection.socket.write(postBytes("/api/v1/chat/stream", { user_id: "ada", session_id: "again", message: "hi" }));
     await connection.until(LAST_CHUNK);
-    connection.socket.write("GET /healthz HTTP/1.1\r\nhost: service\r\n\r\n");
+    connection.socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await connection.until('{"status":"alive"}');
     connection.socket.destroy();
   });

@@ -4,7 +4,7 @@ import { closeServer, listen, portOf } from "../../server/listen.ts";
 import { connectTo } from "../support/raw-connection.ts";
 
 const LONG_GRACE_MS = 120_000;
-const READ = "GET / HTTP/1.1\r\nhost: service\r\n\r\n";
+const READ = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 test("a server that closes lets the answer that is being sent end, and does not wait for the next request on its connection", async () => {
   const { promise: closing, resolve: close } = Promise.withResolvers<void>();

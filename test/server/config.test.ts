@@ -26,6 +26,7 @@ describe("parseConfig", () => {
       RATE_LIMIT_PER_MINUTE_PER_TENANT: 0,
       MAX_CONCURRENT_TURNS_PER_USER: 4,
       MAX_CONCURRENT_TURNS_PER_TENANT: 0,
+      MAX_CONCURRENT_TASKS_PER_USER: 8,
       TOKENS_PER_DAY: 0,
       DATA_DIR: "./.data",
       CHAT_MODEL: "gpt-4o-mini",
@@ -54,6 +55,17 @@ describe("parseConfig", () => {
   test("takes an empty variable for an unset one, as .env files and compose write it", () => {
     const names = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "LOG_LEVEL"];
     expect(parseConfig(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(parseConfig({}));
+  });
+
+  test("takes names for ALLOWED_HOSTS, and neither ports nor origins", () => {
+    expect(parseConfig({ ALLOWED_HOSTS: "Chat.Home.arpa, 192.0.2.7,fd00::7" }).ALLOWED_HOSTS).toEqual([
+      "chat.home.arpa",
+      "192.0.2.7",
+      "fd00::7",
+    ]);
+    for (const ALLOWED_HOSTS of ["https://chat.home.arpa", "chat.home.arpa:8000", "*", "a,,b", "[::1]"]) {
+      expect(fieldsOf(refusalOf({ ALLOWED_HOSTS }))).toEqual(["ALLOWED_HOSTS"]);
+    }
   });
 
   test("leaves variables alone that are not its own", () => {

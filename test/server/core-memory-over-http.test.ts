@@ -29,7 +29,8 @@ describe("core memory over HTTP", () => {
       json: { section: "profile", content, version: 1 },
       etag: '"1"',
     });
-    expect(await service.read(user)).toEqual([{ section: "profile", content, version: 1, updated_at: TIME, updated_by: "person" }]);
+    const lines = content.split("\n").flatMap((line) => (line.trim() === "" ? [] : [{ content: line, trigger_message_ids: [] }]));
+    expect(await service.read(user)).toEqual([{ section: "profile", content, version: 1, updated_at: TIME, updated_by: "person", lines }]);
     const again = await service.put(user, "profile", { content: "Name: Grace" });
     expect([again.json.version, again.headers.get("etag")]).toEqual([2, '"2"']);
     expect(await service.contents(user)).toEqual({ profile: "Name: Grace" });
@@ -179,6 +180,7 @@ describe("core memory over HTTP", () => {
       actor: "person",
       refused: null,
       trigger_message_id: null,
+      trigger_message_ids: [],
       conversation_id: null,
       created_at: TIME,
     });
@@ -190,6 +192,7 @@ describe("core memory over HTTP", () => {
     await service.settle(turn.conversation_id);
     const [section] = await service.read(user);
     expect(section).toMatchObject({ version: 1, updated_by: "agent" });
+    expect(section?.lines).toEqual([{ content: section?.content, trigger_message_ids: [ID] }]);
     expect(section?.content).toMatch(/Porto/);
     const { versions } = (await service.history(user, section?.section ?? "")).json;
     expect(versions).toEqual([

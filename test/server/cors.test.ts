@@ -39,7 +39,7 @@ describe("with CORS_ORIGINS", () => {
       expect(answer.status).toBe(status);
       expect(allowed(answer)).toBe("https://other.example.org:8443");
       expect(answer.headers.get("vary")).toContain("Origin");
-      for (const name of ["x-turn-id", "retry-after", "x-request-id", "etag"]) {
+      for (const name of ["x-turn-id", "retry-after", "x-request-id", "etag", "location"]) {
         expect(answer.headers.get("access-control-expose-headers")).toContain(name);
       }
     }

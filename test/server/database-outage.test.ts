@@ -77,30 +77,29 @@ describe("while Postgres is gone", () => {
     expect(conversation?.message_count).toBe(2);
   });
 
-  test("for longer, the turn ends in a coded error, the process lives, and the next turn works when it is back", async () => {
-    const events = await turnWithOutage("longer", () => proxy.refuse());
-    expect(events.filter(({ data }) => data.status === "done" || data.status === "error")).toHaveLength(1);
-    expect(contentOf(events, "error")).toEqual({
-      code: "storage_unavailable",
-      message: expect.stringMatching(UNAVAILABLE.says),
-      retryable: true,
+  test("for longer, other turns are refused, and the answer waits for it and is stored when it is back", async () => {
+    const events = await turnWithOutage("longer", async () => {
+      await proxy.refuse();
+      await sleep(6_000); // the model's answer takes 300 ms
+      const refused = await postJson(`${running.url}/api/v1/chat`, ask("another", "too early"));
+      expectRefusal(refused, UNAVAILABLE);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      expect(JSON.stringify(refused.json)).not.toMatch(/ECONN|127\.0\.0\.1|postgres/i);
+      expect((await callApi(`${running.url}/healthz`)).status).toBe(200);
+      await proxy.restore();
     });
-    expect(JSON.stringify(events)).not.toMatch(/ECONN|127\.0\.0\.1|postgres/i);
+    expect(contentOf(events, "done")).toMatchObject({ answer: WORDS.join(""), completed: true });
 
-    const refused = await postJson(`${running.url}/api/v1/chat`, ask("longer", "too early"));
-    expectRefusal(refused, UNAVAILABLE);
-    expect(refused.headers.get("retry-after")).toBe("1");
-    expect((await callApi(`${running.url}/healthz`)).status).toBe(200);
-
-    await proxy.restore();
     running.model.answer({ tokens: ["fine"] });
-    const next = await postTurn(running.url, ask("longer", "and now?", { on_busy: "enqueue" }));
-    expect(contentOf(next.events, "done")).toMatchObject({ answer: "fine", receipt: { window_messages: 1 } });
+    const next = await postTurn(running.url, ask("longer", "and now?"));
+    expect(contentOf(next.events, "done")).toMatchObject({ answer: "fine", receipt: { window_messages: 2 } });
     expect(await summary("longer")).toEqual([
       ["user", "hello", true],
+      ["assistant", WORDS.join(""), true],
       ["user", "and now?", true],
       ["assistant", "fine", true],
     ]);
+    expect(await summary("another")).toEqual([]);
   });
 
   test("everything that needs it is a plain 503, before any stream begins", async () => {
@@ -125,7 +124,7 @@ describe("while Postgres is gone", () => {
   test("who waits in line learns of it in the stream", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     const waiting = Promise.withResolvers<ReceivedEvent[]>();
-    await postTurn(running.url, ask("line", "first"), {
+    const first = postTurn(running.url, ask("line", "first"), {
       onEvent(_event, sofar) {
         if (sofar.length !== 3) return;
         const second = postTurn(running.url, ask("line", "second", { on_busy: "enqueue" }), {
@@ -136,6 +135,7 @@ describe("while Postgres is gone", () => {
     });
     expect(contentOf(await waiting.promise, "error").code).toBe("storage_unavailable");
     await proxy.restore();
+    expect(contentOf((await first).events, "done").completed).toBe(true);
     expect((await summary("line"))[0]).toEqual(["user", "first", true]);
     expect(await summary("line")).not.toContainEqual(["user", "second", true]);
   });

@@ -82,7 +82,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     const done = await running.say("ada", "Which director do I like?", "another");
     const prompt = lastPrompt();
     expect(prompt.at(-1)).toMatch(
-      /<earlier_exchanges>\n[^]*\[2024-03-05\] User: My favourite director is Agnès Varda\.\nAssistant: A fine choice\.[^]*\n<\/earlier_exchanges>\n\nWhich director do I like\?$/,
+      /<earlier_exchanges>\n[^]*\[2024-03-05\] User:\n> My favourite director is Agnès Varda\.\nAssistant:\n> A fine choice\.[^]*\n<\/earlier_exchanges>\n\nWhich director do I like\?$/,
     );
     expect(prompt.slice(0, -1).join()).not.toContain("Varda");
     const { id, message_ids } = found[0] ?? {};

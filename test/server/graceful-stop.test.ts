@@ -8,7 +8,7 @@ import { openTestService } from "../support/service.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../support/service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const READ = "GET /readyz HTTP/1.1\r\nhost: service\r\n\r\n";
+const READ = "GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 describe("a service that is told to stop", () => {
   let model: ModelServer;
@@ -107,7 +107,9 @@ describe("a service that is told to stop", () => {
     idle.socket.write(READ);
     await idle.until('"status":"ready"');
     const unfinished = await connectTo(service.url);
-    unfinished.socket.write("POST /api/v1/chat HTTP/1.1\r\nhost: service\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{");
+    unfinished.socket.write(
+      "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{",
+    );
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);
     await Promise.all([idle.closed, unfinished.closed]);

@@ -30,7 +30,7 @@ describe("the HTTP status", () => {
   test("says 503 of every model error, 5xx of nothing that the caller can mend", () => {
     for (const [code, status] of Object.entries(HTTP_STATUS)) {
       if (code.startsWith("model_")) expect(status).toBe(503);
-      expect([400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 500, 503]).toContain(status);
+      expect([400, 401, 403, 404, 409, 410, 413, 415, 421, 422, 429, 500, 503]).toContain(status);
     }
   });
 });

@@ -37,8 +37,6 @@ describe("POST /api/v1/conversations/import", () => {
     ...fields,
   });
   const one = (fields: object = {}): object => ({ role: "user", content: "hello", ...fields });
-  const sessionsOf = async (userId: string): Promise<string[]> =>
-    (await listConversations(running.url, userId, ACME)).map(({ session_id }) => session_id);
 
   test("stores messages as they are, in the order of time, and lists them like live ones", async () => {
     const messages = [
@@ -51,7 +49,7 @@ describe("POST /api/v1/conversations/import", () => {
       { role: "user", content: "我喜欢绿色。\n  Green! ", created_at: "2024-03-05T04:00:00Z", metadata: { external_id: "m1" } },
     ];
     const imported = await running.bring("lists", messages, "s", ACME);
-    expect(imported).toEqual({ conversation_id: expect.any(String), imported: 2, skipped: 0 });
+    expect(imported).toEqual({ conversation_id: expect.any(String), imported: 2, skipped: 0, exchanges: 1, invalid: [] });
     expect(await listMessages(running.url, imported.conversation_id, ACME)).toMatchObject([
       {
         role: "user",
@@ -69,52 +67,34 @@ describe("POST /api/v1/conversations/import", () => {
     ]);
     const [listed] = await listConversations(running.url, "lists", ACME);
     expect(listed).toMatchObject({ id: imported.conversation_id, session_id: "s", message_count: 2 });
-    expect(await running.bring("lists", messages, "s", ACME)).toEqual({ ...imported, imported: 0, skipped: 2 });
+    expect(await running.bring("lists", messages, "s", ACME)).toEqual({ ...imported, imported: 0, skipped: 2, exchanges: 0 });
   });
 
-  test.each<[string, object, string]>([
-    ["no user_id", { session_id: "s", messages: [one()] }, "user_id"],
-    ["an empty session_id", body([one()], { session_id: "" }), "session_id"],
-    ["no messages", body(undefined), "messages"],
-    ["messages that are no list", body({ 0: one() }), "messages"],
-    ["an empty list", body([]), "messages"],
-    ["a message that is text", body([one(), "hello"]), "messages.1"],
-    ["null for a message", body([null]), "messages.0"],
-    ["a role that is none", body([one(), one({ role: "system" })]), "messages.1.role"],
-    ["blank content", body([one(), one(), one(), one({ content: " \n\t" })]), "messages.3.content"],
-    ["content that is no text", body([one({ content: [{ type: "text", text: "x" }] })]), "messages.0.content"],
-    ["content with a NUL", body([one({ content: "a\0b" })]), "messages.0.content"],
-    ["half a surrogate pair", body([one({ content: "a\ud83d" })]), "messages.0.content"],
-    ["content that is far too long", body([one({ content: "x".repeat(2_001) })]), "messages.0.content"],
-    ["a time that is none", body([one({ created_at: "yesterday" })]), "messages.0.created_at"],
-    ["a day that is none", body([one({ created_at: "2024-02-30T12:00:00Z" })]), "messages.0.created_at"],
-    ["a time without a zone", body([one({ created_at: "2024-02-03T12:00:00" })]), "messages.0.created_at"],
-    ["a number for a time", body([one({ created_at: 1_706_702_400 })]), "messages.0.created_at"],
-    ["metadata that is a list", body([one({ metadata: ["x"] })]), "messages.0.metadata"],
-    ["metadata with a NUL", body([one({ metadata: { note: "a\0b" } })]), "messages.0.metadata"],
-    ["metadata that is too long", body([one({ metadata: { note: "x".repeat(16_000) } })]), "messages.0.metadata"],
-    ["an external id that is no text", body([one({ metadata: { external_id: 7 } })]), "messages.0.metadata"],
-    ["an unknown field of a message", body([one(), one({ name: "Ada" })]), "messages.1.name"],
-  ])("refuses %s, names the field and stores nothing of the whole request", async (_name, wrong, field) => {
-    const before = await sessionsOf("ada");
-    expectRefusal(await running.send(wrong, ACME), { status: 400, code: "invalid_request", field });
-    expect(await sessionsOf("ada")).toEqual(before);
-  });
-
-  test("refuses an unknown field of the body, and names it", async () => {
-    const refused = await running.send(body([one()], { tenant_id: "bolt" }), ACME);
-    expectRefusal(refused, { status: 400, code: "invalid_request", says: /tenant_id/ });
-  });
-
-  test.each([
-    "0000-06-01T12:00:00Z",
-    "0999-12-31T23:59:59Z",
-    "0001-01-01T00:00:00+14:00",
-    "9000-01-01T00:00:00Z",
-    "9999-12-31T23:59:59-14:00",
-  ])("refuses a time that cannot be kept or counted on from: %s", async (created_at) => {
-    const refused = await running.send(body([one({ created_at })]), ACME);
-    expectRefusal(refused, { status: 400, code: "invalid_request", field: "messages.0.created_at", says: /years/ });
+  test("has messages without a partner remembered too, each of which can be erased alone", async () => {
+    const at = (minute: number): string => `2024-05-01T10:0${minute}:00Z`;
+    const messages: ImportedMessage[] = [
+      { role: "assistant", content: "Welcome! The zebra tour starts at nine.", created_at: at(0) },
+      { role: "user", content: "Is the giraffe house open?", created_at: at(1) },
+      { role: "user", content: "And the penguins?", created_at: at(2) },
+      { role: "assistant", content: "They are open until six.", created_at: at(3) },
+    ];
+    const imported = await running.bring("alone", messages, "s", ACME);
+    expect(imported).toMatchObject({ imported: 4, exchanges: 3 });
+    await running.settle(imported.conversation_id, ACME);
+    const find = async (query: string) => (await running.episodes("alone", { query, limit: "1" }, ACME)).json.episodes[0];
+    const [zebra, giraffe, penguins] = [await find("zebra tour"), await find("giraffe house"), await find("penguins")];
+    expect(zebra).toMatchObject({ user_message: "", assistant_message: messages[0]?.content, message_ids: [zebra?.id] });
+    expect(giraffe).toMatchObject({ user_message: messages[1]?.content, assistant_message: "", message_ids: [giraffe?.id] });
+    expect(penguins).toMatchObject({ user_message: messages[2]?.content, assistant_message: messages[3]?.content });
+    const erase = (id: string | undefined) =>
+      callApi<{ erased: { messages: number } }>(`${running.url}/api/v1/users/alone/episodes/${id}`, { method: "DELETE", headers: ACME });
+    expect((await erase(penguins?.message_ids[1])).status).toBe(404); // an answer is erased with its question
+    expect((await erase(zebra?.id)).json.erased.messages).toBe(1);
+    expect((await erase(giraffe?.id)).json.erased.messages).toBe(1);
+    const left = await listMessages(running.url, imported.conversation_id, ACME);
+    expect(left.map(({ content }) => content)).toEqual(["And the penguins?", "They are open until six."]);
+    const { json } = await running.episodes("alone", { query: "zebra giraffe penguins tour house open", limit: "9" }, ACME);
+    expect(json.episodes.map(({ id }) => id)).toEqual([penguins?.id]);
   });
 
   test("needs a key, a JSON body and POST", async () => {
@@ -159,10 +139,10 @@ describe("POST /api/v1/conversations/import", () => {
     const messages = Array.from({ length: 1_200 }, (_, number) => ({ role: "user", content: `message ${number}` }));
     const { events } = await stream(messages, "streamed");
     expect(events.map(({ data }) => data)).toEqual([
-      { status: "progress", content: { done: 500, total: 1_200 } },
-      { status: "progress", content: { done: 1_000, total: 1_200 } },
-      { status: "progress", content: { done: 1_200, total: 1_200 } },
-      { status: "done", content: { conversation_id: expect.any(String), imported: 1_200, skipped: 0 } },
+      { status: "progress", content: { done: 500, total: 1_200, exchanges: 500 } },
+      { status: "progress", content: { done: 1_000, total: 1_200, exchanges: 1_000 } },
+      { status: "progress", content: { done: 1_200, total: 1_200, exchanges: 1_200 } },
+      { status: "done", content: { conversation_id: expect.any(String), imported: 1_200, skipped: 0, exchanges: 1_200, invalid: [] } },
     ]);
     expect(events.map(({ id }) => id)).toEqual(["1", "2", "3", "4"]);
   });
@@ -197,9 +177,12 @@ describe("POST /api/v1/conversations/import", () => {
     await running.settle(acme.conversation_id, ACME);
     const address = `${running.url}/api/v1/conversations/${acme.conversation_id}/messages`;
     expect((await callApi(address, { headers: BOLT })).status).toBe(404);
-    expect((await running.episodes("eve", { query: "code word" }, BOLT)).json.episodes).toEqual([]);
-    expect((await running.episodes("eve", { query: "code word" }, ACME)).json.episodes).toHaveLength(1);
-    expect((await running.say("eve", "What is my code word?", "other", BOLT)).receipt.episodes).toEqual([]);
+    const foundBy = async (headers: typeof ACME): Promise<string[]> =>
+      (await running.episodes("eve", { query: "code word" }, headers)).json.episodes.map(({ conversation_id }) => conversation_id);
+    await running.settle(bolt.conversation_id, BOLT);
+    expect([await foundBy(BOLT), await foundBy(ACME)]).toEqual([[bolt.conversation_id], [acme.conversation_id]]);
+    const { receipt } = await running.say("eve", "What is my code word?", "other", BOLT);
+    expect(receipt.episodes.map(({ conversation_id }) => conversation_id)).toEqual([bolt.conversation_id]);
   });
 
   test("of older messages has the summary made anew: after settle all but the window is covered again", async () => {

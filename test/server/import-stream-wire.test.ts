@@ -31,7 +31,7 @@ describe("the bytes of an import's stream", () => {
     const { headers, chunks } = parseChunkedResponse(connection.received());
     expect(headers).toMatchObject({
       "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
+      "cache-control": "no-cache, no-store, no-transform",
       "x-accel-buffering": "no",
     });
     const events = chunks.join("").replaceAll(HEARTBEAT, "");

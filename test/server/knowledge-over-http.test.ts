@@ -75,7 +75,7 @@ describe("knowledge bases over HTTP", () => {
     const prompt = running.model.seen.at(-1)?.body.messages ?? [];
     expect(prompt[0]?.content).not.toContain("140 euros");
     expect(prompt.at(-1)?.content).toMatch(
-      /<passages>\n\[1\] Travel handbook[^]*140 euros[^]*<\/passages>[^]*What is the hotel limit in Lisbon\?$/,
+      /<passages>\n\[1\] Travel handbook[^\n]*\n> [^]*140 euros[^]*<\/passages>[^]*What is the hotel limit in Lisbon\?$/,
     );
   });
 

@@ -53,7 +53,7 @@ describe("the memory agent with a model and an archive", () => {
     await running.settle(next.conversation_id);
     expect(next.receipt.core_memory).toEqual([{ section: "profile", version: 1 }]);
     const prompt = running.model.seen.filter(({ body }) => body.model !== MEMORY_MODEL).at(-1)?.body.messages[0]?.content;
-    expect(prompt).toMatch(/<core_memory>\n\[profile\]\nLives in Porto\n<\/core_memory>/);
+    expect(prompt).toMatch(/<core_memory>\n\[profile\]\n> Lives in Porto\n<\/core_memory>/);
   });
 
   test("reads turns that came while it was at work together, in one call of the model", async () => {
@@ -64,7 +64,7 @@ describe("the memory agent with a model and an archive", () => {
     for (const message of ["message two", "message three", "message four"]) await running.say(user, message);
     release();
     await running.settle(first.conversation_id);
-    const asked = running.memoryRequests().map(({ body }) => body.messages[1]?.content.match(/(?<=<user_message>\n)message .*/g));
+    const asked = running.memoryRequests().map(({ body }) => body.messages[1]?.content.match(/(?<=<user_message>\n> )message .*/g));
     expect(asked).toEqual([["message one"], ["message two", "message three", "message four"]]);
   });
 
@@ -87,7 +87,7 @@ describe("the memory agent with a model and an archive", () => {
     expect(others).toEqual([]);
     expect(request?.body.messages.map(({ role }) => role)).toEqual(["system", "user"]);
     expect(request?.body.messages[1]?.content).toMatch(
-      /^<core_memory>\n\[goals\] \(last changed by what was said on [\d :-]+ UTC\)\nTo sail\n<\/core_memory>\nSaid on [\d :-]+ UTC:\n<user_message>\nWhich director do I like\?\n<\/user_message>\n<assistant_message>\nVarda\?\n<\/assistant_message>$/,
+      /^<core_memory>\n\[goals\] \(last changed by what was said on [\d :-]+ UTC\)\n> To sail\n<\/core_memory>\nTurn 1, said on [\d :-]+ UTC:\n<user_message>\n> Which director do I like\?\n<\/user_message>\n<assistant_message>\n> Varda\?\n<\/assistant_message>$/,
     );
   });
 
@@ -142,7 +142,7 @@ describe("the memory agent with a model and an archive", () => {
     expect(ranked.length).toBeGreaterThan(1);
     running.remember(callOnce({ name: "archival_search", arguments: { query: "director", limit: 3 } }));
     await running.settle((await running.say(user, "Hm.")).conversation_id);
-    const found = (toldToModel()[0] ?? "").match(/(?<=^\[\d{4}-\d\d-\d\d\] ).*/gm);
+    const found = (toldToModel()[0] ?? "").match(/(?<=^\[\d{4}-\d\d-\d\d\]\n> ).*/gm);
     expect(found).toEqual(ranked.map(({ user_message }) => user_message));
     expect((await running.operations(user)).json.operations).toMatchObject([{ operation: "archival_search", reason: "director" }]);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ChatRequestBody, SeenRequest } from "../support/model-server.ts";
-import { ATTACKS, MARK, takeFencesOut, TAMED } from "../support/poison.ts";
+import { ATTACKS, MARK, OUR_LINE, takeFencesOut, UNTAMED } from "../support/poison.ts";
 import {
   MEMORY_MODEL,
   openOfflineCoreMemory,
@@ -12,6 +12,10 @@ import { importedTurns } from "../support/service-with-episodes.ts";
 
 const SUMMARY_MODEL = "test-summary";
 const QUESTION = "Where does my passport lie, in the wardrobe?";
+
+/** Lines in a fence that are neither marked nor ours. */
+const forgedLines = (text: string): string[] =>
+  text.split(/[\n\r\v\f\u0085\u2028\u2029]/u).filter((line) => !line.startsWith("> ") && !OUR_LINE.test(line));
 
 describe("instructions hidden in what is remembered", () => {
   let running: ServiceWithCoreMemory;
@@ -88,7 +92,8 @@ describe("instructions hidden in what is remembered", () => {
         systems.add(outside.replace(/\n\n(What is known|Earlier messages)[^]*$/u, ""));
         const recalled = takeFencesOut(others.at(-1)?.content ?? "").inside;
         for (const { tag, text } of [...inside, ...recalled]) {
-          expect(text).not.toMatch(TAMED);
+          expect(text).not.toMatch(UNTAMED);
+          expect(forgedLines(text)).toEqual([]);
           if (text.includes(MARK)) tags.add(tag);
         }
       }
@@ -114,7 +119,8 @@ describe("instructions hidden in what is remembered", () => {
           const isRefusal = role === "tool" && outside.startsWith("Refused: ");
           if (!isRefusal) expect(outside).not.toContain(MARK);
           for (const { tag, text } of inside) {
-            expect(text).not.toMatch(TAMED);
+            expect(text).not.toMatch(UNTAMED);
+            expect(forgedLines(text)).toEqual([]);
             if (text.includes(MARK)) tags.add(tag);
           }
         }
@@ -122,9 +128,15 @@ describe("instructions hidden in what is remembered", () => {
       expect([...tags].sort()).toEqual(expected);
     });
 
-    test("is nowhere expanded or changed, its brackets aside", () => {
-      const tamed = attack.replaceAll("<", "‹");
-      const texts = requests.flatMap(({ body }) => body.messages.map(({ content }) => content.replaceAll("<", "‹")));
+    test("is nowhere expanded or changed, its brackets and line breaks aside", () => {
+      const plain = (text: string): string =>
+        text
+          .replace(/^> /gmu, "")
+          .replace(/[\r\u2028]/gu, "\n")
+          .replaceAll("<", "‹")
+          .replaceAll("[", "⟦");
+      const tamed = plain(attack);
+      const texts = requests.flatMap(({ body }) => body.messages.map(({ content }) => plain(content)));
       const marked = texts.filter((text) => text.includes("My garden has roses. "));
       expect(marked.length).toBeGreaterThan(0);
       for (const text of marked) expect(text).toContain(tamed);

@@ -105,6 +105,7 @@ describe("answers are what the description says", () => {
     await ask("removeSection", goals);
     await ask("getSectionHistory", goals);
     await ask("listMemoryOperations", { params: user });
+    expect((await client.call("exportUser", { params: user })).text).toContain('"kind":"memory_operations"');
   });
 
   test("in OpenAI's protocol", async () => {
@@ -127,6 +128,12 @@ describe("answers are what the description says", () => {
     await ask("deleteKnowledgeBase", { params: { kb: "travel" } });
     await ask("eraseConversation", { params: conversation });
     await ask("eraseUser", { params: user });
+    const messages = Array.from({ length: 5_000 }, (_, number) => ({ role: "user", content: `message ${number}` }));
+    const { conversation_id: id } = await ask<{ conversation_id: string }>("importMessages", {
+      body: { user_id: "ada", session_id: "large", messages },
+    });
+    const { erasure_id: erasure } = await ask<{ erasure_id: string }>("eraseConversation", { params: { id } }, 202);
+    await ask("getErasure", { params: { id: erasure } });
   });
 
   test("of every operation", () => {

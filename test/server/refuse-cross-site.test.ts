@@ -26,9 +26,29 @@ describe("a service without keys", () => {
     }
   });
 
-  test.each([["same-origin"], ["same-site"], ["none"], [undefined]])("does what it is asked with Sec-Fetch-Site %s", async (site) => {
-    const headers = site === undefined ? {} : { "sec-fetch-site": site };
-    expect((await callApi(`${service.url}/api/v1/jobs/retry`, { method: "POST", headers })).status).toBe(200);
+  /** The status of a write with these headers. */
+  const write = async (headers: Record<string, string>): Promise<number> =>
+    (await callApi(`${service.url}/api/v1/jobs/retry`, { method: "POST", headers })).status;
+
+  test.each([["same-origin"], ["none"], [undefined]])("does what it is asked with Sec-Fetch-Site %s", async (site) => {
+    expect(await write(site === undefined ? {} : { "sec-fetch-site": site })).toBe(200);
+  });
+
+  test("changes nothing for a page of another port, whose site is the same", async () => {
+    expect(await write({ "sec-fetch-site": "same-site", origin: "http://localhost:9" })).toBe(403);
+    expect(await write({ "sec-fetch-site": "same-site" })).toBe(403);
+  });
+
+  test("changes nothing for another origin, though an older browser says nothing of its site", async () => {
+    const { port } = new URL(service.url);
+    const others = ["https://evil.example", "http://127.0.0.1:9", "http://127.0.0.1", `http://localhost:${port}`, "null", "nonsense", ""];
+    for (const origin of others) expect({ origin, status: await write({ origin }) }).toEqual({ origin, status: 403 });
+  });
+
+  test("does what its own page asks, also through a proxy that ends TLS", async () => {
+    const { host } = new URL(service.url);
+    expect(await write({ origin: `http://${host}`, "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await write({ origin: `https://${host}` })).toBe(200);
   });
 
   test("is read by whoever follows a link", async () => {
@@ -46,4 +66,26 @@ test.each([
   const headers = { ...CROSS_SITE, origin };
   expect((await callApi(`${service.url}/api/v1/jobs/retry`, { method: "POST", headers })).status).toBe(status);
   await service.close();
+});
+
+describe("a service with keys", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "key-of-acme:acme" });
+  });
+  afterAll(() => service.close());
+
+  /** The status of a write with the key and these headers. */
+  const write = async (headers: Record<string, string>): Promise<number> =>
+    (await callApi(`${service.url}/api/v1/jobs/retry`, { method: "POST", headers: { authorization: "Bearer key-of-acme", ...headers } }))
+      .status;
+
+  test("does what its own page asks behind a proxy that hides its public name", async () => {
+    expect(await write({ origin: PAGE, "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await write({ origin: PAGE })).toBe(200);
+  });
+
+  test.each(["same-site", "cross-site"])("changes nothing for a page that is %s, even with a key", async (site) => {
+    expect(await write({ origin: PAGE, "sec-fetch-site": site })).toBe(403);
+  });
 });

@@ -3,6 +3,7 @@ import { postTurn } from "../support/event-client.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const ALWAYS = {
+  "cache-control": "no-store",
   "content-security-policy": "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -35,7 +36,9 @@ describe("security headers", () => {
   test("are on a stream, too", async () => {
     const body = { user_id: "ada", session_id: "s", message: "hello" };
     const { headers } = await postTurn(service.url, body, { headers: { authorization: "Bearer key-of-acme" } });
-    for (const [header, value] of Object.entries(ALWAYS)) expect(headers.get(header)).toBe(value);
+    const { "cache-control": stored, ...others } = ALWAYS;
+    for (const [header, value] of Object.entries(others)) expect(headers.get(header)).toBe(value);
+    expect(headers.get("cache-control")).toContain(stored);
     expect(headers.get("content-type")).toContain("text/event-stream");
   });
 

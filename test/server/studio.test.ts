@@ -1,37 +1,22 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createParser } from "eventsource-parser";
-import { freePort } from "../support/postgres-server.ts";
-import { waitUntil } from "../support/wait-until.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
+import { startStudio, type StudioProcess } from "../support/studio-process.ts";
 
 describe("npm run studio", () => {
-  let url: string;
-  let studio: ChildProcess;
+  let studio: StudioProcess;
 
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    // A group of its own: the command starts helpers that must end with it.
-    studio = spawn("npm", ["run", "studio", "--", "--port", String(port)], { cwd: root, detached: true, stdio: "ignore" });
-    await waitUntil("Studio answers /ok", async () => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true, 90_000);
+    studio = await startStudio();
   }, 120_000);
-  afterAll(async () => {
-    process.kill(-(studio.pid ?? 0), "SIGKILL");
-    if (studio.exitCode === null && studio.signalCode === null) await once(studio, "exit");
-  });
-
-  const post = (path: string, body: unknown): Promise<Response> => {
-    return fetch(url + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  };
+  afterAll(() => studio.stop());
 
   test("serves the graph with the schemas of its state", async () => {
-    const [assistant] = (await (await post("/assistants/search", {})).json()) as { assistant_id: string; graph_id: string }[];
+    const [assistant] = (await (await studio.call("POST", "/assistants/search", {})).json()) as {
+      assistant_id: string;
+      graph_id: string;
+    }[];
     expect(assistant?.graph_id).toBe("conversation");
-    const schemas = (await (await fetch(`${url}/assistants/${assistant?.assistant_id}/schemas`)).json()) as Record<
+    const schemas = (await (await studio.call("GET", `/assistants/${assistant?.assistant_id}/schemas`)).json()) as Record<
       string,
       { properties: Record<string, unknown> }
     >;
@@ -47,7 +32,8 @@ describe("npm run studio", () => {
 
   test("streams a run offline: each node's update, each token, the offline answer", async () => {
     const input = { userId: "ada", sessionId: "studio", message: "Hello", debug: true };
-    const response = await post("/runs/stream", { assistant_id: "conversation", input, stream_mode: ["updates", "messages", "custom"] });
+    const body = { assistant_id: "conversation", input, stream_mode: ["updates", "messages", "custom"] };
+    const response = await studio.call("POST", "/runs/stream", body);
     const events: { event: string | undefined; data: unknown }[] = [];
     createParser({ onEvent: ({ event, data }) => events.push({ event, data: JSON.parse(data) as unknown }) }).feed(await response.text());
     const updates = events.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));

@@ -147,14 +147,17 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   let proxy: TcpProxy;
   let service: TestService;
+  let watcher: TestService;
   beforeAll(async () => {
     [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
     proxy = await startTcpProxy(database.url);
-    service = await openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: model.url });
+    [service, watcher] = (await Promise.all(
+      [proxy.url, database.url].map((url) => openTestService({ DATABASE_URL: url, OPENAI_BASE_URL: model.url })),
+    )) as [TestService, TestService];
   });
   afterEach(() => proxy.restore());
   afterAll(async () => {
-    await service.close();
+    await Promise.all([service.close(), watcher.close()]);
     await proxy.close();
     await model.close();
     await database.drop();
@@ -162,25 +165,49 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
 
   const body = (sessionId: string) => ({ user_id: "ada", session_id: sessionId, message: "hello" });
 
-  test("as it begins goes on with the message that was stored when it is sent again", async () => {
-    const headers = { "idempotency-key": uuidv7() };
+  /** A message whose begin is committed while `silence` keeps its reply back; resolves when it is stored. */
+  async function loseBegin(sessionId: string, headers: Record<string, string>, silence: () => Promise<void> | void) {
     model.answer({ tokens: ["Hi."] });
-    await postTurn(service.url, { ...body("warm"), user_id: "grace" });
-    const watcher = await openTestService({ DATABASE_URL: database.url, OPENAI_BASE_URL: model.url });
+    await postTurn(service.url, { ...body(`warm ${sessionId}`), user_id: "grace" });
     // The look for the key is answered still; what follows is not.
     const lock = await holdConversations(database.url);
-    const lost = postTurn(service.url, body("lost"), { headers });
+    const lost = postTurn(service.url, body(sessionId), { headers });
     await lock.untilSomebodyWaits();
     proxy.loseReplies();
     await lock.release();
-    await waitUntil("the stored message", async () => (await messagesOf(watcher.url, "ada", "lost")).length === 1);
+    await waitUntil("the stored message", async () => (await messagesOf(watcher.url, "ada", sessionId)).length === 1);
+    await silence();
+    return { lost: await lost };
+  }
+  const stored = async (sessionId: string) => (await messagesOf(watcher.url, "ada", sessionId)).map(({ content }) => content);
+
+  test("as it begins is found by its id and answered; sent again with its key it is told again", async () => {
+    const headers = { "idempotency-key": uuidv7() };
+    const { lost } = await loseBegin("found", headers, () => proxy.restore());
+    expect(contentOf(lost.events, "done").answer).toBe("Hi.");
+    const again = await postTurn(service.url, body("found"), { headers });
+    expect(contentOf(again.events, "done")).toEqual(contentOf(lost.events, "done"));
+    expect(await stored("found")).toEqual(["hello", "Hi."]);
+  }, 60_000);
+
+  test("as it begins, with Postgres away for long behind it, is refused, and goes on with the stored message when its key comes again", async () => {
+    const headers = { "idempotency-key": uuidv7() };
+    const { lost } = await loseBegin("keyed", headers, () => proxy.refuse());
+    expect(lost).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
+    expect(lost.headers.get("x-turn-id")).not.toBeNull();
     await proxy.restore();
-    expect(await lost).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
-    const turnId = (await lost).headers.get("x-turn-id") ?? "";
-    expect((await getTurn(service.url, turnId)).json).toMatchObject({ id: turnId, state: "running" });
-    const again = await postTurn(service.url, body("lost"), { headers });
+    const again = await postTurn(service.url, body("keyed"), { headers });
     expect(contentOf(again.events, "done").answer).toBe("Hi.");
-    expect((await messagesOf(service.url, "ada", "lost")).map(({ content }) => content)).toEqual(["hello", "Hi."]);
-    await watcher.close();
+    expect(await stored("keyed")).toEqual(["hello", "Hi."]);
+  }, 60_000);
+
+  test("as it begins, with Postgres away for long behind it and no key, is refused and taken back: sent again it is there once", async () => {
+    const { lost } = await loseBegin("keyless", {}, () => proxy.refuse());
+    expect(lost).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
+    await proxy.restore();
+    await waitUntil("nothing of it is stored", async () => (await stored("keyless")).length === 0);
+    const again = await postTurn(service.url, body("keyless"));
+    expect(contentOf(again.events, "done").answer).toBe("Hi.");
+    expect(await stored("keyless")).toEqual(["hello", "Hi."]);
   }, 60_000);
 });

@@ -20,11 +20,11 @@ export interface ChaosProcesses {
   freeze(which: 0 | 1): Promise<void>;
   /** Those that run at the moment, first and second. */
   running(): readonly ServiceProcess[];
-  /** Kills and starts them again, or freezes one, one at a time and now and then both, until `isOver`; then both run. */
+  /** Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`; then both run. */
   harass(isOver: () => boolean): Promise<void>;
   /** Ends both with SIGTERM. */
   stop(): Promise<void>;
-  count: { SIGKILL: number; SIGTERM: number; freezes: number; both: number };
+  count: { SIGKILL: number; SIGTERM: number; freezes: number; both: number; lostReplies: number };
   /** The longest end after SIGTERM, in milliseconds. */
   longestStopMs(): number;
   /** What no process may do, in words. */
@@ -44,10 +44,15 @@ export function faultsIn(output: string): string[] {
   });
 }
 
-export async function openChaosProcesses(environment: Record<string, string>, random: (below: number) => number): Promise<ChaosProcesses> {
+/** `loseReplies` has the database of the environment carry out what it is asked, and lose its replies for a while. */
+export async function openChaosProcesses(
+  environment: Record<string, string>,
+  random: (below: number) => number,
+  loseReplies?: () => Promise<void>,
+): Promise<ChaosProcesses> {
   const killed = new Set<string>();
   const ending = new Set<string>();
-  const count = { SIGKILL: 0, SIGTERM: 0, freezes: 0, both: 0 };
+  const count = { SIGKILL: 0, SIGTERM: 0, freezes: 0, both: 0, lostReplies: 0 };
   const violations: string[] = [];
   async function start(): Promise<ServiceProcess> {
     const service = await startServiceProcess(environment);
@@ -106,9 +111,16 @@ export async function openChaosProcesses(environment: Record<string, string>, ra
     running: () => services,
     network: { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) },
     async harass(isOver) {
-      for (;;) {
+      for (let round = 0; ; round++) {
         await sleep(SHORTEST_LIFE_MS + random(LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
         if (isOver()) return;
+        if (loseReplies && round % 2 === 0) {
+          count.lostReplies++;
+          note("replies of Postgres are lost");
+          await loseReplies();
+          note("Postgres answers again");
+          continue;
+        }
         const both = random(8) === 0;
         if (both) count.both++;
         await Promise.all(both ? [strike(0), strike(1)] : [strike(random(2))]);

@@ -6,11 +6,15 @@ import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
 import { openChaosProcesses, type ChaosProcesses } from "./chaos-processes.ts";
 import { sendAllOnceMore, waitForJobs } from "./chaos-settle.ts";
 import { talk } from "./chaos-users.ts";
+import { startTcpProxy } from "./tcp-proxy.ts";
 import { startModelServer } from "./model-server.ts";
 import { makeSeededRandom } from "./seeded-random.ts";
 
 const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
 export const LEASE_MS = 2_000;
+/** How long replies of Postgres are lost, in milliseconds: shorter than a lease, in which a renewal must come through. */
+const SHORTEST_SILENCE_MS = 100;
+const LONGEST_SILENCE_MS = 600;
 
 export interface ChaosFigures {
   seed: number;
@@ -40,13 +44,22 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
   const model = await startModelServer({ keepSeen: false });
   opened.defer(() => model.close());
   model.answer(makeChaosModel(random));
+  const proxy = await startTcpProxy(databaseUrl);
+  opened.defer(() => proxy.close());
+  /** Begins and ends of turns among what is carried out meanwhile, and nobody hears of it. */
+  async function loseReplies(): Promise<void> {
+    proxy.loseReplies();
+    await sleep(SHORTEST_SILENCE_MS + random(LONGEST_SILENCE_MS - SHORTEST_SILENCE_MS));
+    await proxy.restore();
+  }
   const processes = await openChaosProcesses(
     {
-      ...{ DATABASE_URL: databaseUrl, OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true" },
+      ...{ DATABASE_URL: proxy.url, OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true" },
       ...{ TURN_LEASE_MS: String(LEASE_MS), SHUTDOWN_GRACE_MS: "500", MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000", MODEL_IDLE_TIMEOUT_MS: "1500" },
       ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" },
     },
     random,
+    loseReplies,
   );
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());

@@ -16,7 +16,8 @@ export function sampleChange(fields: Partial<SectionChange> = {}): SectionChange
     actor: "agent",
     reason: null,
     conversationId: null,
-    triggerMessageId: null,
+    triggerMessageIds: [],
+    lineChange: null,
     saidAt: null,
     ...fields,
   };
@@ -35,13 +36,20 @@ export function sampleOperation(fields: Partial<MemoryOperation> = {}): MemoryOp
     actor: "agent",
     refused: null,
     conversationId: null,
-    triggerMessageId: null,
+    triggerMessageIds: [],
     ...fields,
   };
 }
 
 export function sampleMemory(triggerMessageId: string, fields: Partial<MemoryToArchive> = {}): MemoryToArchive {
-  return { id: uuidv7(), triggerMessageId, content: "Met Grace in Porto.", episodeType: "context", importance: 0.5, ...fields };
+  return {
+    id: uuidv7(),
+    triggerMessageIds: [triggerMessageId],
+    content: "Met Grace in Porto.",
+    episodeType: "context",
+    importance: 0.5,
+    ...fields,
+  };
 }
 
 /** Writes a section as the agent does after a turn: of the conversation and message that are given. */

@@ -60,9 +60,11 @@ export const exchanges = (...turns: readonly (readonly [string, string])[]): Sai
     ["assistant", answer],
   ]);
 
-export async function openTestEpisodicMemory(): Promise<TestEpisodicMemory> {
-  const database = await openTestEmbedded();
-  const store = await openPostgresSearchStore(database);
+/** `given`: another database for everything but the index, which stays in an embedded one. */
+export async function openTestEpisodicMemory(given?: Database): Promise<TestEpisodicMemory> {
+  const embedded = await openTestEmbedded();
+  const database = given ?? embedded;
+  const store = await openPostgresSearchStore(embedded);
   const embedder = makeRecordingEmbedder();
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
@@ -100,7 +102,7 @@ export async function openTestEpisodicMemory(): Promise<TestEpisodicMemory> {
       return conversation;
     },
     async indexed({ tenantId, userId, conversationId }) {
-      const ids = await database.query<{ id: string }>({ text: `select id from search."${await index.name()}"` });
+      const ids = await embedded.query<{ id: string }>({ text: `select id from search."${await index.name()}"` });
       const hits = await (
         await opened()
       ).fetch(
@@ -120,7 +122,10 @@ export async function openTestEpisodicMemory(): Promise<TestEpisodicMemory> {
       const text = "update messages set completed = false where conversation_id = $1 and content = $2";
       await database.query({ text, values: [conversationId, content] });
     },
-    close: () => database.close(),
+    async close() {
+      await database.close();
+      if (given) await embedded.close();
+    },
   };
   return memory;
 }

@@ -3,5 +3,6 @@ import type { TurnStore } from "../../stores/postgres/turn-store.ts";
 /** A turn store that can do only what a test gives it: any other call fails the test. */
 export function makeFakeTurnStore(calls: Partial<TurnStore>): TurnStore {
   const unexpected = (name: string) => () => Promise.reject(new Error(`${name} was not expected here`));
-  return { begin: unexpected("begin"), renew: unexpected("renew"), finish: unexpected("finish"), ...calls };
+  const names = ["begin", "findBegun", "takeBack", "renew", "finish"] as const;
+  return { ...(Object.fromEntries(names.map((name) => [name, unexpected(name)])) as unknown as TurnStore), ...calls };
 }

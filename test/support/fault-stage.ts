@@ -55,7 +55,7 @@ function script({ model, messages }: ChatRequestBody): ModelScript {
   const said =
     messages
       .find(({ role }) => role === "user")
-      ?.content.split("Said on")
+      ?.content.split(/Turn \d+, said on/)
       .slice(1)
       .join("") ?? "";
   return callOnce(writing("preferences", `Wears ${[...new Set(said.match(WORD))].join(" ")}`))({ model, messages });

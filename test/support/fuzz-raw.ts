@@ -23,7 +23,7 @@ type Random = (below: number) => number;
 const CHAT = "/api/v1/chat";
 const head = (line: string, ...headers: string[]): string => `${[line, ...headers].join("\r\n")}\r\n\r\n`;
 const post = (path: string, ...headers: string[]): string =>
-  head(`POST ${path} HTTP/1.1`, "host: service", "content-type: application/json", ...headers);
+  head(`POST ${path} HTTP/1.1`, "host: localhost", "content-type: application/json", ...headers);
 const BODY = JSON.stringify({ user_id: "raw-user", session_id: "s", message: "x", unknown: 1 }); // refused when it is read at all
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
@@ -46,7 +46,7 @@ const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
       "GE\0T / HTTP/1.1",
       "GET /\x80\xff HTTP/1.1",
     ];
-    return [Buffer.from(head(lines[random(lines.length)] ?? "", "host: service"), "latin1")];
+    return [Buffer.from(head(lines[random(lines.length)] ?? "", "host: localhost"), "latin1")];
   },
   "strange targets": (random) => {
     const targets = [
@@ -66,29 +66,36 @@ const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
     ];
     const methods = ["GET", "POST", "OPTIONS", "HEAD", "TRACE", "DELETE"];
     return [
-      head(`${methods[random(6)]} ${targets[random(targets.length)]} HTTP/1.1`, "host: service", "content-length: 0", "connection: close"),
+      head(
+        `${methods[random(6)]} ${targets[random(targets.length)]} HTTP/1.1`,
+        "host: localhost",
+        "content-length: 0",
+        "connection: close",
+      ),
     ];
   },
   "a tunnel": (random) => [head("CONNECT other:443 HTTP/1.1", "host: other:443"), randomBytes(random(100))],
   "an upgrade": () => [
-    head("GET /healthz HTTP/1.1", "host: service", "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"),
+    head("GET /healthz HTTP/1.1", "host: localhost", "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"),
     "\x81\x05hello",
   ],
   "HTTP/1.0 and without a host": (random) => [head(`GET /healthz HTTP/1.${random(2)}`)],
-  "a header without a colon": () => [head("GET /healthz HTTP/1.1", "host: service", "nonsense")],
+  "a header without a colon": () => [head("GET /healthz HTTP/1.1", "host: localhost", "nonsense")],
   "headers with controls in them": (random) => [
-    Buffer.from(head("GET /healthz HTTP/1.1", "host: service", `x-a: a${String.fromCharCode(random(32))}b`, " folded: x"), "latin1"),
+    Buffer.from(head("GET /healthz HTTP/1.1", "host: localhost", `x-a: a${String.fromCharCode(random(32))}b`, " folded: x"), "latin1"),
   ],
   "bytes in headers that are no text": () =>
-    [head("GET /api/v1/status HTTP/1.1", "host: service"), ""].map((text) => Buffer.from(text.replace("service", "\xff\xfe"), "latin1")),
+    [head("GET /api/v1/status HTTP/1.1", "host: localhost"), ""].map((text) =>
+      Buffer.from(text.replace("localhost", "\xff\xfe"), "latin1"),
+    ),
   "an injected line": () => [
-    head("GET /api/v1/users/x%0d%0aset-cookie:%20a HTTP/1.1", "host: service", "x-request-id: a\nx-injected: 1", "connection: close"),
+    head("GET /api/v1/users/x%0d%0aset-cookie:%20a HTTP/1.1", "host: localhost", "x-request-id: a\nx-injected: 1", "connection: close"),
   ],
-  "huge headers": (random) => [head("GET /healthz HTTP/1.1", "host: service", `x-big: ${"x".repeat(16_000 + random(3) * 20_000)}`)],
+  "huge headers": (random) => [head("GET /healthz HTTP/1.1", "host: localhost", `x-big: ${"x".repeat(16_000 + random(3) * 20_000)}`)],
   "thousands of headers": (random) => [
-    head("GET /healthz HTTP/1.1", "host: service", ...Array.from({ length: 500 + random(3_000) }, (_, index) => `a${index}: `)),
+    head("GET /healthz HTTP/1.1", "host: localhost", ...Array.from({ length: 500 + random(3_000) }, (_, index) => `a${index}: `)),
   ],
-  "a huge address": (random) => [head(`GET /healthz?${"x".repeat(random(40_000))} HTTP/1.1`, "host: service", "connection: close")],
+  "a huge address": (random) => [head(`GET /healthz?${"x".repeat(random(40_000))} HTTP/1.1`, "host: localhost", "connection: close")],
   "both lengths": () => [post(CHAT, `content-length: ${BODY.length}`, "transfer-encoding: chunked"), chunk(BODY), "0\r\n\r\n"],
   "two lengths": () => [post(CHAT, "content-length: 3", "content-length: 30"), BODY],
   "a length that is none": (random) => [
@@ -121,13 +128,13 @@ const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
     BODY,
   ],
   "garbage behind a request": (random) => [
-    head("GET /healthz HTTP/1.1", "host: service"),
+    head("GET /healthz HTTP/1.1", "host: localhost"),
     randomBytes(1 + random(200)),
     head("GET /healthz HTTP/1.1"),
   ],
-  "many requests at once": (random) => [head("GET /api/v1/status HTTP/1.1", "host: service").repeat(1 + random(40)), "X"],
+  "many requests at once": (random) => [head("GET /api/v1/status HTTP/1.1", "host: localhost").repeat(1 + random(40)), "X"],
   "a body where none belongs": () => [
-    head("GET /api/v1/jobs HTTP/1.1", "host: service", "content-length: 5", "connection: close"),
+    head("GET /api/v1/jobs HTTP/1.1", "host: localhost", "content-length: 5", "connection: close"),
     "{}{}{",
   ],
   "half a head": (random) => [post(CHAT).slice(0, 1 + random(60))],
@@ -208,7 +215,7 @@ export async function sendWithoutEnd(url: string, line: string, type: string): P
   socket.on("data", (bytes: Buffer) => received.push(bytes));
   socket.on("error", () => resolve(true)).on("close", () => resolve(true));
   socket.on("drain", sendOn);
-  socket.write(`${line} HTTP/1.1\r\nhost: service\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
+  socket.write(`${line} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
   sendOn();
   const closed = await promise;
   clearTimeout(timer);

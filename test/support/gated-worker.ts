@@ -80,7 +80,9 @@ export function makeGatedWorker(database: Database): GatedWorker {
         summarise: summariser,
         index_episodes: NO_SUCH_JOB,
         remember: NO_SUCH_JOB,
+        erase: NO_SUCH_JOB,
         erase_episodes: NO_SUCH_JOB,
+        vacuum: NO_SUCH_JOB,
         ingest: NO_SUCH_JOB,
       };
       return gate.untilQuiet(() => void lives.push(runJobs({ queue: steered, handlers, concurrency: 1, pollMs: NEVER_MS })));

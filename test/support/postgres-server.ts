@@ -32,10 +32,10 @@ async function removeOrphans(): Promise<void> {
   }
 }
 
-/** A real Postgres in a folder of its own, from the npm package alone; as root it runs as the user `postgres`. */
-export async function startPostgresServer(): Promise<PostgresServer> {
+/** A real Postgres in a new folder below `parent`, from the npm package alone; as root it runs as the user `postgres`. */
+export async function startPostgresServer(parent = os.tmpdir()): Promise<PostgresServer> {
   await removeOrphans();
-  const databaseDir = await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const databaseDir = await mkdtemp(path.join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir,

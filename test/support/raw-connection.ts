@@ -39,7 +39,7 @@ export async function connectTo(url: string): Promise<RawConnection> {
 /** The bytes of a POST of this JSON. */
 export function postBytes(path: string, body: unknown, headers: Record<string, string> = {}): string {
   const json = JSON.stringify(body);
-  const lines = { host: "service", "content-type": "application/json", "content-length": String(Buffer.byteLength(json)), ...headers };
+  const lines = { host: "localhost", "content-type": "application/json", "content-length": String(Buffer.byteLength(json)), ...headers };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\n${head.join("")}\r\n${json}`;
 }

@@ -67,5 +67,5 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
 /** Writes a section as the last turn that is read gave rise to it. */
 export async function writeFor({ memory, turns }: Reading, section: string, content: string): Promise<void> {
   const turn = turns.at(-1);
-  if (turn) await memory.call({ name: "core_memory_update", arguments: { section, content } }, triggerOf(turn));
+  if (turn) await memory.call({ name: "core_memory_update", arguments: { section, content } }, [triggerOf(turn)]);
 }

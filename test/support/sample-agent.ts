@@ -1,4 +1,6 @@
-import type { StoredSection } from "../../stores/postgres/write-sections.ts";
+import type { SectionWithLines } from "../../stores/postgres/core-memory-store.ts";
+import { linesAfter } from "../../stores/postgres/memory-lines.ts";
+import type { ReadingResult } from "../../stores/postgres/unread-store.ts";
 import type { TurnToRead } from "../../memory/agent/turn-to-read.ts";
 import {
   makeWorkingMemory,
@@ -11,9 +13,17 @@ import { idOf } from "./sample-window.ts";
 
 const NOON = new Date("2024-01-31T12:00:00.000Z");
 
-/** A section at version 3, written by the agent at noon, unless `fields` say otherwise. */
-export function storedSection(fields: Partial<StoredSection> = {}): StoredSection {
-  return { section: "profile", content: "Name: Ada", version: 3, updatedBy: "agent", updatedAt: NOON, saidAt: NOON, ...fields };
+/** A section at version 3, written by the agent at noon, its lines resting on nothing, unless `fields` say otherwise. */
+export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWithLines {
+  const content = fields.content ?? "Name: Ada";
+  const lines = linesAfter(content, { before: [], elsewhere: [] }, []);
+  return { section: "profile", content, version: 3, updatedBy: "agent", updatedAt: NOON, saidAt: NOON, lines, ...fields };
+}
+
+/** What comes of a reading on these sections in which nothing was decided. */
+export function nothingDecided(sections: readonly SectionWithLines[] = []): ReadingResult {
+  const basedOn = { sections: sections.map(({ section, version }) => ({ section, version })), messageIds: [] };
+  return { changes: [], repeated: [], operations: [], archived: [], basedOn };
 }
 
 /** A live turn, a minute after the one with the number before. */
@@ -37,10 +47,11 @@ export function workingMemory(parts: Partial<WorkingMemoryParts> = {}): WorkingM
     conversationId: CONVERSATION_ID,
     sections: [],
     allowed: ["profile", "goals"],
+    leftOut: new Set(),
     search: null,
     ...parts,
   });
-  return { ...memory, do: (call) => memory.call(call, TRIGGER) };
+  return { ...memory, do: (call) => memory.call(call, [TRIGGER]) };
 }
 
 export const update = (section: string, content: string, reason?: string): ToolCall => ({

@@ -24,16 +24,21 @@ export function endOf({ messages }: UnreadConversation): Cursor {
   return { createdAt: last.createdAt, id: last.id };
 }
 
+/** What a reading comes to, nothing unless `fields` say otherwise. */
+export function decided(fields: Partial<ReadingResult> = {}): ReadingResult {
+  return { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] }, ...fields };
+}
+
 /** A change of the profile, a search and an archived memory, all of the first message. */
 export function sampleResult({ conversationId, messages }: UnreadConversation, expectedVersion?: number): ReadingResult {
   const [first] = messages;
   if (!first) throw new Error("nothing was read");
-  const from = { conversationId, triggerMessageId: first.id };
-  return {
+  const from = { conversationId, triggerMessageIds: [first.id] };
+  return decided({
     changes: [sampleChange({ ...from, expectedVersion, saidAt: first.createdAt })],
     operations: [sampleOperation(from)],
     archived: [sampleMemory(first.id)],
-  };
+  });
 }
 
 /** Saves a whole reading. */

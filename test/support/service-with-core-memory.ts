@@ -12,6 +12,7 @@ export interface ShownSection {
   version: number;
   updated_at: string;
   updated_by: string;
+  lines?: { content: string; trigger_message_ids: string[] }[];
 }
 
 export interface ShownVersion {

@@ -8,13 +8,20 @@ insert into conversations (id, tenant_id, user_id, session_id, message_count, la
 values ($1, $2, $3, $4, $5, timestamptz '2024-01-31 12:00:00Z' + $5::int * interval '1 millisecond', now(), now())`;
 
 const MESSAGES = `
-insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
-select gen_random_uuid(), $1, case number % 2 when 1 then 'user' else 'assistant' end, 'message ' || number, number <> all ($3::int[]), $4,
-  timestamptz '2024-01-31 12:00:00Z' + number * interval '1 millisecond'
-from generate_series(1, $2::int) number`;
+with told as materialized (
+  select turn, gen_random_uuid() as turn_id, gen_random_uuid() as question_id from generate_series(1, ($2::int + 1) / 2) turn
+), said as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select case number % 2 when 1 then question_id else gen_random_uuid() end, $1, case number % 2 when 1 then 'user' else 'assistant' end,
+    'message ' || number, number <> all ($3::int[]), $4, jsonb_build_object('turn_id', turn_id),
+    timestamptz '2024-01-31 12:00:00Z' + number * interval '1 millisecond'
+  from generate_series(1, $2::int) number join told on turn = (number + 1) / 2
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, started_at, ended_at)
+select told.turn_id, tenant_id, user_id, $1, question_id, now(), now() from told join conversations on conversations.id = $1`;
 
 export interface ConversationToStore {
-  /** Messages "message 1", "message 2", … of the user and the assistant in turn, each a millisecond after the one before. */
+  /** Messages "message 1", "message 2", … of the user and the assistant in turn, two a turn, each a millisecond after the one before. */
   count: number;
   /** Numbers of those that are not completed. Default none. */
   incomplete?: number[];

@@ -22,6 +22,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/users/:id/core-memory": { address: (person) => `${user(person)}/core-memory`, holds: "own" },
   "GET /api/v1/users/:id/core-memory/:section/history": { address: (person) => `${user(person)}/core-memory/goals/history`, holds: "own" },
   "GET /api/v1/users/:id/memory-operations": { address: (person) => `${user(person)}/memory-operations?limit=200`, holds: "own" },
+  "GET /api/v1/users/:id/export": { address: (person) => `${user(person)}/export`, holds: "own" },
   "GET /api/v1/knowledge": { address: () => "/api/v1/knowledge", holds: "tenant" },
   "GET /api/v1/knowledge/:kb": { address: () => "/api/v1/knowledge/handbook", holds: "tenant" },
   "GET /api/v1/knowledge/:kb/documents": { address: () => "/api/v1/knowledge/handbook/documents", holds: "tenant" },
@@ -45,6 +46,7 @@ export const HOLDS_NOBODYS = [
   "GET /docs/:file",
   "GET /v1/models/*id",
   "GET /api/v1/jobs",
+  "GET /api/v1/erasures/:id", // whose it is: large-erase.test.ts
 ];
 
 /** Every route that changes something, and which test holds it to what is one's own. */

@@ -16,6 +16,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   conversations: OWN,
   core_memory_sections: OWN,
   core_memory_versions: OWN,
+  core_memory_lines: OWN,
   memory_operations: OWN,
   turns: OWN,
   messages: OF_CONVERSATION,
@@ -24,6 +25,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   archived_memories: OF_CONVERSATION,
   episode_cursors: OF_CONVERSATION,
   memory_cursors: OF_CONVERSATION,
+  turns_to_read_again: OF_CONVERSATION,
   knowledge_bases: OF_TENANT,
   knowledge_documents: OF_TENANT,
   knowledge_chunks: { tenant: "(select tenant_id from knowledge_documents where id = kept.document_id)", user: null },
@@ -31,7 +33,7 @@ const OWNER_OF: Record<string, RowOwner> = {
 };
 
 /** Tables that hold nothing of a tenant but hashes. */
-const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers"];
+const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures"];
 
 const TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1";
 

@@ -6,7 +6,7 @@ import { makeSummaryStore } from "../../stores/postgres/summary-store.ts";
 import { makeTurnStore, type BegunTurn } from "../../stores/postgres/turn-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/unread-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
-import { endOf } from "./sample-reading.ts";
+import { decided, endOf } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 import { sampleSummary } from "./stored-conversation.ts";
@@ -48,19 +48,24 @@ export async function rememberConversation(
   const [first] = exchanges;
   if (!first) throw new Error("there is no exchange");
   const { conversationId } = first;
-  const from = { conversationId, triggerMessageId: first.messageId };
+  const from = { conversationId, triggerMessageIds: [first.messageId] };
   const unread = makeUnreadStore(database);
   const read = await unread.next(owner, 40);
   if (read?.conversationId !== conversationId) throw new Error("another conversation is unread");
   const memory = sampleMemory(first.messageId, { content: `Memory of ${word}` });
-  const outcome = await unread.save(owner, read, endOf(read), {
-    changes: [sampleChange({ ...from, section, content: `Knows ${word}`, reason: `Said ${word}` })],
-    operations: [
-      sampleOperation({ ...from, operation: "archival_insert", newValue: memory.content, reason: null }),
-      sampleOperation({ ...from, reason: `query of ${word}` }),
-    ],
-    archived: [memory],
-  });
+  const outcome = await unread.save(
+    owner,
+    read,
+    endOf(read),
+    decided({
+      changes: [sampleChange({ ...from, section, content: `Knows ${word}`, reason: `Said ${word}` })],
+      operations: [
+        sampleOperation({ ...from, operation: "archival_insert", newValue: memory.content, reason: null }),
+        sampleOperation({ ...from, reason: `query of ${word}` }),
+      ],
+      archived: [memory],
+    }),
+  );
   if (outcome !== "saved") throw new Error(`the reading is ${outcome}`);
   const conversation = { ...owner, conversationId };
   const isSaved = await makeSummaryStore(database).save(conversation, sampleSummary(endOf(read), { text: `Summary of ${word}` }));

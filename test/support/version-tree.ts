@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
-const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "package.json"];
+const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "package.json"];
 
 /** The sources of another version of the service, in a folder of its own, on the packages that are installed here. */
 export interface VersionTree {
@@ -40,6 +40,12 @@ export async function findPreviousVersion(): Promise<string | undefined> {
   if (given) return given;
   const released = await git("tag", "--list", "v*", "--sort=-v:refname", "--merged", "HEAD", "--no-contains", "HEAD").catch(() => "");
   return released.split("\n")[0] || undefined;
+}
+
+/** The names of the migrations of an earlier commit or tag, in their order. */
+export async function migrationsOfVersion(commit: string): Promise<string[]> {
+  const listed = await git("ls-tree", "--name-only", `${commit}:stores/postgres/migrations`);
+  return listed.split("\n").sort();
 }
 
 /** The sources of an earlier commit or tag. */

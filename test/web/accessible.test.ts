@@ -33,7 +33,7 @@ async function findingsOn(page: Page): Promise<string[]> {
   beforeAll(async () => {
     ({ url } = await startServiceProcess({ DATA_DIR: "memory://", RATE_LIMIT_PER_MINUTE: "0", MEMORY_READ_TIMEOUT_MS: "10000" }));
     browser = await openBrowser();
-    for (const message of ["I live in Lisbon.", "I am a vegetarian."]) {
+    for (const message of ["I live in Lisbon.", "I like quiet films."]) {
       const body = { user_id: "ada", session_id: "s", message };
       conversation = (await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, body)).json.conversation_id;
       await postJson(`${url}/api/v1/conversations/${conversation}/settle?timeout_ms=50000`, {});

@@ -169,6 +169,7 @@ export interface Summary {
 export interface EraseReceipt {
   erased: Record<string, number>;
   pending?: string[];
+  left?: { messages: number };
 }
 
 export interface ConversationJob {
@@ -196,7 +197,7 @@ export interface KnowledgeBase {
 }
 
 export interface ServiceStatus {
-  dependencies: Record<string, "up" | "down">;
+  dependencies: Record<string, "up" | "down" | "read_only">;
   layers: Record<Layer, "on" | "off">;
   /** What core memory can hold. */
   core_memory_sections: string[];

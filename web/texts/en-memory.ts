@@ -61,6 +61,6 @@ export const enMemory = {
     type: (userId: string) => `Type the user id, ${userId}, to confirm`,
     go: "Erase everything",
     done: "Erased.",
-    pending: "The index could not be reached: a job clears it as soon as it can be.",
+    pending: "Nobody can find it any more; a job takes out what is left.",
   },
 };

@@ -57,6 +57,6 @@ export const zhMemory: Texts["memory"] = {
     type: (userId) => `输入用户 ID ${userId} 以确认`,
     go: "全部删除",
     done: "已删除。",
-    pending: "无法访问索引：可以访问后由任务清除。",
+    pending: "已无人能查到；剩余部分由任务清除。",
   },
 };

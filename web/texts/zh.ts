@@ -106,7 +106,15 @@ export const zh: Texts = {
     },
   },
   jobs: {
-    kinds: { summarise: "摘要", index_episodes: "情节", remember: "核心记忆", ingest: "文档", erase_episodes: "清除索引" },
+    kinds: {
+      summarise: "摘要",
+      index_episodes: "情节",
+      remember: "核心记忆",
+      ingest: "文档",
+      erase: "删除",
+      erase_episodes: "清除索引",
+      vacuum: "清除文件",
+    },
     states: { waiting: "等待", retrying: "将重试", running: "运行中", dead: "最终失败" },
   },
   service: {
@@ -114,6 +122,7 @@ export const zh: Texts = {
     dependencies: "依赖",
     up: "正常",
     down: "不可用",
+    read_only: "只读",
     layers: "记忆层",
     on: "开启",
     off: "关闭",

@@ -20,11 +20,18 @@ select id::uuid, 'default', $2 || '-' || (position - 1), 'bench', $3::int, now()
 from unnest($1::text[]) with ordinality as given (id, position)`;
 
 const INSERT_MESSAGES = `
-insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-select gen_random_uuid(), id::uuid, case number % 2 when 1 then 'user' else 'assistant' end,
-  ($2::text[])[(number - 1) % cardinality($2::text[]) + 1], true, ($3::int[])[(number - 1) % cardinality($3::int[]) + 1],
-  jsonb_build_object('turn_id', gen_random_uuid()), now() - ($4::int + 1 - number) * interval '1 minute'
-from unnest($1::text[]) id, generate_series(1, $4::int) number`;
+with told as materialized (
+  select id::uuid as conversation_id, turn, gen_random_uuid() as turn_id, gen_random_uuid() as question_id
+  from unnest($1::text[]) id, generate_series(1, $4::int / 2) turn
+), said as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select case number % 2 when 1 then question_id else gen_random_uuid() end, conversation_id, case number % 2 when 1 then 'user' else 'assistant' end,
+    ($2::text[])[(number - 1) % cardinality($2::text[]) + 1], true, ($3::int[])[(number - 1) % cardinality($3::int[]) + 1],
+    jsonb_build_object('turn_id', turn_id), now() - ($4::int + 1 - number) * interval '1 minute'
+  from told join generate_series(1, $4::int) number on turn = (number + 1) / 2
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, started_at, ended_at)
+select told.turn_id, tenant_id, user_id, conversation_id, question_id, now(), now() from told join conversations on conversations.id = conversation_id`;
 
 const INSERT_SUMMARIES = `
 insert into conversation_summaries (conversation_id, summary, summary_version, covered_through_created_at, covered_through_message_id,

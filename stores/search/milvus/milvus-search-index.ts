@@ -11,6 +11,8 @@ import { hitFields, toHit, toMilvusRow, type MilvusRow } from "./milvus-rows.ts"
 
 /** Milvus returns no more. */
 const MAX_LIMIT = 16_384;
+/** Documents that one message removes: a group may have any number. */
+const REMOVED_AT_ONCE = 1_000;
 /** A message to Milvus may have 64 MB; a document has up to 65 KB in each of its texts. */
 const ROWS_PER_MESSAGE = 200;
 /** In milliseconds. Searches have the limit of the client; Milvus Lite under load was seen to take more than 10 s for 200 rows. */
@@ -46,17 +48,28 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       return results.map((row) => toHit(row, what.metric_type === "BM25" ? Math.abs(row.score) : row.score, definition));
     }, []);
   };
-  const ask = async (what: { filter: string; output_fields: string[]; timeout?: number }) =>
+  const ask = async (what: { filter: string; output_fields: string[]; limit?: number; timeout?: number }) =>
     (await checkMilvusResponse(client.query({ ...target, ...consistent, ...what }))).data;
   const query = (filter: string, output_fields: string[]) => readiness.read(() => ask({ filter, output_fields }), []);
   // Nobody waits for what writes: unlike a search it may take as long as making the collection does.
-  const remove = (filter: string): Promise<number> =>
+  const removeSome = (filter: string): Promise<number> =>
     inTurn.execute(() =>
-      readiness.change(
-        async () => Number((await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter }))).delete_cnt),
-        0,
-      ),
+      readiness.change(async () => {
+        const found = await ask({ filter, output_fields: ["id"], limit: REMOVED_AT_ONCE, timeout: WRITE_TIMEOUT_MS });
+        if (found.length === 0) return 0;
+        const filterOfIds = anyOf(found.map(({ id }) => String(id)));
+        return Number(
+          (await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter: filterOfIds }))).delete_cnt,
+        );
+      }, 0),
     );
+  async function remove(filter: string): Promise<number> {
+    for (let removed = 0; ;) {
+      const count = await removeSome(filter);
+      removed += count;
+      if (count < REMOVED_AT_ONCE) return removed;
+    }
+  }
   /**
    * Looks whether they have arrived: SETTLE_MS of make-ready.ts says what Milvus Lite may lose, also after a restart of its own. They are not
    * written again from here: they may have been erased meanwhile, which only the job knows that wrote them.

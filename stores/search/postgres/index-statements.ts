@@ -9,6 +9,13 @@ const MATCHES = `
 where owner_key = $1 and ($2::uuid is null or group_id = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 
+/** $1 owner, $2 groups or ids, $3 how many documents at most. */
+const removal = (table: string, column: string): string => `
+with removed as (
+  delete from ${table} where id = any(array(select id from ${table} where owner_key = $1 and ${column} = any($2::uuid[]) limit $3)) returning 1
+)
+select count(*)::int as count from removed`;
+
 /** The statements of one index: its name and its attributes are the only things in them that are not constant, and both are checked. */
 export function indexStatements(definition: IndexDefinition) {
   const { name, dimensions } = definition;
@@ -51,14 +58,8 @@ from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHE
       matchesByWords({ table, matches: MATCHES, wordIndex: `search."${name}_by_words"`, hit, hits: unscored }),
     ),
     fetch: statement("fetch", `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[])`),
-    removeGroups: statement(
-      "remove-groups",
-      `with removed as (delete from ${table} where owner_key = $1 and group_id = any($2::uuid[]) returning 1) select count(*)::int as count from removed`,
-    ),
-    remove: statement(
-      "remove",
-      `with removed as (delete from ${table} where owner_key = $1 and id = any($2::uuid[]) returning 1) select count(*)::int as count from removed`,
-    ),
+    removeGroups: statement("remove-groups", removal(table, "group_id")),
+    remove: statement("remove", removal(table, "id")),
     count: statement("count", `select count(*)::int as count from ${table} where $1::text is null or owner_key = $1`),
     flush: { text: `vacuum (analyze) ${table}` },
   };

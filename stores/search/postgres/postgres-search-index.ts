@@ -9,6 +9,8 @@ import { indexStatements } from "./index-statements.ts";
 import { toIndexError } from "./to-index-error.ts";
 import { rankByWords, type WordMatches } from "./word-ranking.ts";
 
+/** Documents that one statement removes: a group may have any number. */
+const REMOVED_AT_ONCE = 2_000;
 /** Postgres indexes no longer ones, and refuses them in a query. */
 const LONGEST_WORD_BYTES = 2_000;
 
@@ -53,6 +55,14 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
   };
+  async function removeAll(statement: Statement, ownerKey: string, ids: readonly string[]): Promise<number> {
+    const values = [checkOwnerKey(ownerKey), ids.map(checkUuid), REMOVED_AT_ONCE];
+    for (let removed = 0; ;) {
+      const count = await counted(statement, values);
+      removed += count;
+      if (count < REMOVED_AT_ONCE) return removed;
+    }
+  }
   const hitsOf = (ownerKey: string, values: readonly HitValues[] | null | undefined): SearchHit[] =>
     (values ?? []).map((one) => hitOf(one, ownerKey, definition));
   const hits = async (statement: Statement, ownerKey: string, values: readonly StatementValue[]): Promise<SearchHit[]> => {
@@ -90,8 +100,8 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       });
     },
     fetch,
-    removeGroups: async (ownerKey, groupIds) => counted(statements.removeGroups, [checkOwnerKey(ownerKey), groupIds.map(checkUuid)]),
-    remove: async (ownerKey, ids) => counted(statements.remove, [checkOwnerKey(ownerKey), ids.map(checkUuid)]),
+    removeGroups: async (ownerKey, groupIds) => removeAll(statements.removeGroups, ownerKey, groupIds),
+    remove: async (ownerKey, ids) => removeAll(statements.remove, ownerKey, ids),
     count: async (ownerKey) => counted(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),
     flush: async () => void (await run(statements.flush)),
   };

@@ -28,36 +28,42 @@ describe("agentPrompt", () => {
     expect(toModel({ contents: { profile: "Name: Ada\nLives in Lisbon", goals: "To sail" }, turns: [TURN, later] })).toBe(
       `<core_memory>
 [profile]
-Name: Ada
-Lives in Lisbon
+> Name: Ada
+> Lives in Lisbon
 [goals]
-To sail
+> To sail
 </core_memory>
-Said on 2024-01-31 12:01 UTC:
+Turn 1, said on 2024-01-31 12:01 UTC:
 <user_message>
-I moved to Porto.
+> I moved to Porto.
 </user_message>
 <assistant_message>
-恭喜！
+> 恭喜！
 </assistant_message>
-Said on 2024-01-31 13:30 UTC:
+Turn 2, said on 2024-01-31 13:30 UTC:
 <user_message>
-And I have a cat.
+> And I have a cat.
 </user_message>
 <assistant_message>
-Nice.
+> Nice.
 </assistant_message>`,
     );
   });
 
+  test("has no answer where there was none", () => {
+    const text = toModel({ turns: [turnToRead("I moved to Porto.", 1, { assistantMessage: "" })] });
+    expect(text).toContain("I moved to Porto.");
+    expect(text).not.toContain("assistant_message");
+  });
+
   test("says that nothing is known yet", () => {
-    expect(toModel()).toMatch(/^<core_memory>\n\(empty\)\n<\/core_memory>\nSaid on/);
+    expect(toModel()).toMatch(/^<core_memory>\n\(none\)\n<\/core_memory>\nTurn 1, said on/);
   });
 
   test("shortens a message that is too long to its beginning and end, and no other", () => {
     const long = turnToRead(`begin ${"word ".repeat(1_000)}end`, 2);
     const text = toModel({ turns: [long, TURN], messageTokens: 100 });
-    expect(text).toMatch(/<user_message>\nbegin .* \[…\d+ characters left out…\] .*end\n<\/user_message>[^]*I moved to Porto\./u);
+    expect(text).toMatch(/<user_message>\n> begin .* \[…\d+ characters left out…\] .*end\n<\/user_message>[^]*I moved to Porto\./u);
     expect(estimateTokens(text)).toBeLessThan(300);
   });
 
@@ -80,7 +86,7 @@ Nice.
     const anyTurn = fc
       .tuple(anyText, anyText, fc.constantFrom("", "</user_message>", "<assistant_message>", "< / core_memory"))
       .map(([asked, answer, tag]) => {
-        return turnToRead(`${tag}${asked}`, 1, { assistantMessage: `${answer}${tag}` });
+        return turnToRead(`${tag}${asked}`, 1, { assistantMessage: `.${answer}${tag}` });
       });
     fc.assert(
       fc.property(fc.array(anyTurn, { maxLength: 5 }), anyText, (turns, known) => {

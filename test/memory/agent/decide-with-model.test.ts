@@ -8,7 +8,7 @@ import { OfflineChatModel } from "../../../models/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
 import { startModelServer, type ModelScript, type ModelServer } from "../../support/model-server.ts";
 import { freePort } from "../../support/postgres-server.ts";
-import { archive, storedSection, turnToRead, update, workingMemory } from "../../support/sample-agent.ts";
+import { archive, nothingDecided, storedSection, turnToRead, update, workingMemory } from "../../support/sample-agent.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const PATIENT: AnswerTimeouts = { firstTokenMs: 20_000, idleMs: 20_000 };
@@ -50,7 +50,7 @@ describe("deciding with a model over a socket", () => {
   test("asks once, as a stream, with the tools, and changes nothing when the model calls none", async () => {
     answerInTurn({ tokens: ["nothing ", "to do"] });
     const memory = await decide();
-    expect(memory.result()).toEqual({ changes: [], operations: [], archived: [] });
+    expect(memory.result()).toEqual(nothingDecided([storedSection()]));
     expect(server.seen).toHaveLength(1);
     const { model, stream, messages, tools } = server.seen[0]?.body ?? { messages: [] };
     expect({ model, stream, roles: messages.map(({ role }) => role) }).toEqual({
@@ -59,7 +59,7 @@ describe("deciding with a model over a socket", () => {
       roles: ["system", "user"],
     });
     expect(tools?.map((tool) => tool.function.name)).toEqual(["core_memory_update", "archival_insert", "archival_search"]);
-    expect(messages[1]?.content).toMatch(/<core_memory>\n\[profile\]\nName: Ada\n<\/core_memory>[^]*I moved to Porto\./);
+    expect(messages[1]?.content).toMatch(/<core_memory>\n\[profile\]\n> Name: Ada\n<\/core_memory>[^]*I moved to Porto\./);
   });
 
   test("does the calls of an answer, streamed in pieces, in their order, and tells the model what came of each", async () => {
@@ -67,7 +67,7 @@ describe("deciding with a model over a socket", () => {
     const memory = await decide();
     expect(memory.contents()).toEqual({ profile: "Name: Ada\nLives in Porto", goals: "学葡萄牙语 😀" });
     expect(memory.result().changes).toMatchObject([
-      { section: "profile", expectedVersion: 3, reason: "moved", triggerMessageId: turnToRead("").messageId, actor: "agent" },
+      { section: "profile", expectedVersion: 3, reason: "moved", triggerMessageIds: [turnToRead("").messageId], actor: "agent" },
       { section: "goals", expectedVersion: 0 },
     ]);
     expect(server.seen).toHaveLength(2);
@@ -146,31 +146,6 @@ describe("deciding with a model over a socket", () => {
     ).toBe(true);
   });
 
-  test("of turns that were read together lays a call to the one that it has most words of", async () => {
-    answerInTurn({ toolCalls: [update("profile", "Has a cat called Minka"), update("goals", "Wants to sail")] });
-    const turns = [
-      turnToRead("My cat is called Minka.", 1, { actor: "import" }),
-      turnToRead("I want to sail.", 2),
-      turnToRead("Thanks!", 3),
-    ];
-    const { changes } = (await decide({ turns })).result();
-    expect(changes.map(({ triggerMessageId, saidAt, actor }) => ({ messageId: triggerMessageId, saidAt, actor }))).toEqual(
-      turns.slice(0, 2).map(({ messageId, saidAt, actor }) => ({ messageId, saidAt, actor })),
-    );
-  });
-
-  test("lays a section that is written anew to the turn that its new or missing lines come from, whatever its old lines say", async () => {
-    const known = storedSection({ content: "Has a cat called Minka\nLives in Lisbon" });
-    const turns = [turnToRead("I moved to Porto.", 1), turnToRead("My cat Minka, the cat called Minka, sends regards from Lisbon.", 2)];
-    answerInTurn({ toolCalls: [update("profile", "Has a cat called Minka\nLives in Porto")] });
-    const { changes } = (await decide({ memory: { sections: [known] }, turns })).result();
-    expect(changes.map(({ triggerMessageId }) => triggerMessageId)).toEqual([turns[0]?.messageId]);
-    answerInTurn({ toolCalls: [update("profile", "Lives in Lisbon")] });
-    server.seen.splice(0);
-    const removed = (await decide({ memory: { sections: [known] }, turns })).result().changes;
-    expect(removed.map(({ triggerMessageId }) => triggerMessageId)).toEqual([turns[1]?.messageId]);
-  });
-
   test.each<[string, ModelScript, string]>([
     ["refuses", { status: 401 }, "model_refused"],
     ["is asked too much", { status: 429 }, "model_rate_limited"],
@@ -188,7 +163,7 @@ describe("deciding with a model over a socket", () => {
     expect(thrown).toBeInstanceOf(AppError);
     expect(thrown).toMatchObject({ code });
     expect((thrown as AppError).message).not.toMatch(/moved|secret/);
-    expect(memory.result()).toEqual({ changes: [], operations: [], archived: [] });
+    expect(memory.result()).toEqual(nothingDecided([storedSection()]));
   });
 
   // Fails: LangChain completes the JSON of a call that was cut, so that the section is overwritten with the half that came.

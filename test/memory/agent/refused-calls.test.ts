@@ -62,7 +62,7 @@ describe("the memory that the agent works on: what it refuses and logs as refuse
     expect(memory.contents()).toEqual({ profile: "Name: Ada" });
     const { changes, archived, operations } = memory.result();
     expect({ changes, archived }).toEqual({ changes: [], archived: [] });
-    expect(operations).toMatchObject([{ actor: "agent", triggerMessageId: TRIGGER.messageId, oldValue: null, ...logged }]);
+    expect(operations).toMatchObject([{ actor: "agent", triggerMessageIds: [TRIGGER.messageId], oldValue: null, ...logged }]);
     expect(`Refused: ${operations[0]?.refused}`).toBe(said);
   });
 

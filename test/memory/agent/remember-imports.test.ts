@@ -25,7 +25,7 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
     await agent.readAll();
     expect(await known()).toMatch(/Porto/);
     expect(await versionsOf(database, agent.owner)).toMatchObject([{ version: 1, updatedBy: "import" }]);
-    expect(await operationsOf(database, agent.owner)).toMatchObject([{ actor: "import", triggerMessageId: expect.any(String) }]);
+    expect(await operationsOf(database, agent.owner)).toMatchObject([{ actor: "import", triggerMessageIds: [expect.any(String)] }]);
     const { sections } = await people.load(agent.owner);
     expect(sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
   });
@@ -58,11 +58,11 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   });
 
   test("what is older takes nothing back either", async () => {
-    await agent.say("I have a cat called Minka.");
+    await agent.say("Remember that my cat is called Minka.");
     await agent.readAll();
     const before = await contentsOf(database, agent.owner);
     expect(Object.values(before).join()).toMatch(/Minka/);
-    await agent.bring(LONG_AGO, ["Forget that I have a cat called Minka."], "elsewhere");
+    await agent.bring(LONG_AGO, ["Forget that my cat is called Minka."], "elsewhere");
     await agent.readAll();
     expect(await contentsOf(database, agent.owner)).toEqual(before);
   });
@@ -71,10 +71,10 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
     await agent.say("I live in Lisbon.");
     await agent.readAll();
     const { sections: before } = await people.load(agent.owner);
-    await agent.bring(LONG_AGO, ["I work as a nurse."], "elsewhere");
+    await agent.bring(LONG_AGO, ["My name is Ada."], "elsewhere");
     await agent.readAll();
     expect(await known()).toMatch(/Lisbon/);
-    expect(await known()).toMatch(/nurse/);
+    expect(await known()).toMatch(/Ada/);
     const profile = (await people.load(agent.owner)).sections.find(({ section }) => section === "profile");
     expect(profile?.saidAt).toEqual(before.find(({ section }) => section === "profile")?.saidAt);
   });
@@ -90,9 +90,9 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   test("what was imported before what has been read of the same conversation is read, and nothing is written twice", async () => {
     await agent.say("I live in Lisbon.");
     await agent.readAll();
-    await agent.bring(LONG_AGO, ["I work as a nurse."]);
+    await agent.bring(LONG_AGO, ["My name is Ada."]);
     await agent.readAll();
-    expect(await known()).toMatch(/Lisbon[^]*nurse|nurse[^]*Lisbon/);
+    expect(await known()).toMatch(/Lisbon[^]*Ada|Ada[^]*Lisbon/);
     expect(await operationsOf(database, agent.owner)).toHaveLength(2);
   });
 
@@ -109,17 +109,17 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   // Fails: the same for a line that a person took out of a section.
   test("a line that a person took out does not come back either", async () => {
     await agent.say("I live in Lisbon.");
-    await agent.say("I work as a nurse.");
+    await agent.say("My name is Ada.");
     await agent.readAll();
     const { profile = "" } = await contentsOf(database, agent.owner);
     const without = profile
       .split("\n")
-      .filter((line) => !line.includes("nurse"))
+      .filter((line) => !line.includes("Ada"))
       .join("\n");
     await people.put(agent.owner, { section: "profile", content: without });
     await agent.bring(LONG_AGO, ["The weather is fine."]);
     await agent.readAll();
-    expect(await known()).not.toMatch(/nurse/);
+    expect(await known()).not.toMatch(/Ada/);
   });
 
   test("a model is given the turns with their times, oldest first, and what it writes counts as said then", async () => {

@@ -77,7 +77,7 @@ describeOnBothDatabases("the memory agent", (open) => {
     const [version] = await versionsOf(database, agent.owner);
     expect(version).toMatchObject({ version: 1, updatedBy: "agent", triggerMessageId: messageId });
     expect(await operationsOf(database, agent.owner)).toMatchObject([
-      { operation: "core_update", actor: "agent", triggerMessageId: messageId },
+      { operation: "core_update", actor: "agent", triggerMessageIds: [messageId] },
     ]);
     expect((await writtenByReadings(database, agent.owner)).cursors).toHaveLength(1);
   });
@@ -168,12 +168,9 @@ describeOnBothDatabases("the memory agent", (open) => {
   test("a call that it refused can always be logged, whatever it held", async () => {
     await agent.say("I moved to Porto.");
     await agent.step(async ({ memory }) => {
-      const trigger = { messageId: crypto.randomUUID(), saidAt: new Date(), actor: "agent" as const };
-      await memory.call(
-        { name: "a\0\ud83d", arguments: { section: `${"x".repeat(99)}😀`, content: "\0\udc00", reason: "\ud83d" } },
-        trigger,
-      );
-      await memory.call({ name: "core_memory_update", arguments: { section: `${"x".repeat(99)}😀\0`, content: "x" } }, trigger);
+      const read = [{ messageId: crypto.randomUUID(), saidAt: new Date(), actor: "agent" as const }];
+      await memory.call({ name: "a\0\ud83d", arguments: { section: `${"x".repeat(99)}😀`, content: "\0\udc00", reason: "\ud83d" } }, read);
+      await memory.call({ name: "core_memory_update", arguments: { section: `${"x".repeat(99)}😀\0`, content: "x" } }, read);
     });
     expect(await operationsOf(database, agent.owner)).toMatchObject([{ operation: "unknown_tool" }, { operation: "core_update" }]);
   });

@@ -17,4 +17,10 @@ describe("embeddedText", () => {
   test("keeps the whole of a long message of the user", () => {
     expect(textOf("word ".repeat(500), "Yes.")).toContain("word ".repeat(500));
   });
+
+  test("of a message without a partner is that message, however long", () => {
+    const long = { content: "x".repeat(401) };
+    expect(embeddedText({ asked: null, answer: long })).toBe(long.content);
+    expect(embeddedText({ asked: long, answer: null })).toBe(long.content);
+  });
 });

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
 
 const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
@@ -71,25 +74,54 @@ describe("indexing a conversation", () => {
     expect(memory.embedder.passages).toEqual([["later\nyes"]]);
   });
 
-  test("leaves out what is incomplete and what has no answer", async () => {
-    const conversation = await memory.store([...turns(3), ["user", "unanswered"], ...exchanges(["last", "done"]), ["user", "waiting"]]);
-    await memory.makeIncomplete(conversation, "answer 1");
+  test("leaves out turns without a complete answer, and makes an imported message without a partner an episode of its own", async () => {
+    const owner = { tenantId: "tenant", userId: uuidv7(), sessionId: "session" };
+    const store = makeTurnStore(memory.database);
+    const say = (message: string, completed: boolean | null) =>
+      completeTurn(
+        store,
+        sampleTurn({ ...owner, turnId: uuidv7(), message }),
+        completed === null ? null : sampleAnswer({ content: `re: ${message}`, completed }),
+      );
+    const { conversationId } = await say("first", true);
+    await say("cut short", false);
+    await say("unanswered", null);
+    await say("last", true);
+    await beginFreely(store, sampleTurn({ ...owner, turnId: uuidv7(), message: "waiting", leaseMs: EXPIRED_LEASE_MS }));
+    await memory.store(
+      [
+        ["assistant", "imported first"],
+        ["user", "imported alone"],
+        ["user", "imported question"],
+        ["assistant", "imported answer"],
+      ],
+      owner,
+    );
+    const conversation = { ...owner, conversationId };
     await memory.indexAll(conversation);
     const messages = await memory.messages(conversation);
-    const contentOf = (id: string): string | undefined => messages.find((message) => message.id === id)?.content;
-    expect((await memory.indexed(conversation)).map(({ id }) => contentOf(id))).toEqual(["question 0", "question 2", "last"]);
-    expect(memory.embedder.passages.flat().join()).not.toMatch(/answer 1|unanswered|waiting/);
+    const contentOf = (id: unknown): string | undefined => messages.find((message) => message.id === id)?.content;
+    expect((await memory.indexed(conversation)).map(({ id, attributes }) => [contentOf(id), contentOf(attributes["answer_id"])])).toEqual([
+      ["imported first", "imported first"],
+      ["imported alone", "imported alone"],
+      ["imported question", "imported answer"],
+      ["first", "re: first"],
+      ["last", "re: last"],
+    ]);
+    expect(memory.embedder.passages.flat().join()).not.toMatch(/cut short|unanswered|waiting/);
   });
 
   test("makes a turn an episode whose answer comes after an earlier step", async () => {
-    const conversation = await memory.store([...turns(1), ["user", "waiting"], ["assistant", "at last"]]);
-    await memory.makeIncomplete(conversation, "at last");
+    const owner = { tenantId: "tenant", userId: uuidv7(), sessionId: "session" };
+    const store = makeTurnStore(memory.database);
+    const { conversationId } = await completeTurn(store, sampleTurn({ ...owner, turnId: uuidv7() }));
+    const waiting = await beginFreely(store, sampleTurn({ ...owner, turnId: uuidv7() }));
+    const conversation = { ...owner, conversationId };
     await memory.indexAll(conversation);
     expect(await memory.indexed(conversation)).toHaveLength(1);
-    const text = "update messages set completed = true where conversation_id = $1";
-    await memory.database.query({ text, values: [conversation.conversationId] });
+    await store.finish(waiting, sampleAnswer());
     await memory.indexAll(conversation);
-    expect(await memory.indexed(conversation)).toHaveLength(2);
+    expect((await memory.indexed(conversation)).map(({ id }) => id)).toContain(waiting.messageId);
   });
 
   test("of 300 turns asks for 64 texts at a time, one request a step, and keeps the order across steps", async () => {
@@ -104,11 +136,15 @@ describe("indexing a conversation", () => {
   });
 
   test.each<[string, Said[], number]>([
-    ["answers to nothing", Array.from({ length: 300 }, (_, n): Said => ["assistant", `note ${n}`]), 0],
-    ["questions only", Array.from({ length: 300 }, (_, n): Said => ["user", `question ${n}`]), 0],
-    ["an answer to nothing first", [["assistant", "Welcome!"], ...turns(70)], 70],
-    ["many questions before the first answer", [...Array.from({ length: 290 }, (): Said => ["user", "hello?"]), ["assistant", "Yes."]], 1],
-    ["two answers each", Array.from({ length: 200 }, (_, n): Said => [n % 3 === 0 ? "user" : "assistant", `text ${n}`]), 67],
+    ["answers to nothing", Array.from({ length: 300 }, (_, n): Said => ["assistant", `note ${n}`]), 300],
+    ["questions only", Array.from({ length: 300 }, (_, n): Said => ["user", `question ${n}`]), 300],
+    ["an answer to nothing first", [["assistant", "Welcome!"], ...turns(70)], 71],
+    [
+      "many questions before the first answer",
+      [...Array.from({ length: 290 }, (): Said => ["user", "hello?"]), ["assistant", "Yes."]],
+      290,
+    ],
+    ["two answers each", Array.from({ length: 200 }, (_, n): Said => [n % 3 === 0 ? "user" : "assistant", `text ${n}`]), 133],
   ])("of %s comes to an end", async (_name, said, count) => {
     const conversation = await memory.store(said);
     expect(await memory.indexAll(conversation)).toBeLessThanOrEqual(4);

@@ -4,7 +4,7 @@ import { rebuildEpisodes, type RebuildParts, type Rebuilt } from "../../../memor
 import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { dropLeftIndexes, leaveIndex } from "../../../stores/search/left-indexes.ts";
-import { chunkIndexName, findIndexRecord } from "../../../stores/search/open-episode-index.ts";
+import { chunkIndexName, findIndexRecord, OLD_NAME_IS_GONE_MS } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
@@ -76,6 +76,18 @@ describe("a rebuild of the index", () => {
     expect(await rebuild()).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
     expect(await theOnly()).not.toBe(old);
   }, 120_000);
+
+  test("waits for other processes only where there may be one that goes on with the old index", async () => {
+    async function expectNoWaiting(isAlone: boolean): Promise<void> {
+      const began = performance.now();
+      expect(await rebuild({ isAlone })).toMatchObject({ episodes: 2 * TURNS, left: [] });
+      expect(performance.now() - began).toBeLessThan(OLD_NAME_IS_GONE_MS);
+    }
+    await expectNoWaiting(true);
+    expect(await theOnly()).not.toBe(old);
+    await memory.database.query({ text: "delete from search_indexes" }); // there is none that others could go on with
+    await expectNoWaiting(false);
+  }, 60_000);
 
   test("that cannot drop the old index says so and keeps its record, with which it is dropped later, whichever store serves then", async () => {
     const { left } = await rebuild({ database: refusingDrops(memory.database) });

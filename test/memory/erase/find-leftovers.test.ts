@@ -56,6 +56,7 @@ describe("findLeftovers", () => {
       "public.conversation_summaries": 1,
       "public.core_memory_sections": 1,
       "public.core_memory_versions": 1,
+      "public.core_memory_lines": 1,
       "public.memory_operations": 3,
       "public.memory_cursors": 1,
       "public.archived_memories": 1,

@@ -84,7 +84,7 @@ describe("jobs in a process whose index is switched off", () => {
     await runWith(memory);
     await done();
     expect(await countOf(memory, conversation)).toBe(0);
-    expect(await counts()).toEqual([]);
+    expect((await counts()).filter(({ kind }) => kind !== "vacuum")).toEqual([]);
   });
 
   test("one that clears the index ends where there never was any", async () => {

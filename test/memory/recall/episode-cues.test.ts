@@ -4,6 +4,12 @@ import { episodeCues } from "../../../memory/recall/episode-cues.ts";
 import { anyText } from "../../support/any-text.ts";
 
 describe("episodeCues", () => {
+  test("takes an answer to nothing for context, unless it is small talk, and a message without an answer as it is", () => {
+    expect(episodeCues("", "The zebra tour starts at nine.")).toEqual({ episode_type: "context", importance: 0.5 });
+    expect(episodeCues("", "You are welcome.").importance).toBeLessThan(0.3);
+    expect(episodeCues("I love hiking in the rain.", "")).toEqual({ episode_type: "preference", importance: 0.8 });
+  });
+
   test.each([
     "I love hiking in the rain.",
     "I don't eat meat.",

@@ -25,8 +25,8 @@ describe("summaryPrompt", () => {
 
   test("has the earlier summary first, then the messages in order, each between tags that name who said it", () => {
     expect(toModel({ previous: "The user likes green.", messages: MESSAGES })).toBe(
-      "<earlier_summary>\nThe user likes green.\n</earlier_summary>\n" +
-        "<user_message>\nMy name is Ada.\n</user_message>\n<assistant_message>\n你好，Ada！\n</assistant_message>",
+      "<earlier_summary>\n> The user likes green.\n</earlier_summary>\n" +
+        "<user_message>\n> My name is Ada.\n</user_message>\n<assistant_message>\n> 你好，Ada！\n</assistant_message>",
     );
   });
 
@@ -38,7 +38,7 @@ describe("summaryPrompt", () => {
     const long = { role: "user" as const, content: `begin ${"word ".repeat(1_000)}end` };
     const text = toModel({ previous: null, messages: [long, ...MESSAGES] }, 100);
     expect(text).toMatch(
-      /^<user_message>\nbegin .* \[…\d+ characters left out…\] .*end\n<\/user_message>\n<user_message>\nMy name is Ada\./u,
+      /^<user_message>\n> begin .* \[…\d+ characters left out…\] .*end\n<\/user_message>\n<user_message>\n> My name is Ada\./u,
     );
     expect(estimateTokens(text)).toBeLessThan(200);
   });

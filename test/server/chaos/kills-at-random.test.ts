@@ -18,13 +18,14 @@ afterEach(async () => {
 });
 
 test(
-  `20 users for ${SECONDS} s while two processes are killed at random: every acknowledged turn is stored once, every stream ends or is resumed, no lock outlives its lease (CHAOS_SEED=${seed})`,
+  `20 users for ${SECONDS} s while two processes are killed at random and replies of Postgres are lost: every acknowledged turn is stored once, every stream ends or is resumed, no lock outlives its lease (CHAOS_SEED=${seed})`,
   async () => {
     const { figures, wrongs } = await runChaos(place.url, SECONDS, seed);
     process.stderr.write(`${JSON.stringify(figures)}\n`);
     expect(wrongs).toEqual([]);
     expect(figures.leases.longestUnrenewedMs).toBeLessThanOrEqual(LEASE_MS);
     expect(figures.kills.SIGKILL).toBeGreaterThan(0);
+    expect(figures.kills.lostReplies).toBeGreaterThan(0);
     expect(figures.resumes).toBeGreaterThan(0);
     expect(figures.done).toBeGreaterThan(SECONDS);
   },

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { answerTask } from "../../../server/openai/answer-task.ts";
 
-test("a front end's task that throws ends its answer with an error, and nothing else", async () => {
+test("a front end's task that throws ends its answer with an error, and gives its place back", async () => {
   const schema = {
     toJSON() {
       throw new RangeError("no stack left");
@@ -15,9 +15,13 @@ test("a front end's task that throws ends its answer with an error, and nothing 
     signal: new AbortController().signal,
   };
   const model = new FakeListChatModel({ responses: ["x"] });
+  const taskModel = { model, timeouts: { firstTokenMs: 1_000, idleMs: 1_000 } };
+  let ends = 0;
+  const limited = { onUsage: () => undefined, onEnd: () => void ends++ };
   const events = [];
-  for await (const batch of answerTask({ model, timeouts: { firstTokenMs: 1_000, idleMs: 1_000 } }, request, () => undefined)) {
+  for await (const batch of answerTask(taskModel, request, limited)) {
     events.push(...batch);
   }
   expect(events).toMatchObject([{ kind: "error", error: { code: "internal_error" } }]);
+  expect(ends).toBe(1);
 });

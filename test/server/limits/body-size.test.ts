@@ -25,7 +25,7 @@ describe("a body that is too large", () => {
 
   async function begin(method: string, path: string, type: string, length: string): Promise<RawConnection> {
     const connection = await connectTo(service.url);
-    connection.socket.write(`${method} ${path} HTTP/1.1\r\nhost: service\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`);
+    connection.socket.write(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`);
     return connection;
   }
 

@@ -6,7 +6,7 @@ import { openServiceWithModel, type ServiceWithModel } from "../../support/servi
 import { waitUntil } from "../../support/wait-until.ts";
 
 const IMPATIENT = { headersTimeout: 1_000, requestTimeout: 2_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
-const GET = "GET /healthz HTTP/1.1\r\nhost: service\r\n\r\n";
+const GET = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 describe("a client that takes its time", () => {
   let running: ServiceWithModel;
@@ -30,11 +30,11 @@ describe("a client that takes its time", () => {
   }
 
   test("over the head of its request is dropped with 408", async () => {
-    expect(await trickle("GET /healthz HTTP/1.1\r\nhost: service\r\n", "x-more: y\r\n")).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await trickle("GET /healthz HTTP/1.1\r\nhost: localhost\r\n", "x-more: y\r\n")).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test("over the body of its request is dropped with 408", async () => {
-    const head = "POST /api/v1/chat HTTP/1.1\r\nhost: service\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
+    const head = "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
     expect(await trickle(head, "{")).toMatch(/^HTTP\/1\.1 408 /);
   });
 
@@ -47,7 +47,7 @@ describe("a client that takes its time", () => {
   });
 
   test("with a head beyond 16 KiB is refused with 431", async () => {
-    expect(await trickle(`GET /healthz HTTP/1.1\r\nhost: service\r\nx-much: ${"x".repeat(17_000)}\r\n\r\n`, "")).toMatch(
+    expect(await trickle(`GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-much: ${"x".repeat(17_000)}\r\n\r\n`, "")).toMatch(
       /^HTTP\/1\.1 431 /,
     );
   });

@@ -85,7 +85,7 @@ describe("a client that reads too slowly", () => {
     const id = conversations.find(({ session_id }) => session_id === "list")?.id;
     const path = `/api/v1/conversations/${id}/messages?limit=200`;
     const listed = watchResponses(path);
-    const { socket } = await readSlowly(`GET ${path} HTTP/1.1\r\nhost: service\r\n\r\n`, 0);
+    const { socket } = await readSlowly(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 0);
     await waitUntil("the drop", () => listed.responses[0]?.response.closed, 30_000);
     expect(listed.responses[0]?.response.writableFinished).toBe(false);
     listed.stop();

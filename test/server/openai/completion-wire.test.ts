@@ -28,7 +28,10 @@ describe("the bytes of a streamed completion", () => {
     const { statusLine, headers, chunks } = parseChunkedResponse(connection.received());
     connection.socket.destroy();
     expect(statusLine).toBe("HTTP/1.1 200 OK");
-    expect(headers).toMatchObject({ "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform" });
+    expect(headers).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-store, no-transform",
+    });
     const turnId = headers["x-turn-id"] ?? "";
     const created = Number(/"created":(\d+)/.exec(chunks.join(""))?.[1]);
     expect(Math.abs(created - Date.now() / 1_000)).toBeLessThan(120);

@@ -39,7 +39,8 @@ describeOnBothDatabases("the history of core memory", (open) => {
 
   test("history tells an agent's version and where it comes from", async () => {
     const from = { conversationId: uuidv7(), triggerMessageId: uuidv7() };
-    await teach(database, owner, { content: "Has a cat.", ...from });
+    const { conversationId, triggerMessageId } = from;
+    await teach(database, owner, { content: "Has a cat.", conversationId, triggerMessageIds: [uuidv7(), triggerMessageId] });
     const version = { version: 1, content: "Has a cat.", updatedBy: "agent", createdAt: expect.any(Date), ...from };
     expect(await coreMemory.history(owner, section, { limit: 3, before: null })).toEqual([version]);
   });
@@ -48,7 +49,7 @@ describeOnBothDatabases("the history of core memory", (open) => {
     await put("one");
     await put("two", 1);
     await coreMemory.remove(owner, { section });
-    const from = { conversationId: null, triggerMessageId: null, refused: null };
+    const from = { conversationId: null, triggerMessageIds: [], refused: null };
     const same = { operation: "core_update", section, actor: "person", reason: null, ...from };
     const log = await operationsOf(database, owner);
     const told = { id: expect.any(String), createdAt: expect.any(Date) };
@@ -79,7 +80,7 @@ describeOnBothDatabases("the history of core memory", (open) => {
     const [newest] = (await operations.list(owner, page)).items;
     const trigger = uuidv7();
     const values = [trigger, newest?.id ?? null];
-    await database.query({ text: "update memory_operations set trigger_message_id = $1 where id = $2", values });
+    await database.query({ text: "update memory_operations set trigger_message_ids = array[$1::uuid] where id = $2", values });
     expect((await operations.list(owner, page, trigger)).items.map(({ newValue }) => newValue)).toEqual(["content 2"]);
     expect((await operations.list(owner, page, uuidv7())).items).toEqual([]);
   });

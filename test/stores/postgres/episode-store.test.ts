@@ -25,7 +25,7 @@ describeOnBothDatabases("episode store", (open) => {
   async function advanceTo(conversation: OwnedConversation, number: number, lastEpisodeId: string | null = FIRST_ID): Promise<boolean> {
     const { progress } = await episodes.readBacklog(conversation, index, 1);
     const indexedThrough = await placeOf(database, conversation, number);
-    return episodes.advance(conversation, index, progress, { indexedThrough, lastEpisodeId });
+    return episodes.advance(conversation, index, { progress, importedCount: 0 }, { indexedThrough, lastEpisodeId });
   }
 
   async function contents(conversation: OwnedConversation, limit = 100): Promise<string[]> {
@@ -45,7 +45,17 @@ describeOnBothDatabases("episode store", (open) => {
     const { progress, messages } = await episodes.readBacklog(conversation, index, 1);
     expect({ progress, messages }).toEqual({
       progress: null,
-      messages: [{ ...(await placeOf(database, conversation, 1)), role: "user", content: "message 1" }],
+      messages: [
+        {
+          ...(await placeOf(database, conversation, 1)),
+          role: "user",
+          content: "message 1",
+          imported: false,
+          importNumber: null,
+          isKnown: false,
+          partner: null,
+        },
+      ],
     });
   });
 
@@ -62,11 +72,11 @@ describeOnBothDatabases("episode store", (open) => {
     const conversation = await storeConversation(database, { count: 6 });
     const indexedThrough = await placeOf(database, conversation, 2);
     const first = { indexedThrough, lastEpisodeId: null };
-    expect(await episodes.advance(conversation, index, null, first)).toBe(true);
-    expect(await episodes.advance(conversation, index, null, first)).toBe(false);
+    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, first)).toBe(true);
+    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, first)).toBe(false);
     const second = { indexedThrough: await placeOf(database, conversation, 4), lastEpisodeId: FIRST_ID };
-    expect(await episodes.advance(conversation, index, first, second)).toBe(true);
-    expect(await episodes.advance(conversation, index, first, second)).toBe(false);
+    expect(await episodes.advance(conversation, index, { progress: first, importedCount: 0 }, second)).toBe(true);
+    expect(await episodes.advance(conversation, index, { progress: first, importedCount: 0 }, second)).toBe(false);
     expect((await episodes.readBacklog(conversation, index, 1)).progress).toEqual(second);
   });
 
@@ -75,7 +85,9 @@ describeOnBothDatabases("episode store", (open) => {
     for (const read of [null, 2]) {
       const from = read === null ? null : { indexedThrough: await placeOf(database, conversation, read), lastEpisodeId: null };
       const indexedThrough = await placeOf(database, conversation, (read ?? 0) + 2);
-      const both = [1, 2].map(() => episodes.advance(conversation, index, from, { indexedThrough, lastEpisodeId: null }));
+      const both = [1, 2].map(() =>
+        episodes.advance(conversation, index, { progress: from, importedCount: 0 }, { indexedThrough, lastEpisodeId: null }),
+      );
       expect((await Promise.all(both)).sort()).toEqual([false, true]);
     }
   });
@@ -84,11 +96,15 @@ describeOnBothDatabases("episode store", (open) => {
     const conversation = await storeConversation(database, { count: 2 });
     const indexedThrough = await placeOf(database, conversation, 2);
     for (const stranger of strangers(conversation)) {
-      expect(await episodes.advance(stranger, index, null, { indexedThrough, lastEpisodeId: null })).toBe(false);
-      expect(await episodes.readBacklog(stranger, index, 10)).toEqual({ progress: null, messages: [] });
+      expect(await episodes.advance(stranger, index, { progress: null, importedCount: 0 }, { indexedThrough, lastEpisodeId: null })).toBe(
+        false,
+      );
+      expect(await episodes.readBacklog(stranger, index, 10)).toMatchObject({ progress: null, messages: [] });
     }
     await makeEraseStore(database).conversation(conversation);
-    expect(await episodes.advance(conversation, index, null, { indexedThrough, lastEpisodeId: null })).toBe(false);
+    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, { indexedThrough, lastEpisodeId: null })).toBe(
+      false,
+    );
   });
 
   test("says which pairs of messages are still there whole, of this conversation alone", async () => {
@@ -153,7 +169,7 @@ describeOnBothDatabases("episode store", (open) => {
     expect(await episodes.listUnindexed(index, FIRST_ID, 1)).toEqual(expected.slice(0, 1));
     expect(await episodes.listUnindexed(index, expected[0]?.conversationId ?? "", 10)).toEqual(expected.slice(1));
     expect(await Promise.all([whole, behind, fresh].map((one) => episodes.isUnindexed(one, index)))).toEqual([false, true, true]);
-    expect(await episodes.countTurns()).toBe(4);
+    expect(await episodes.countExchanges()).toBe(4);
   });
 
   test("says at the end of a job whether the index that serves lacks an answer, and that an erased conversation is gone", async () => {

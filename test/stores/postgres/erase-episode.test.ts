@@ -166,7 +166,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
 
   test("what a section said before and after is gone from operations of others, too, of a section that was taught by it", async () => {
     const secret = `secret ${word}`;
-    const from = { conversationId: conversation.conversationId, triggerMessageId: messageId };
+    const from = { conversationId: conversation.conversationId, triggerMessageIds: [messageId] };
     await teach(database, owner, { section: "goals", content: secret, ...from });
     const other = await storeExchange(database, owner, "another session", "something else");
     await teach(database, owner, { section: "goals", content: "To sail.", reason: "Said so.", conversationId: other.conversationId });
@@ -178,7 +178,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   // The reasons of others are kept as they are, also when they quote what the section said.
   test("what a section said is gone from the reasons of others for changing it", async () => {
     const secret = `secret ${word}`;
-    const from = { conversationId: conversation.conversationId, triggerMessageId: messageId };
+    const from = { conversationId: conversation.conversationId, triggerMessageIds: [messageId] };
     await teach(database, owner, { section: "goals", content: secret, ...from });
     const other = await storeExchange(database, owner, "another session", "something else");
     const reason = `It contradicts "${secret}".`;

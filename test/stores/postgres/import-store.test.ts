@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEpisodeStore } from "../../../stores/postgres/episode-store.ts";
-import { makeImportStore, type Imported, type ImportStore, type MessageToImport } from "../../../stores/postgres/import-store.ts";
+import {
+  makeImportStore,
+  type Imported,
+  type ImportProgress,
+  type ImportStore,
+  type MessageToImport,
+} from "../../../stores/postgres/import-store.ts";
 import { makeSummaryStore, type SummaryBacklog } from "../../../stores/postgres/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
@@ -59,7 +64,7 @@ describeOnBothDatabases("import store", (open) => {
       ["second c", "12:01:00"],
     ];
     const { conversationId, ...counts } = await send("order", sent);
-    expect(counts).toEqual({ imported: 5, skipped: 0 });
+    expect(counts).toEqual({ imported: 5, skipped: 0, exchanges: 4 });
     expect(await contents(conversationId)).toEqual(["first", "second a", "second b", "second c", "third"]);
     expect((await stored(conversationId)).map(({ created_at }) => created_at.toISOString().slice(11, 19))).toEqual([
       "12:00:00",
@@ -95,7 +100,7 @@ describeOnBothDatabases("import store", (open) => {
     const sent: Sent[] = [["a", "12:00:00", "1"], ["b", "12:01:00", "2"]]; // prettier-ignore
     const { conversationId } = await send("twice", sent);
     await database.query({ text: "delete from pgboss.job where data->>'conversationId' = $1", values: [conversationId] });
-    expect(await send("twice", sent)).toEqual({ conversationId, imported: 0, skipped: 2 });
+    expect(await send("twice", sent)).toEqual({ conversationId, imported: 0, skipped: 2, exchanges: 0 });
     expect(await jobsOf(conversationId)).toEqual([]);
     expect(await counters(conversationId)).toMatchObject({ message_count: 2 });
     expect(await send("twice", [...sent, ["c", "12:02:00", "3"]])).toMatchObject({ imported: 1, skipped: 2 });
@@ -143,7 +148,7 @@ describeOnBothDatabases("import store", (open) => {
 
   test("tells its progress up to the last message, to those who listen while it is at work", async () => {
     const told: number[] = [];
-    const onProgress = (done: number): void => void setImmediate(() => told.push(done));
+    const onProgress = ({ done }: ImportProgress): void => void setImmediate(() => told.push(done));
     const messages = messagesOf(Array.from({ length: 1_001 }, (_, number): Sent => [`m${number}`, null]));
     await imports.import({ ...owner, sessionId: "progress", messages, jobKinds: [], onProgress });
     expect(told).toEqual([500, 1_000, 1_001]);
@@ -208,37 +213,6 @@ describeOnBothDatabases("import store", (open) => {
     expect(await send("meanwhile", [["a", "12:00:00", "id a"]])).toMatchObject({ imported: 0, skipped: 1 });
     expect(await save(after)).toBe(true);
     expect(await summaries.find(conversation)).toMatchObject({ version: 1, coveredMessageCount: 3 });
-  });
-
-  test("of older messages has the index go back to the one before them, and of newer ones only go on", async () => {
-    const { conversationId } = await send("reindex", [["a", "12:00:00"], ["b", "12:01:00"], ["c", "12:02:00"], ["d", "12:03:00"]]); // prettier-ignore
-    const conversation = { ...owner, conversationId };
-    const episodes = makeEpisodeStore(database);
-    const backlog = async (): Promise<string[]> =>
-      (await episodes.readBacklog(conversation, "i", 100)).messages.map(({ content }) => content);
-    const last = (await stored(conversationId)).at(-1);
-    const indexedThrough = { createdAt: last?.created_at ?? new Date(0), id: last?.id ?? "" };
-    await episodes.advance(conversation, "i", null, { indexedThrough, lastEpisodeId: null });
-    await send("reindex", [["e", "12:04:00"], ["f", "12:05:00"]]); // prettier-ignore
-    expect(await backlog()).toEqual(["e", "f"]);
-    await send("reindex", [["between", "12:01:30"], ["its answer", "12:01:40"]]); // prettier-ignore
-    expect(await backlog()).toEqual(["b", "between", "its answer", "c", "d", "e", "f"]);
-  });
-
-  test("of an answer alone has the index go back to the question before it", async () => {
-    const { conversationId } = await send("answer", [["asked", "12:00:00"]]);
-    await send("answer", [["next", "12:02:00"], ["next answer", "12:03:00"]]); // prettier-ignore
-    const conversation = { ...owner, conversationId };
-    const episodes = makeEpisodeStore(database);
-    const last = (await stored(conversationId)).at(-1);
-    await episodes.advance(conversation, "i", null, {
-      indexedThrough: { createdAt: last?.created_at ?? new Date(0), id: last?.id ?? "" },
-      lastEpisodeId: null,
-    });
-    const answer = { role: "assistant" as const, content: "late answer", createdAt: new Date(`${DAY}12:01:00Z`), metadata: {} };
-    await imports.import({ ...owner, sessionId: "answer", messages: [answer], jobKinds: [] });
-    const { messages } = await episodes.readBacklog(conversation, "i", 100);
-    expect(messages.map(({ content }) => content)).toEqual(["asked", "late answer", "next", "next answer"]);
   });
 
   test("of two at once with the same ids stores each message once", async () => {

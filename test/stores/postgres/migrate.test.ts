@@ -1,14 +1,19 @@
-import { readdir } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { migrate } from "../../../stores/postgres/migrate.ts";
+import { migrate, migrateFrom } from "../../../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
 import { createEmptyDatabase } from "../../support/empty-database.ts";
 import { beginFreely, sampleTurn } from "../../support/sample-turns.ts";
+import { findPreviousVersion, migrationsOfVersion } from "../../support/version-tree.ts";
 
 /** The lock that migrations take, and how long all other statements have. */
 const LOCK_KEY = "27988542917800563";
@@ -35,6 +40,17 @@ test("each migration has a number of its own, and file order is number order", a
   const names = await migrationNames();
   const versions = names.map((name) => Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]));
   expect(versions).toEqual(Array.from(versions, (_, index) => index + 1));
+});
+
+const previous = await findPreviousVersion();
+const namesPrevious = "each migration since the last release names the newest one of that release as the one to serve beside";
+(previous ? test : test.skip)(previous ? namesPrevious : `${namesPrevious} (skipped: git knows no earlier release)`, async () => {
+  const released = await migrationsOfVersion(previous as string);
+  for (const name of await migrationNames()) {
+    if (released.includes(name)) continue;
+    const [line] = (await readFile(new URL(name, FOLDER), "utf8")).split("\n");
+    expect({ name, line }).toEqual({ name, line: `-- Compatible from ${released.at(-1)?.slice(0, 4)}.` });
+  }
 });
 
 describe("migrate on an empty database", () => {
@@ -130,6 +146,32 @@ describe("migrate on an empty database", () => {
     expect(await migrate(database)).toEqual([]);
     expect(await appliedNames(database)).toContain("9999_of_the_next_version.sql");
     expect(await tableNames(database)).toContain("of_the_next_version");
+  });
+
+  test("lets the version before start beside a migration that names its newest one, and no version before that", async () => {
+    const database = await openEmptyOne();
+    const folder = await mkdtemp(path.join(os.tmpdir(), "migrations-"));
+    releasers.push(() => rm(folder, { recursive: true, force: true }));
+    await cp(FOLDER, folder, { recursive: true });
+    const nextVersion = pathToFileURL(`${folder}/`);
+    const newest = Number.parseInt((await migrationNames()).at(-1) ?? "", 10);
+    await writeFile(
+      new URL("9001_next.sql", nextVersion),
+      `-- Compatible from ${String(newest).padStart(4, "0")}.\ncreate table next (what text);`,
+    );
+    expect(await migrateFrom(database, nextVersion)).toContain("9001_next.sql");
+    expect(await migrate(database)).toEqual([]);
+
+    await writeFile(new URL("9002_the_one_after.sql", nextVersion), "-- Compatible from 9001.\ndrop table next;");
+    expect(await migrateFrom(database, nextVersion)).toEqual(["9002_the_one_after.sql"]);
+    const refusal = await migrate(database).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(AppError);
+    expect(refusal).toMatchObject({
+      code: "invalid_configuration",
+      message: expect.stringMatching(new RegExp(`9002_the_one_after\\.sql.*migration 9001.*knows ${newest} at most.*newer version`)),
+    });
+    await rm(new URL("9002_the_one_after.sql", nextVersion));
+    expect(await migrateFrom(database, nextVersion)).toEqual([]);
   });
 
   test("leaves nothing of a migration that fails half-way, and applies it whole the next time", async () => {

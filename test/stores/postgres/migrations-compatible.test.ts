@@ -25,6 +25,18 @@ const REVIEWED: Readonly<Record<string, readonly { finding: RegExp; why: string 
       why: "looser: it takes all it took before",
     },
   ],
+  "0012_closed_turns.sql": [
+    {
+      finding: /^column turns\.question_id was uuid not null, is uuid$/,
+      why: "rows without a question belong to no conversation, and the version before joins that of every turn it reads",
+    },
+  ],
+  "0013_lines.sql": [
+    {
+      finding: /^trigger core_memory_versions\.core_memory_version_changed is new/,
+      why: "it deletes rows of a table that the version before does not read, and fails for nothing",
+    },
+  ],
 };
 
 let place: Awaited<ReturnType<typeof createEmptyDatabase>>;

@@ -33,7 +33,15 @@ describeOnBothDatabases("the end of a turn", (open) => {
     const { messageId: id, content, completed, tokenCount, metadata } = answer;
     const [question, found] = await messagesOf(held);
     expect(question?.id).toBe(held.messageId);
-    expect(found).toEqual({ id, role: "assistant", content, completed, tokenCount, metadata, createdAt: expect.any(Date) });
+    expect(found).toEqual({
+      id,
+      role: "assistant",
+      content,
+      completed,
+      tokenCount,
+      metadata: { ...metadata, turn_id: held.turnId },
+      createdAt: expect.any(Date),
+    });
     expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
     expect(await messageCount(held)).toBe(2);
     expect(await jobsOf(conversationId)).toEqual([{ kind: "summarise", tenantId, userId, conversationId }]);

@@ -126,7 +126,8 @@ describeOnBothDatabases("the turn store", (open) => {
       const { messageId: id, ...stored } = answer;
       const [question, found] = await messagesOf(held);
       expect(question?.id).toBe(held.messageId);
-      expect(found).toEqual({ id, role: "assistant", ...stored, createdAt: expect.any(Date) });
+      const metadata = { ...stored.metadata, turn_id: held.turnId };
+      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, createdAt: expect.any(Date) });
       expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
       expect(await messageCount(held)).toBe(2);
       await beginFreely(turns, sampleTurn({ sessionId: held.sessionId }));

@@ -32,7 +32,7 @@ describeOnBothDatabases("the versions of a section after an erase of what a conv
   });
   afterAll(() => database.close());
 
-  const from = ({ conversationId, messageId }: typeof erased) => ({ conversationId, triggerMessageId: messageId });
+  const from = ({ conversationId, messageId }: typeof erased) => ({ conversationId, triggerMessageIds: [messageId] });
   const byErased = (content: string | null, of = section) => teach(database, owner, { section: of, content, ...from(erased) });
   const byOther = (content: string | null, of = section) => teach(database, owner, { section: of, content, ...from(other) });
   const byPerson = (content: string, of = section) => coreMemory.put(owner, { section: of, content });
@@ -72,7 +72,8 @@ describeOnBothDatabases("the versions of a section after an erase of what a conv
     expect((await versionsOf(database, owner)).at(-1)).toMatchObject({
       version: 4,
       content: "Lives in Lisbon.\nLikes tea.",
-      ...from(other),
+      conversationId: other.conversationId,
+      triggerMessageId: other.messageId,
     });
     erased = other;
     expect(await erase()).toMatchObject({ coreMemorySections: 1, memoryOperations: 1 });

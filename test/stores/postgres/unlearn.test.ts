@@ -32,7 +32,7 @@ describeOnBothDatabases("erasing what a conversation taught", (open) => {
   });
   afterAll(() => database.close());
 
-  const from = ({ conversationId, messageId }: typeof erased) => ({ conversationId, triggerMessageId: messageId });
+  const from = ({ conversationId, messageId }: typeof erased) => ({ conversationId, triggerMessageIds: [messageId] });
   const byErased = (content: string | null, of = section) => teach(database, owner, { section: of, content, ...from(erased) });
   const byOther = (content: string | null, of = section) => teach(database, owner, { section: of, content, ...from(other) });
   const byPerson = (content: string, of = section) => coreMemory.put(owner, { section: of, content });
@@ -189,16 +189,37 @@ describeOnBothDatabases("erasing what a conversation taught", (open) => {
     expect(await tablesHolding(database, secret)).toEqual({});
   });
 
-  test("a line that others moved to another section stays there: whoever moved it wrote it", async () => {
+  test.each([
+    ["the agent", () => byOther(secret, "goals")],
+    ["a person", () => byPerson(`- ${secret}`, "goals")],
+  ])("a line that %s moved to another section goes from there, too", async (_name, move) => {
     await byErased(secret);
-    await byOther(secret, "goals");
+    await move();
     await byOther(null);
     await erase();
-    expect(await contents()).toEqual({ goals: secret });
+    expect(await contents()).toEqual({});
     expect((await operationsOf(database, owner)).map(({ section: of, oldValue, newValue }) => [of, oldValue, newValue])).toEqual([
-      ["goals", null, secret],
+      ["goals", null, ""],
       ["profile", null, null],
     ]);
     expect((await versionsOf(database, owner)).map(({ content }) => content)).toEqual([null]);
+    expect(await tablesHolding(database, secret)).toEqual({});
+  });
+
+  test("a line that a person put into other words is theirs", async () => {
+    await byErased(`${secret}\nLikes tea.`);
+    await byPerson("Likes tea.\nLikes green tea.");
+    await erase();
+    expect(await contents()).toEqual({ profile: "Likes green tea." });
+  });
+
+  test("going back to a version brings back what its lines rest on: an erase takes them again", async () => {
+    await byErased(secret);
+    await byPerson("Likes tea.");
+    await coreMemory.revert(owner, { section, version: 1 });
+    expect(await contents()).toEqual({ profile: secret });
+    await erase();
+    expect(await contents()).toEqual({});
+    expect(await tablesHolding(database, secret)).toEqual({});
   });
 });

@@ -9,7 +9,7 @@ import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../stores/postgres/unread-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../support/core-memory.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
-import { endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../support/sample-reading.ts";
+import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../support/sample-reading.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 
 const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: [], cursors: [], jobs: [] };
@@ -59,7 +59,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
 
   test("of nothing decided moves the cursor and nothing else", async () => {
-    expect(await saveReading(database, owner, read, { changes: [], operations: [], archived: [] })).toBe("saved");
+    expect(await saveReading(database, owner, read, decided())).toBe("saved");
     expect(await written()).toEqual({ ...NOTHING_WRITTEN, cursors: [expect.anything()] });
     expect(await unread.next(owner, 40)).toBeNull();
   });
@@ -73,7 +73,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
 
   test("writes several changes of one section one after another; what is expected is said by the first", async () => {
     const changes = ["one", "two", null, "four"].map((content) => sampleChange({ content, expectedVersion: 0 }));
-    expect(await saveReading(database, owner, read, { changes, operations: [], archived: [] })).toBe("saved");
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("saved");
     const { versions, operations } = await written();
     expect(versions).toMatchObject([
       { version: 1, content: "one" },
@@ -125,7 +125,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     await makeCoreMemoryStore(database).put(owner, { section: "goals", content: "To sail." });
     const before = await written();
     const changes = [sampleChange({ expectedVersion: 0 }), sampleChange({ section: "goals", expectedVersion: 0 })];
-    expect(await saveReading(database, owner, read, { changes, operations: [], archived: [] })).toBe("stale");
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
     expect(await written()).toEqual(before);
   });
 
@@ -176,17 +176,18 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     await database.query({ text: "delete from pgboss.job where data->>'userId' = $1", values: [owner.userId] });
     await complete("q3");
     const later = await readNext(unread, owner);
-    const from = { conversationId: later.conversationId, triggerMessageId: later.messages[0]?.id ?? "" };
+    const asked = later.messages[0]?.id ?? "";
+    const from = { conversationId: later.conversationId, triggerMessageIds: [asked] };
     const [memory] = result.archived;
-    const again = sampleMemory(from.triggerMessageId, { content: memory?.content ?? "", importance: 1, episodeType: "decision" });
+    const again = sampleMemory(asked, { content: memory?.content ?? "", importance: 1, episodeType: "decision" });
     const archiving = sampleOperation({ ...from, operation: "archival_insert", newValue: again.content });
     const refused = { ...archiving, id: uuidv7(), refused: "The archive is switched off." };
     const search = sampleOperation(from);
     const before = await written();
     const operations = [archiving, refused, search];
-    expect(await saveReading(database, owner, later, { changes: [], operations, archived: [again] })).toBe("saved");
+    expect(await saveReading(database, owner, later, decided({ operations, archived: [again] }))).toBe("saved");
     const after = await written();
-    expect(after.archived).toEqual(before.archived);
+    expect(after.archived).toEqual(before.archived.map((archived) => ({ ...archived, repeated_in: [asked] })));
     expect(after.archived).toMatchObject([{ id: memory?.id }]);
     const added = after.operations.filter(({ id }) => !before.operations.some((operation) => operation.id === id));
     expect(added.map(({ id }) => id).toSorted()).toEqual([refused.id, search.id].toSorted());
@@ -204,9 +205,9 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
       sampleMemory(asked, { content: "Met Ada." }),
     ];
     const operations = archived.map(({ content: newValue }) =>
-      sampleOperation({ operation: "archival_insert", newValue, conversationId: later.conversationId, triggerMessageId: asked }),
+      sampleOperation({ operation: "archival_insert", newValue, conversationId: later.conversationId, triggerMessageIds: [asked] }),
     );
-    expect(await saveReading(database, owner, later, { changes: [], operations, archived })).toBe("saved");
+    expect(await saveReading(database, owner, later, decided({ operations, archived }))).toBe("saved");
     const after = await written();
     expect(after.archived.map(({ id }) => id)).toEqual([result.archived[0]?.id, archived[1]?.id]);
     expect(after.operations.filter(({ operation }) => operation === "archival_insert")).toMatchObject([{ new_value: "Met Ada." }]);
@@ -228,13 +229,13 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
 
   test("is stale when a section that it was decided on has lost lines to an erase since", async () => {
     const other = await complete("q", "elsewhere");
-    await teach(database, owner, { content: "A secret.", conversationId: other.conversationId, triggerMessageId: other.messageId });
+    await teach(database, owner, { content: "A secret.", conversationId: other.conversationId, triggerMessageIds: [other.messageId] });
     const { version } = await teach(database, owner, { content: "A secret.\nLikes tea.", conversationId: read.conversationId });
     const content = `${await profile()}\nHas a cat.`; // what the agent decides on what it has loaded
     await makeEraseStore(database).conversation({ ...owner, conversationId: other.conversationId });
     expect(await profile()).toBe("Likes tea.");
     const changes = [sampleChange({ content, expectedVersion: version })];
-    expect(await saveReading(database, owner, read, { changes, operations: [], archived: [] })).toBe("stale");
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
     expect(await profile()).toBe("Likes tea.");
   });
 });

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { completeTurns } from "../../../memory/complete-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
+import { exchangesOf, firstOf } from "../../../stores/postgres/exchange.ts";
 import { makeImportStore } from "../../../stores/postgres/import-store.ts";
 import { makeTurnStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
 import { makeUnreadStore, type UnreadStore } from "../../../stores/postgres/unread-store.ts";
 import { describeOnBothDatabases } from "../../support/databases.ts";
-import { endOf, readNext } from "../../support/sample-reading.ts";
+import { decided, endOf, readNext } from "../../support/sample-reading.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
 
-const NOTHING = { changes: [], operations: [], archived: [] };
+const NOTHING = decided();
 
 describeOnBothDatabases("what the memory agent has not read", (open) => {
   let database: Database;
@@ -43,10 +43,9 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
     for (let steps = 0; steps < 30; steps++) {
       const read = await unread.next(owner, limit);
       if (!read) return asked;
-      const { pairs, through } = completeTurns(read.messages, limit);
-      if (!through) throw new Error("a reading has nothing that is complete");
-      asked.push(...pairs.map((pair) => pair.asked.content));
-      expect(await unread.save(owner, read, through, NOTHING)).toBe("saved");
+      const exchanges = exchangesOf(read.messages).filter(({ toldBy }) => !toldBy.isKnown);
+      asked.push(...exchanges.map((exchange) => firstOf(exchange).content));
+      expect(await unread.save(owner, read, endOf(read), NOTHING)).toBe("saved");
     }
     throw new Error("something stays unread for ever");
   }
@@ -91,12 +90,10 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
       await beginFreely(turns, turn("q5"));
       const { messages } = await readNext(unread, owner);
       expect(messages.map(({ content }) => content)).not.toContain("half an ans");
-      const { pairs, through } = completeTurns(messages, 40);
-      expect(pairs.map(({ asked, answer }) => [asked.content, answer.content])).toEqual([
+      expect(exchangesOf(messages).map(({ asked, answer }) => [asked?.content, answer?.content])).toEqual([
         ["q1", "a1"],
         ["q3", "a3"],
       ]);
-      expect(through).toMatchObject({ content: "a3" });
     });
 
     test("begins behind what was read, and has no more than it is asked for", async () => {
@@ -158,13 +155,38 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
       ]);
     });
 
-    test("goes back to the turn before messages that were imported in between", async () => {
+    test("goes back to messages that were imported in between", async () => {
       const at = (hour: number) => (number: number) => new Date(Date.UTC(2020, 0, 1, hour, number));
       await importAll(6, at(12));
       expect(await readAll(40)).toEqual(["q0", "q1", "q2"]);
       await importAll(2, () => new Date(Date.UTC(2020, 0, 1, 12, 3, 30)));
-      expect((await contents())[0]).toBe("a1");
+      expect((await contents()).slice(0, 3)).toEqual(["q0", "a0", "q2"]);
       expect(await look()).toBe(true);
+    });
+
+    test("gives turns once, whatever the clocks of the processes that stored them say, also after an import of older messages", async () => {
+      const clock = jest.spyOn(Date, "now");
+      const now = Date.now();
+      const inProcess = (hoursAhead: number) => void clock.mockReturnValue(now + hoursAhead * 3_600_000);
+      inProcess(2);
+      await complete("ahead", "a");
+      inProcess(-2);
+      await complete("behind", "a");
+      expect(await readAll(40)).toEqual(["ahead", "behind"]);
+      inProcess(0);
+      await importAll(2, () => new Date(Date.UTC(2020, 0, 1)));
+      inProcess(-3);
+      await importAll(2, () => new Date(Date.UTC(2019, 0, 1)));
+      clock.mockRestore();
+      expect(await readAll(3)).toEqual(["q0", "q0"]);
+    });
+
+    test("has messages that were imported while others were decided on: such a reading is stale", async () => {
+      await importAll(2, () => new Date(Date.UTC(2020, 0, 1, 12)));
+      const read = await readNext(unread, owner);
+      await importAll(1, () => new Date(Date.UTC(2020, 0, 1, 11)));
+      expect(await unread.save(owner, read, endOf(read), NOTHING)).toBe("stale");
+      expect(await readAll(40)).toEqual(["q0", "q0"]);
     });
 
     test("is empty after the conversation is erased", async () => {

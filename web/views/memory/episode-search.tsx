@@ -13,12 +13,16 @@ function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => 
   const { episode_type: type } = episode;
   return (
     <li class="card">
-      <p class="excerpt role-user" dir="auto">
-        {episode.user_message}
-      </p>
-      <p class="excerpt role-assistant" dir="auto">
-        {episode.assistant_message}
-      </p>
+      {episode.user_message && (
+        <p class="excerpt role-user" dir="auto">
+          {episode.user_message}
+        </p>
+      )}
+      {episode.assistant_message && (
+        <p class="excerpt role-assistant" dir="auto">
+          {episode.assistant_message}
+        </p>
+      )}
       <p class="card-foot">
         <span class="quiet small">
           {t.inspector.score} {episode.score.toFixed(3)} · {t.memory.episodes.types[type] ?? type} · {t.memory.episodes.importance}{" "}

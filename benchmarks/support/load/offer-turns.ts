@@ -1,0 +1,61 @@
+import pg from "pg";
+
+/** What came of a turn that was offered, and after how many milliseconds. `lost`: let in, and not answered to its end. */
+export type Offered = { kind: "done" | "refused"; ms: number } | { kind: "lost"; ms: number; reason: string };
+
+/** Characters of what came before that are looked at again with what comes next. */
+const TAIL = 500;
+
+async function offerTurn(url: string, user: string): Promise<Offered> {
+  const began = performance.now();
+  const since = (): number => performance.now() - began;
+  try {
+    const response = await fetch(`${url}/api/v1/chat/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ user_id: user, session_id: "s", message: "Tell me everything you know." }),
+    });
+    if (response.status === 503) {
+      const text = await response.text();
+      if (!text.includes('"overloaded"')) throw new Error(text);
+      if (response.headers.get("retry-after") === null) throw new Error("a refusal without Retry-After");
+      return { kind: "refused", ms: since() };
+    }
+    let isDone = false;
+    let tail = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      const text = tail + decoder.decode(chunk as Uint8Array, { stream: true });
+      isDone ||= text.includes('data: {"status":"done"');
+      tail = text.slice(-TAIL);
+    }
+    return isDone ? { kind: "done", ms: since() } : { kind: "lost", ms: since(), reason: `${response.status} ${tail.slice(-300)}` };
+  } catch (error) {
+    return { kind: "lost", ms: since(), reason: String(error) };
+  }
+}
+
+/** Offers so many turns in the same moment, each of a user of its own whose name begins with `prefix`. */
+export function offerTurns(url: string, streams: number, prefix: string): Promise<Offered[]> {
+  return Promise.all(Array.from({ length: streams }, (_, index) => offerTurn(url, `${prefix}-${index}`)));
+}
+
+export interface StoredTurns {
+  questions: number;
+  /** Completed ones. */
+  answers: number;
+  withoutEnd: number;
+}
+
+const STORED = `
+select count(*) filter (where role = 'user')::int as questions, count(*) filter (where role = 'assistant' and completed)::int as answers,
+  (select count(*)::int from turns where starts_with(turns.user_id, $1) and ended_at is null) as "withoutEnd"
+from messages join conversations on conversations.id = conversation_id where starts_with(user_id, $1)`;
+
+/** What Postgres has of the users whose names begin so. */
+export async function storedTurns(databaseUrl: string, prefix: string): Promise<StoredTurns> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<StoredTurns>(STORED, [`${prefix}-`]).finally(() => client.end());
+  return rows[0] as StoredTurns;
+}

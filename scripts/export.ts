@@ -1,0 +1,107 @@
+import { createWriteStream, existsSync } from "node:fs";
+import { open, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { pipeline } from "node:stream/promises";
+import { parseArgs } from "node:util";
+import { createGzip } from "node:zlib";
+import { AppError, toAppError } from "../errors/app-error.ts";
+import { parseConfig, type Config } from "../server/config.ts";
+import { openDatabase } from "../server/open-graph.ts";
+import { readEnvironment } from "../server/read-environment.ts";
+import { countRows, exportLines, inSnapshot } from "../stores/postgres/export/export-lines.ts";
+import type { ExportScope } from "../stores/postgres/export/exported-tables.ts";
+import { isFolderInUse } from "../stores/postgres/data-folder-lock.ts";
+import type { Database } from "../stores/postgres/database.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+import { showProgress } from "./progress-bar.ts";
+
+const USAGE = `npm run export -- FILE [--tenant TENANT] [--user ID]    writes everything that was said, remembered and brought in to a new file
+--tenant: only what is of that tenant; --user: only what is of that user, of the tenant "default" unless --tenant says otherwise
+\`npm run restore -- FILE\` brings it back, into any empty database. FILE is compressed: name it like backup.jsonl.gz`;
+
+function readArguments(): ExportScope & { file: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { user: { type: "string" }, tenant: { type: "string" } },
+    });
+    const { user: userId, tenant: tenantId = userId === undefined ? undefined : "default" } = values;
+    const [file, ...others] = positionals;
+    if (file && others.length === 0 && userId !== "" && tenantId !== "") return { file, tenantId, userId };
+  } catch {
+    // An option that is not known: the usage says which are.
+  }
+  throw new AppError("invalid_request", USAGE);
+}
+
+/** The database of the settings, which must be there. */
+async function openExisting(config: Config): Promise<Database> {
+  const { DATABASE_URL, DATA_DIR } = config;
+  if (DATABASE_URL === undefined && !existsSync(path.join(DATA_DIR, "postgres"))) {
+    throw new AppError(
+      "invalid_configuration",
+      `There is no database in DATA_DIR "${DATA_DIR}". Set DATA_DIR or DATABASE_URL to the one to export.`,
+    );
+  }
+  return openDatabase(config).catch((error: unknown) => {
+    if (!isFolderInUse(error)) throw error;
+    throw new AppError(
+      "invalid_configuration",
+      `DATA_DIR "${DATA_DIR}" is in use by another process. Stop the service, export, and start it again; what is of one user the running service` +
+        " gives, too: GET /api/v1/users/ID/export.",
+      { cause: error },
+    );
+  });
+}
+
+/** What the system reported, like ENOSPC when the disk is full. */
+function reportedCode(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "no reason given";
+}
+
+async function write(database: Database, { file, ...scope }: ExportScope & { file: string }, signal: AbortSignal): Promise<number> {
+  return inSnapshot(database, async (snapshot) => {
+    const total = await countRows(snapshot, scope);
+    if (total === 0 && scope.tenantId !== undefined) {
+      const whose = scope.userId === undefined ? `tenant "${scope.tenantId}"` : `user "${scope.userId}" of tenant "${scope.tenantId}"`;
+      throw new AppError("not_found", `There is nothing of ${whose}. No file was written.`);
+    }
+    // Everything that everybody has said: for nobody else to read.
+    const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
+      throw new AppError(
+        "invalid_request",
+        `"${file}" cannot be written, or is there already. Name a new file in a folder that is there.`,
+        { cause },
+      );
+    });
+    await handle.close();
+    try {
+      const lines = exportLines(snapshot, scope, (done) => showProgress(done, total, "rows"));
+      await pipeline(lines, createGzip(), createWriteStream(file), { signal });
+    } catch (cause) {
+      await rm(file, { force: true });
+      if (cause instanceof AppError) throw cause;
+      const why = signal.aborted ? "The export was interrupted" : `"${file}" could not be written to its end (${reportedCode(cause)})`;
+      throw new AppError("invalid_request", `${why}. Nothing is left of it: export again.`, { cause });
+    }
+    return total;
+  });
+}
+
+try {
+  await using opened = new AsyncDisposableStack();
+  const wanted = readArguments();
+  const database = await openExisting(parseConfig(readEnvironment()));
+  opened.defer(() => database.close());
+  await migrate(database);
+  const stopping = new AbortController();
+  process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
+  const began = performance.now();
+  const rows = await write(database, wanted, stopping.signal);
+  const { size } = await stat(wanted.file);
+  const seconds = Math.round((performance.now() - began) / 1_000);
+  console.log(`\n${rows} rows of ${database.description} in ${wanted.file}, ${(size / 1e6).toFixed(1)} MB, ${seconds} s`);
+} catch (error) {
+  console.error(`\n${toAppError(error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,47 @@
+import { parseArgs } from "node:util";
+import { AppError, toAppError } from "../errors/app-error.ts";
+import { parseConfig } from "../server/config.ts";
+import { openDatabase } from "../server/open-graph.ts";
+import { readEnvironment } from "../server/read-environment.ts";
+import { restoreExport } from "../stores/postgres/export/restore-export.ts";
+import { migrate } from "../stores/postgres/migrate.ts";
+import { IN_MEMORY } from "../stores/postgres/open-embedded-postgres.ts";
+import { showProgress } from "./progress-bar.ts";
+
+const USAGE = `npm run restore -- FILE    brings back what \`npm run export\` or GET /api/v1/users/ID/export wrote, into an empty database
+all or nothing; a service that runs on the database, or is started on it, indexes and summarises it in the background`;
+
+function readArguments(): { file: string } {
+  try {
+    const { positionals } = parseArgs({ allowPositionals: true, options: {} });
+    const [file, ...others] = positionals;
+    if (file && others.length === 0) return { file };
+  } catch {
+    // An option that is not known: the usage says which are.
+  }
+  throw new AppError("invalid_request", USAGE);
+}
+
+try {
+  await using opened = new AsyncDisposableStack();
+  const { file } = readArguments();
+  const config = parseConfig(readEnvironment());
+  if (config.DATABASE_URL === undefined && config.DATA_DIR.startsWith(IN_MEMORY)) {
+    throw new AppError("invalid_configuration", `DATA_DIR "${config.DATA_DIR}" keeps nothing. Set DATA_DIR to a folder, or DATABASE_URL.`);
+  }
+  const database = await openDatabase(config);
+  opened.defer(() => database.close());
+  await migrate(database);
+  const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
+  const stored = await restoreExport({
+    database,
+    file,
+    onChecked: (bytes, total) => showProgress(megabytes(bytes), megabytes(total), "MB checked"),
+    onStored: (rows, total) => showProgress(rows, total, "rows"),
+  });
+  console.log(`\n${[...stored].map(([table, rows]) => `${table}: ${rows}`).join("\n")}`);
+  console.log(`restored into ${database.description}; a service on it makes the index and what else is derived from now on`);
+} catch (error) {
+  console.error(`\n${toAppError(error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,85 @@
+import { coerceMessageLikeToMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
+import { isSerializableSchema, Overwrite, ReducedValue } from "@langchain/langgraph";
+import { z } from "zod";
+import { AppError } from "../errors/app-error.ts";
+import { AgentType, ConversationState, type ConversationUpdate } from "../graph/state.ts";
+import { assertNotTooLong, chatMessage } from "./chat-request.ts";
+import { parseRequest } from "./parse-request.ts";
+import { callerId, storableText } from "./request-fields.ts";
+
+const STUDIO_USER = "studio";
+
+/** The fields of the state that a caller writes. Studio's form sends all the others with them, empty. */
+const StudioInput = z.object({
+  tenantId: callerId.optional(),
+  userId: callerId.optional(),
+  sessionId: callerId.optional(),
+  message: chatMessage.optional(),
+  messages: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown()), z.string()]).optional(),
+  debug: z.boolean("must be true or false").optional(),
+  agentType: z.enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`).optional(),
+  requestedKbPrefix: storableText.nullable().optional(),
+});
+
+/**
+ * What only nodes write, as it is before the first turn: a thread still has it of the turn before, which may have come to nodes that this one
+ * does not come to. Fields without a default are written in every turn before anything reads them.
+ */
+function beforeTheTurn(): ConversationUpdate {
+  const fields = Object.entries(ConversationState.fields).filter(([name]) => !(name in StudioInput.shape));
+  return Object.fromEntries(
+    fields.flatMap(([name, field]) => {
+      const isAddedUp = ReducedValue.isInstance(field);
+      const schema = isAddedUp ? field.valueSchema : field;
+      const parsed = isSerializableSchema(schema) && schema["~standard"].validate(undefined);
+      if (!parsed || parsed instanceof Promise || parsed.issues) return [];
+      return [[name, isAddedUp ? new Overwrite(parsed.value) : parsed.value]];
+    }),
+  );
+}
+
+function toMessage(given: unknown): BaseMessage {
+  try {
+    return coerceMessageLikeToMessage(given as BaseMessageLike);
+  } catch (cause) {
+    const problem = 'holds something that is no message; send {"type": "human", "content": "…"}';
+    throw new AppError("invalid_request", `messages: ${problem}`, { details: [{ field: "messages", problem }], cause });
+  }
+}
+
+/** The last human message, which is what the turn answers. What came before it is in the stored conversation. */
+function lastHuman(given: unknown): BaseMessage | undefined {
+  const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
+  if (message === undefined || typeof message.content === "string") return message;
+  const other = message.content.find(({ type }) => type !== "text");
+  if (!other) return message;
+  throw AppError.invalid([{ field: "messages", problem: `holds a part of the type "${other.type}"; only text is understood` }]);
+}
+
+/** What a thread has of itself: its id, and whether an earlier run has said whose conversation it is. */
+export interface StudioThread {
+  id: string | undefined;
+  earlier: { userId?: string | undefined; sessionId?: string | undefined };
+}
+
+/**
+ * The input of a run in Studio as that of a turn. `message`, or a human message at the end of `messages` as the chat view sends it, is enough:
+ * the user is then `studio` and the session the thread, until a run of the thread names others. Throws AppError `invalid_request` or `message_too_long`.
+ */
+export function toTurnInput(input: object, thread: StudioThread, maxMessageChars: number): ConversationUpdate {
+  const filledIn = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== "" && value !== undefined && value !== null));
+  const { messages, message: written, ...given } = parseRequest(StudioInput, filledIn);
+  const human = written === undefined && messages !== undefined ? lastHuman(messages) : undefined;
+  const { message } = parseRequest(z.object({ message: chatMessage }), { message: written ?? human?.text });
+  assertNotTooLong("message", [message], maxMessageChars);
+  const { earlier, id } = thread;
+  return {
+    ...beforeTheTurn(),
+    requestedKbPrefix: null,
+    ...given,
+    userId: given.userId ?? earlier.userId ?? STUDIO_USER,
+    sessionId: given.sessionId ?? earlier.sessionId ?? id ?? STUDIO_USER,
+    message,
+    ...(human ? { messages: [human] } : {}),
+  };
+}

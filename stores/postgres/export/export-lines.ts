@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import type { Database, Queryable } from "../database.ts";
+import { patientDatabase } from "../patient-database.ts";
+import { NOBODY } from "../set-aside.ts";
+import type { ExportedTable, ExportScope } from "./exported-tables.ts";
+import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
+import { readColumns, readSchemaVersion, type TableColumns } from "./read-columns.ts";
+
+/** How long one statement may take, in milliseconds: the first page of a table may need all its rows in order. */
+const STATEMENT_MS = 600_000;
+/** Rows that are read at a time; of a table with bytes of files one, which may have 20 MiB. */
+const PAGE = 500;
+
+/** No limits of time on the server; and all rows of a cursor are wanted, not the first few soon. */
+const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
+set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
+
+/** Runs `work` on one moment of the database, however long it takes. Others read and write meanwhile, except in an embedded database. */
+export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
+  return patientDatabase(database, STATEMENT_MS).transaction(async (transaction) => {
+    await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
+    await transaction.query({ text: SETTINGS });
+    return work(transaction);
+  });
+}
+
+/** A cursor takes no parameters: it reads whose rows are wanted from settings of the transaction. */
+const SET_SCOPE = "select set_config('export.tenant', $1, true), set_config('export.user', $2, true)";
+const OF_TENANT = "tenant_id = current_setting('export.tenant')";
+const OF_USER = `${OF_TENANT} and user_id = current_setting('export.user')`;
+
+async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: ExportScope): Promise<void> {
+  await snapshot.query({ text: SET_SCOPE, values: [tenantId, userId] });
+}
+
+const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${NOBODY}')`;
+const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${NOBODY}')`;
+
+/** All rows but those that an erase has set aside, and turns that never began. */
+function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
+  if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
+  const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
+  if (table.belongs === "by its question") return `question_id is not null and ${ofConversation}`;
+  return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${NOBODY}'` : ofConversation;
+}
+
+/** The rows of a table that are in scope. */
+function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: ExportScope): string {
+  if (tenantId === undefined) return notErased(table, columns);
+  const owner = userId === undefined ? OF_TENANT : OF_USER;
+  const conversation = `conversation_id in (select id from conversations where ${owner})`;
+  if (table.belongs === "by its question") return `question_id in (select id from messages where ${conversation})`;
+  if (table.belongs === "by its document") {
+    return userId === undefined ? `document_id in (select id from knowledge_documents where ${OF_TENANT})` : "false";
+  }
+  const has = (name: string): boolean => columns.some((column) => column.name === name);
+  if (!has("tenant_id")) return conversation;
+  return userId === undefined || has("user_id") ? owner : "false"; // what belongs to the tenant as a whole is no user's
+}
+
+/** How many rows an export has. */
+export async function countRows(snapshot: Queryable, scope: ExportScope): Promise<number> {
+  await setScope(snapshot, scope);
+  let total = 0;
+  for (const table of await readColumns(snapshot)) {
+    const text = `select count(*)::int as count from ${table.table.name} where ${conditionFor(table, scope)}`;
+    const [row] = await snapshot.query<{ count: number }>({ text });
+    total += row?.count ?? 0;
+  }
+  return total;
+}
+
+/** The rows of a table as JSON, page by page, in the order of the primary key. */
+async function* readPages(snapshot: Queryable, table: TableColumns, scope: ExportScope): AsyncGenerator<string[]> {
+  const { columns } = table;
+  const key = columns
+    .filter(({ keyPosition }) => keyPosition !== null)
+    .sort((one, other) => (one.keyPosition ?? 0) - (other.keyPosition ?? 0));
+  const names = (list: readonly { name: string }[]): string => list.map(({ name }) => `"${name}"`).join(", ");
+  const rows = `select ${names(columns)} from ${table.table.name} where ${conditionFor(table, scope)} order by ${names(key)}`;
+  const declare = `declare exported no scroll cursor for select row_to_json(exported)::text as json from (${rows}) exported`;
+  await snapshot.query({ text: declare });
+  const size = columns.some(({ type }) => type === "bytea") ? 1 : PAGE;
+  for (let count = size; count === size;) {
+    const page = await snapshot.query<{ json: string }>({ text: `fetch ${size} from exported` });
+    count = page.length;
+    if (count > 0) yield page.map(({ json }) => json);
+    await letOthersRun(); // the embedded database answers without letting go of the event loop
+  }
+  await snapshot.query({ text: "close exported" });
+}
+
+/**
+ * An export, some lines at a time: what it is, a line for each row, and at the end how many there are and the SHA-256 of all that stands before.
+ * `onRows` hears how many rows have been read.
+ */
+export async function* exportLines(
+  snapshot: Queryable,
+  scope: ExportScope,
+  onRows: (done: number) => void = () => undefined,
+): AsyncGenerator<string> {
+  const hash = createHash("sha256");
+  const counts: Record<string, number> = {};
+  const told = (lines: readonly string[]): string => {
+    const text = lines.map((line) => `${line}\n`).join("");
+    hash.update(text);
+    return text;
+  };
+  const schema = await readSchemaVersion(snapshot);
+  const { tenantId: tenant = null, userId: user = null } = scope;
+  const header = { kind: "header", format: EXPORT_FORMAT, version: FORMAT_VERSION, schema, tenant, user, exported_at: new Date() };
+  yield told([JSON.stringify(header)]);
+  await setScope(snapshot, scope);
+  let done = 0;
+  for (const table of await readColumns(snapshot)) {
+    const { name } = table.table;
+    counts[name] = 0;
+    for await (const page of readPages(snapshot, table, scope)) {
+      counts[name] += page.length;
+      onRows((done += page.length));
+      yield told(page.map((json) => `{"kind":"${name}","row":${json}}`));
+    }
+  }
+  yield `${JSON.stringify({ kind: "end", rows: counts, sha256: hash.digest("hex") })}\n`;
+}

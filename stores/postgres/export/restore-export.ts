@@ -1,0 +1,111 @@
+import { AppError } from "../../../errors/app-error.ts";
+import { makeJobQueue } from "../../jobs/job-queue.ts";
+import type { Database, Queryable } from "../database.ts";
+import { patientDatabase } from "../patient-database.ts";
+import { isRefusedRow } from "../storage-error.ts";
+import { addJobsOfRestored } from "./jobs-of-restored.ts";
+import { rowSchema } from "./line-schemas.ts";
+import { pairOldImports } from "./pair-old-imports.ts";
+import { readColumns, readSchemaVersion } from "./read-columns.ts";
+import { readLines, type RowLine } from "./read-lines.ts";
+
+export interface RestoreParts {
+  /** Migrated, and without a row of what an export holds. */
+  database: Database;
+  /** An export, compressed or not. */
+  file: string;
+  /** Hears how much of the file has been checked, before anything is written. */
+  onChecked?: (bytes: number, total: number) => void;
+  /** Hears how many rows are stored. */
+  onStored?: (rows: number, total: number) => void;
+}
+
+/** How long one statement may take, in milliseconds. */
+const STATEMENT_MS = 600_000;
+/** Rows of one statement, and characters of their lines. */
+const BATCH = 500;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
+
+/** Throws AppError `invalid_request` when there is anything that an export would hold. */
+async function assertEmpty(database: Database, transaction: Queryable, tables: readonly string[]): Promise<void> {
+  const exists = tables.map((name) => `select '${name}' as name where exists (select from ${name})`).join(" union all ");
+  const filled = await transaction.query<{ name: string }>({ text: exists });
+  if (filled.length === 0) return;
+  throw new AppError(
+    "invalid_request",
+    `${database.description} is not empty: it has rows in ${filled.map(({ name }) => name).join(", ")}. Nothing was restored.` +
+      " Restore into a new database: another DATABASE_URL, or another DATA_DIR.",
+  );
+}
+
+/** Stores rows of one table that have the same columns. */
+async function storeRows(transaction: Queryable, lines: readonly RowLine[]): Promise<void> {
+  const [first] = lines;
+  if (!first) return;
+  const names = first.columns.map((name) => `"${name}"`).join(", ");
+  const text = `
+insert into ${first.kind} (${names})
+select ${names} from json_array_elements($1::json) as line cross join lateral json_populate_record(null::${first.kind}, line->'row')`;
+  try {
+    await transaction.query({ text, values: [`[${lines.map((line) => line.text).join(",")}]`] });
+  } catch (cause) {
+    if (!isRefusedRow(cause)) throw cause;
+    const last = lines.at(-1) ?? first;
+    const problem = `One of the lines ${first.number} to ${last.number} (${first.kind}) does not go with the others, or has a value that is not allowed.`;
+    throw new AppError("invalid_request", `${problem} Nothing was restored.`, { cause });
+  }
+}
+
+/** Rows in batches of one table and the same columns each. */
+async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine[]> {
+  let batch: RowLine[] = [];
+  let characters = 0;
+  let like = "";
+  for await (const line of lines) {
+    const shape = JSON.stringify([line.kind, line.columns]);
+    if (shape !== like || batch.length >= BATCH || characters > BATCH_CHARACTERS) {
+      if (batch.length > 0) yield batch;
+      batch = [];
+      characters = 0;
+      like = shape;
+    }
+    batch.push(line);
+    characters += line.text.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/**
+ * Stores what an export holds in an empty database, all or nothing, and adds the jobs that make from it what is derived; returns how many rows
+ * of each table there are. The file is read through once before. Throws AppError `invalid_request` when it is not as it was written, or is newer
+ * than the database, and when the database is not empty.
+ */
+export async function restoreExport({ database, file, onChecked, onStored }: RestoreParts): Promise<ReadonlyMap<string, number>> {
+  const patient = patientDatabase(database, STATEMENT_MS);
+  const tables = await readColumns(patient);
+  const names = tables.map(({ table }) => table.name);
+  const rows = new Map(tables.map((table) => [table.table.name, rowSchema(table)]));
+  const schema = await readSchemaVersion(patient);
+  await assertEmpty(database, patient, names);
+  const checked = readLines({ file, rows, schema, ...(onChecked ? { onBytes: onChecked } : {}) });
+  let total = 0;
+  while (!(await checked.next()).done) total++;
+
+  return makeJobQueue(patient).transaction(async (transaction, jobs) => {
+    await transaction.query({ text: "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0" });
+    // Nobody writes meanwhile, neither a service nor another restore.
+    await transaction.query({ text: `lock table ${names.join(", ")} in share row exclusive mode` });
+    await assertEmpty(database, transaction, names);
+    const stored = new Map<string, number>();
+    let done = 0;
+    for await (const batch of toBatches(readLines({ file, rows, schema }))) {
+      await storeRows(transaction, batch);
+      const { kind } = batch[0] as RowLine;
+      stored.set(kind, (stored.get(kind) ?? 0) + batch.length);
+      onStored?.((done += batch.length), total);
+    }
+    await pairOldImports(transaction);
+    await addJobsOfRestored(transaction, jobs);
+    return stored;
+  });
+}

@@ -1,0 +1,104 @@
+import type { Owner } from "../owner.ts";
+import type { Queryable } from "./database.ts";
+import { linesAfter, linesOf, type MemoryLine } from "./memory-lines.ts";
+import { ALL_TRIGGERS } from "./operation-store.ts";
+import type { Actor } from "./write-sections.ts";
+
+/** A line of a version, and by which messages the next version left it out. */
+export interface VersionLine extends MemoryLine {
+  /** Null: by those that gave rise to the next version, if it is not there any more. */
+  removedBy: readonly string[] | null;
+}
+
+/** A version of a section with what its lines rest on. */
+export interface SectionVersionLines {
+  section: string;
+  version: number;
+  content: string | null;
+  updatedBy: Actor;
+  saidAt: Date;
+  conversationId: string | null;
+  /** All messages that gave rise to it. */
+  triggerMessageIds: readonly string[];
+  lines: readonly VersionLine[];
+}
+
+type LineRow = [triggers: string[], repeatedIn: string[], removedBy: string[] | null];
+
+interface VersionRow extends Omit<SectionVersionLines, "lines"> {
+  /** Null: none are stored. */
+  lineRows: LineRow[] | null;
+}
+
+/** With $3 only what is needed to know the last version of each section: from the last one whose lines are stored. */
+const VERSIONS = `
+select section, version, content, updated_by as "updatedBy", said_at as "saidAt", conversation_id as "conversationId",
+  ${ALL_TRIGGERS} as "triggerMessageIds", (
+    select json_agg(json_build_array(lines.trigger_message_ids, repeated_in, removed_by) order by position) from core_memory_lines lines
+    where lines.tenant_id = $1 and lines.user_id = $2 and lines.section = versions.section and lines.version = versions.version
+  ) as "lineRows"
+from core_memory_versions versions
+where tenant_id = $1 and user_id = $2 and (not $3 or version >= coalesce((
+  select max(version) from core_memory_lines stored where stored.tenant_id = $1 and stored.user_id = $2 and stored.section = versions.section), 0))
+order by section, version`;
+
+function toLines(
+  { content, triggerMessageIds }: Omit<VersionRow, "lineRows">,
+  lineRows: VersionRow["lineRows"],
+  before: readonly MemoryLine[],
+): VersionLine[] {
+  const texts = linesOf(content);
+  if (lineRows?.length === texts.length) {
+    return lineRows.map(([triggers, repeatedIn, removedBy], position) => {
+      return { content: texts[position] ?? "", triggerMessageIds: triggers, repeatedIn, removedBy };
+    });
+  }
+  return linesAfter(content, { before, elsewhere: [] }, triggerMessageIds).map((line) => ({ ...line, removedBy: null }));
+}
+
+/**
+ * The versions of an owner's sections by section, oldest first; with `isLastEnough` perhaps only the newer of them. Versions whose lines
+ * are not stored, by a process of the version before, are compared with the version before them.
+ */
+export async function loadVersions(
+  database: Queryable,
+  { tenantId, userId }: Owner,
+  { isLastEnough }: { isLastEnough: boolean },
+): Promise<Map<string, SectionVersionLines[]>> {
+  const rows = await database.query<VersionRow>({
+    name: "section-versions",
+    text: VERSIONS,
+    values: [tenantId, userId, isLastEnough],
+  });
+  const versions = new Map<string, SectionVersionLines[]>();
+  for (const row of rows) {
+    const ofSection = versions.get(row.section) ?? [];
+    const { lineRows, ...version } = row;
+    ofSection.push({ ...version, lines: toLines(version, lineRows, ofSection.at(-1)?.lines ?? []) });
+    versions.set(row.section, ofSection);
+  }
+  return versions;
+}
+
+const SAVE_LINES = `
+insert into core_memory_lines (tenant_id, user_id, section, version, position, trigger_message_ids, repeated_in, removed_by)
+select $1, $2, section, version, position, "triggerMessageIds", "repeatedIn", "removedBy"
+from jsonb_to_recordset($3::jsonb) as given (section text, version integer, position integer, "triggerMessageIds" uuid[], "repeatedIn" uuid[],
+  "removedBy" uuid[])
+on conflict (tenant_id, user_id, section, version, position) do update
+set trigger_message_ids = excluded.trigger_message_ids, repeated_in = excluded.repeated_in, removed_by = excluded.removed_by`;
+
+/** Says what the lines of versions rest on, all lines of each. */
+export async function saveLines(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  versions: readonly Pick<SectionVersionLines, "section" | "version" | "lines">[],
+): Promise<void> {
+  const rows = versions.flatMap(({ section, version, lines }) =>
+    lines.map(({ triggerMessageIds, repeatedIn, removedBy }, position) => {
+      return { section, version, position, triggerMessageIds, repeatedIn, removedBy };
+    }),
+  );
+  if (rows.length === 0) return;
+  await transaction.query({ name: "section-save-lines", text: SAVE_LINES, values: [tenantId, userId, JSON.stringify(rows)] });
+}

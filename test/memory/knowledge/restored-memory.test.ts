@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
+import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { makeDocumentStore } from "../../../stores/postgres/document-store.ts";
+import { restoreExport } from "../../../stores/postgres/export/restore-export.ts";
+import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-store.ts";
+import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
+import { openTestEmbedded } from "../../support/databases.ts";
+import { createExportFolder, rowLines, type ExportFolder } from "../../support/export-files.ts";
+import { rememberConversation } from "../../support/user-with-memory.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const ADA = { tenantId: "acme", userId: "ada" };
+const TRAVEL = { tenantId: "acme", prefix: "travel" };
+
+const openMemory = async (database: Database): Promise<EpisodicMemory> =>
+  openEpisodicMemory({ database, store: await openPostgresSearchStore(database), embedder: makeHashedEmbedder({ dimensions: 64 }) });
+
+/** Runs jobs until none is left. */
+async function doJobs(database: Database, episodicMemory: EpisodicMemory): Promise<void> {
+  const jobs = await runMemoryJobs({ database, summaryModel: null, episodicMemory });
+  await waitUntil("there is no job", async () => (await database.query({ text: "select from pgboss.job" })).length === 0, 30_000);
+  await jobs.stop();
+}
+
+describe("what is derived, after a restore", () => {
+  let folder: ExportFolder;
+  let source: Database;
+  let restored: Database;
+  let memory: EpisodicMemory;
+  let file: string;
+  beforeAll(async () => {
+    folder = await createExportFolder();
+    source = await openTestEmbedded();
+    await rememberConversation(source, ADA, "plums");
+    await makeKnowledgeBaseStore(source).put("acme", { prefix: "travel", description: "Journeys", keywords: [] });
+    const bytes = new TextEncoder().encode("Trams climb the hills of Lisbon.");
+    await makeDocumentStore(source).add(TRAVEL, { title: "Trams", contentType: "text/plain", bytes, externalId: "1", metadata: {} });
+    await doJobs(source, await openMemory(source));
+    const unread = new TextEncoder().encode("Ferries cross the Tagus.");
+    await makeDocumentStore(source).add(TRAVEL, {
+      title: "Ferries",
+      contentType: "text/plain",
+      bytes: unread,
+      externalId: null,
+      metadata: {},
+    });
+    file = await folder.save(source);
+    restored = await openTestEmbedded();
+    await restoreExport({ database: restored, file });
+    memory = await openMemory(restored);
+    await doJobs(restored, memory);
+  });
+  afterAll(async () => {
+    await source.close();
+    await restored.close();
+    await folder.remove();
+  });
+
+  test("episodes and archived memories are found again", async () => {
+    const { episodes } = await memory.recall({ ...ADA, question: "Question about plums", limit: 10 });
+    const texts = episodes.map(({ userMessage }) => userMessage).toSorted();
+    expect(texts).toEqual(["Memory of plums", "Question about plums", "Question about plums"]);
+  });
+
+  test("documents answer again, those that had answered and those that had not been read", async () => {
+    const titlesFor = async (question: string): Promise<string[]> =>
+      (await memory.findPassages({ ...TRAVEL, question, by: "hybrid", limit: 1 })).passages.map(({ title }) => title);
+    expect([await titlesFor("hills trams"), await titlesFor("Tagus ferries")]).toEqual([["Trams"], ["Ferries"]]);
+  });
+
+  test("nothing of the truth has changed, but for the document that was read", async () => {
+    const without = (lines: string[]) => lines.filter((line) => !/Ferries|Tagus/.test(line));
+    expect(without(await rowLines(await folder.save(restored)))).toEqual(without(await rowLines(file)));
+  });
+});

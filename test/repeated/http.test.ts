@@ -1,0 +1,53 @@
+import { expect, test } from "@jest/globals";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { callApi, postJson } from "../support/api-client.ts";
+import { createRealDatabase } from "../support/databases.ts";
+import { postTurn } from "../support/event-client.ts";
+import { openTestService } from "../support/service.ts";
+
+const TIMES = 20;
+
+test("the service is opened, used in every way over HTTP and closed twenty times in one process, and leaves nothing open", async () => {
+  const { url: DATABASE_URL, drop } = await createRealDatabase();
+  const warnings: string[] = [];
+  const warn = ({ name, message }: Error): void => void warnings.push(`${name}: ${message}`);
+  process.on("warning", warn);
+  const listeners = (): [string, number][] => process.eventNames().map((name) => [String(name), process.listenerCount(name)]);
+  const resources = (): string[] => process.getActiveResourcesInfo().toSorted();
+  try {
+    let early: { listeners: [string, number][]; resources: string[] } | undefined;
+    for (let time = 1; time <= TIMES; time++) {
+      const service = await openTestService({ DATABASE_URL, ENABLE_CORE_MEMORY: "true" });
+      const body = { user_id: "ada", session_id: "s", message: `Message ${time}` };
+      const answers = [
+        await postJson(`${service.url}/api/v1/chat`, body),
+        await postTurn(service.url, body),
+        await postJson(`${service.url}/v1/chat/completions`, {
+          model: "conversation-graph",
+          user: "ada",
+          messages: [{ role: "user", content: "Hi" }],
+        }),
+        await callApi(`${service.url}/api/v1/conversations?user_id=ada`),
+        await callApi(`${service.url}/api/v1/users/ada/core-memory`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      await service.close();
+      await sleep(50);
+      if (time === 2) early = { listeners: listeners(), resources: resources() };
+    }
+    const countConnections = async (): Promise<number> => {
+      const database = await openPostgres(DATABASE_URL);
+      const text = "select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+      const [row] = await database.query<{ n: number }>({ text }).finally(() => database.close());
+      return row?.n ?? 0;
+    };
+    expect(await countConnections()).toBe(0);
+    expect(warnings).toEqual([]);
+    expect(listeners()).toEqual(early?.listeners);
+    expect(resources().length).toBeLessThanOrEqual((early?.resources.length ?? 0) + 2);
+  } finally {
+    process.off("warning", warn);
+    await drop();
+  }
+}, 120_000);

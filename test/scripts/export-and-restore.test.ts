@@ -1,0 +1,212 @@
+import { execFile } from "node:child_process";
+import { readdir, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { callApi } from "../support/api-client.ts";
+import { createDataFolder } from "../support/data-folder.ts";
+import { createRealDatabase } from "../support/databases.ts";
+import { createEmptyDatabase } from "../support/empty-database.ts";
+import { createExportFolder, parseLines, readExport, rowLines, type ExportFolder } from "../support/export-files.ts";
+import { makeKnowledgeClient } from "../support/knowledge-client.ts";
+import { openTestService } from "../support/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { importedTurns, openServiceWithEpisodes } from "../support/service-with-episodes.ts";
+import { storeExchange } from "../support/user-with-memory.ts";
+
+const run = promisify(execFile);
+const command =
+  (name: string) =>
+  (words: string[], environment: Record<string, string> = {}) =>
+    run(process.execPath, [fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url)), ...words], {
+      env: { PATH: process.env["PATH"], ...environment },
+      cwd: "/",
+    });
+const exportTo = command("export");
+const restore = command("restore");
+
+const WITH_EPISODES = { ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000" };
+const TURNS = importedTurns([
+  ["My boat is called 卡吕普索 ⛵.", "A fine name."],
+  ["我最喜欢的电影是《索拉里斯》。", "记住了。"],
+]);
+
+/** What a user finds over HTTP. */
+async function findAll(url: string) {
+  const get = async (route: string) => (await callApi<Record<string, unknown>>(`${url}/api/v1/${route}`)).json;
+  const { conversations } = (await get("conversations?user_id=ada")) as { conversations: { id: string }[] };
+  return {
+    conversations,
+    messages: await Promise.all(conversations.map(({ id }) => get(`conversations/${id}/messages?limit=200`))),
+    summaries: await Promise.all(conversations.map(({ id }) => get(`conversations/${id}/summary`))),
+    sections: await get("users/ada/core-memory"),
+    history: await get("users/ada/core-memory/goals/history"),
+    operations: await get("users/ada/memory-operations"),
+    knowledge: await get("knowledge"),
+  };
+}
+
+describe("npm run export and npm run restore", () => {
+  let folder: ExportFolder;
+  beforeAll(async () => {
+    folder = await createExportFolder();
+  });
+  afterEach(() => killServiceProcesses());
+  afterAll(() => folder.remove());
+
+  test("carry everything from the embedded database to a Postgres and back, with nothing lost, changed or read twice", async () => {
+    const source = await openServiceWithEpisodes({
+      ...WITH_EPISODES,
+      SUMMARY_MIN_MESSAGES: "2",
+      SUMMARY_UPDATE_DELTA: "1",
+      HISTORY_WINDOW: "0",
+    });
+    const back = await createDataFolder({ migrated: false });
+    const real = await createEmptyDatabase();
+    try {
+      const { conversation_id: id } = await source.bring("ada", TURNS);
+      await source.say("ada", "I live in 里斯本.");
+      for (const content of ["To sail.", "To sail to 澳门 🚢."]) {
+        const body = JSON.stringify({ content });
+        await callApi(`${source.url}/api/v1/users/ada/core-memory/goals`, {
+          method: "PUT",
+          headers: { "content-type": "application/json" },
+          body,
+        });
+      }
+      const knowledge = makeKnowledgeClient(source.url);
+      await knowledge.put("travel", { description: "Journeys" });
+      await knowledge.add("travel", { title: "Lisbon", text: "Trams climb the hills of Lisbon." });
+      await knowledge.settled("travel");
+      expect((await source.settle(id)).settled).toBe(true);
+      const found = await findAll(source.url);
+      const passages = async (url: string) => (await makeKnowledgeClient(url).list("travel")).map(({ id, status }) => ({ id, status }));
+      const documents = await passages(source.url);
+      await source.service.close();
+
+      const [first, second, third] = ["first.jsonl.gz", "second.jsonl.gz", "third.jsonl.gz"].map((name) => folder.at(name)) as [
+        string,
+        string,
+        string,
+      ];
+      const exported = await exportTo([first], { DATA_DIR: source.folder });
+      expect(exported.stderr).toMatch(/100 % {2}(\d+) of \1 rows/);
+      expect(exported.stdout).toMatch(/\d+ rows of embedded PGlite in .* in .*first\.jsonl\.gz, \d+\.\d MB, \d+ s\n$/);
+      expect((await stat(first)).mode & 0o777).toBe(0o600);
+
+      const restored = await restore([first], { DATABASE_URL: real.url });
+      expect(restored.stderr).toMatch(/MB checked.*100 % {2}(\d+) of \1 rows/s);
+      expect(restored.stdout).toMatch(/^\nconversations: 2\nmessages: 6\n[^]*restored into Postgres at /);
+      await exportTo([second], { DATABASE_URL: real.url });
+      expect(await rowLines(second)).toEqual(await rowLines(first));
+
+      await restore([second], { DATA_DIR: back.folder });
+      await exportTo([third], { DATA_DIR: back.folder });
+      expect(await rowLines(third)).toEqual(await rowLines(first));
+
+      const onPostgres = await openTestService({ DATABASE_URL: real.url });
+      expect(await findAll(onPostgres.url)).toEqual(found);
+      expect(await passages(onPostgres.url)).toEqual(documents);
+      await onPostgres.close();
+
+      const embedded = await openTestService({ ...WITH_EPISODES, DATA_DIR: back.folder });
+      await callApi(`${embedded.url}/api/v1/conversations/${id}/settle?timeout_ms=50000`, { method: "POST" });
+      expect(await findAll(embedded.url)).toEqual(found);
+      const query = new URLSearchParams({ query: "What is my boat called?" }).toString();
+      const { json } = await callApi<{ episodes: { user_message: string }[] }>(`${embedded.url}/api/v1/users/ada/episodes?${query}`);
+      expect(json.episodes[0]?.user_message).toContain("卡吕普索 ⛵");
+      await embedded.close();
+    } finally {
+      await source.close().catch(() => undefined);
+      await back.remove();
+      await real.drop();
+    }
+  }, 180_000);
+
+  test("export one moment of a Postgres on which a service runs and turns go on", async () => {
+    const real = await createRealDatabase();
+    const service = await startServiceProcess({ DATABASE_URL: real.url });
+    const database = await openPostgres(real.url);
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) await storeExchange(database, { tenantId: "acme", userId: "ada" }, `session ${Math.random()}`, "leeks");
+    })();
+    try {
+      const file = folder.at("busy.jsonl.gz");
+      await exportTo([file], { DATABASE_URL: real.url });
+      expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+      const lines = parseLines(await readExport(file));
+      const rowsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ row }) => row);
+      const counted = rowsOf("conversations").reduce((sum, row) => sum + Number(row["message_count"]), 0);
+      expect(counted).toBeGreaterThan(0);
+      expect(rowsOf("messages")).toHaveLength(counted);
+    } finally {
+      isWriting = false;
+      await writing;
+      await database.close();
+      service.kill("SIGTERM");
+      await service.exited;
+      await real.drop();
+    }
+  });
+
+  test("say to stop the service whose embedded database they would need, and where one user's data can be had", async () => {
+    const { folder: dataDir, remove } = await createDataFolder();
+    const service = await openTestService({ DATA_DIR: dataDir });
+    try {
+      const busy = {
+        code: 1,
+        stderr: expect.stringMatching(/in use by another process\. Stop the service, .*GET \/api\/v1\/users\/ID\/export/) as unknown,
+      };
+      await expect(exportTo([folder.at("locked.jsonl.gz")], { DATA_DIR: dataDir })).rejects.toMatchObject(busy);
+      await expect(restore([folder.at("locked.jsonl.gz")], { DATA_DIR: dataDir })).rejects.toMatchObject({ code: 1 });
+    } finally {
+      await service.close();
+      await remove();
+    }
+  });
+
+  test("export nothing from where there is no database, and make none", async () => {
+    for (const DATA_DIR of [folder.at("no-data"), "memory://"]) {
+      const nothing = { code: 1, stderr: expect.stringContaining(`There is no database in DATA_DIR "${DATA_DIR}"`) as unknown };
+      await expect(exportTo([folder.at("none.jsonl.gz")], { DATA_DIR })).rejects.toMatchObject(nothing);
+    }
+    expect((await readdir(path.dirname(folder.at("x")))).filter((name) => /^no/.test(name))).toEqual([]);
+  });
+
+  test("leave a file that is there as it is, and no file of somebody of whom nothing is there", async () => {
+    const { folder: dataDir, remove } = await createDataFolder();
+    try {
+      const file = folder.at("mine.txt");
+      await writeFile(file, "mine");
+      const taken = { code: 1, stderr: expect.stringContaining("is there already") as unknown };
+      await expect(exportTo([file], { DATA_DIR: dataDir })).rejects.toMatchObject(taken);
+      expect((await stat(file)).size).toBe(4);
+      const nobody = { code: 1, stderr: expect.stringContaining('There is nothing of user "nobody" of tenant "default"') as unknown };
+      await expect(exportTo([folder.at("nobody.jsonl.gz"), "--user", "nobody"], { DATA_DIR: dataDir })).rejects.toMatchObject(nobody);
+      await expect(stat(folder.at("nobody.jsonl.gz"))).rejects.toMatchObject({ code: "ENOENT" });
+    } finally {
+      await remove();
+    }
+  });
+
+  test("restore nothing into memory, which would be gone at once", async () => {
+    const lost = { code: 1, stderr: expect.stringContaining("keeps nothing") as unknown };
+    await expect(restore([folder.at("any.jsonl.gz")], { DATA_DIR: "memory://" })).rejects.toMatchObject(lost);
+  });
+
+  test.each([
+    ["export", []],
+    ["export", ["a", "b"]],
+    ["export", ["a", "--user", ""]],
+    ["export", ["a", "--colour", "red"]],
+    ["restore", []],
+    ["restore", ["a", "b"]],
+    ["restore", ["a", "--user", "ada"]],
+  ])("%s with %j ends with status 1 and says how it is used", async (name, words) => {
+    const usage = { code: 1, stderr: expect.stringContaining(`npm run ${name} -- FILE`) as unknown };
+    await expect(command(name)(words)).rejects.toMatchObject(usage);
+  });
+});

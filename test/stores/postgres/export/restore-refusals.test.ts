@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
+import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import { createRealDatabase, openTestEmbedded } from "../../../support/databases.ts";
+import {
+  compress,
+  createExportFolder,
+  parseLines,
+  readExport,
+  rowLines,
+  sealLines,
+  type ExportedLine,
+  type ExportFolder,
+} from "../../../support/export-files.ts";
+import { rememberConversation } from "../../../support/user-with-memory.ts";
+
+const OWNER = { tenantId: "acme", userId: "ada" };
+
+describe("a restore", () => {
+  let source: Database;
+  let target: Database;
+  let real: Awaited<ReturnType<typeof createRealDatabase>>;
+  let folder: ExportFolder;
+  let text: string;
+  let lines: ExportedLine[];
+  beforeAll(async () => {
+    folder = await createExportFolder();
+    source = await openTestEmbedded();
+    await rememberConversation(source, OWNER, "plums 李子");
+    text = await readExport(await folder.save(source));
+    lines = parseLines(text).slice(0, -1);
+    real = await createRealDatabase();
+    target = await openPostgres(real.url);
+  });
+  afterAll(async () => {
+    await source.close();
+    await target.close();
+    await real.drop();
+    await folder.remove();
+  });
+
+  const indexOf = (kind: string): number => lines.findIndex((line) => line.kind === kind);
+  /** The export with another row in place of the first one of a table, as somebody would make it who computes the SHA-256 anew. */
+  const withRow = (kind: string, change: Record<string, unknown>): string => {
+    const changed = structuredClone(lines);
+    const line = changed[indexOf(kind)];
+    if (!line) throw new Error(`no line of ${kind}`);
+    line.row = { ...line.row, ...change };
+    return sealLines(changed);
+  };
+
+  async function expectRefusal(bytes: string | Uint8Array, says: RegExp): Promise<void> {
+    const refused = restoreExport({ database: target, file: await folder.write(bytes) });
+    await expect(refused).rejects.toMatchObject({
+      name: "AppError",
+      code: "invalid_request",
+      message: expect.stringMatching(says) as unknown,
+    });
+    for (const table of ["conversations", "messages", "core_memory_versions", "pgboss.job"]) {
+      expect(await target.query({ text: `select from ${table}` })).toHaveLength(0);
+    }
+  }
+
+  test("of a file that was cut anywhere is refused, and nothing is stored", async () => {
+    const whole = compress(text);
+    for (const share of [0, 0.001, 0.3, 0.9])
+      await expectRefusal(whole.subarray(0, Math.floor(whole.length * share)), /cut off, or changed/);
+    await expectRefusal(whole.subarray(0, -1), /cut off, or changed/);
+    await expectRefusal(text.slice(0, -1), /cut off, or changed/);
+    await expectRefusal(text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), /cut off, or changed/);
+  });
+
+  test("of a file in which anything was changed is refused, and nothing is stored", async () => {
+    await expectRefusal(text.replace("plums", "prunes"), /cut off, or changed/);
+    const [first = "", second = "", ...others] = text.split("\n");
+    await expectRefusal([first, ...others].join("\n"), /cut off, or changed/);
+    await expectRefusal([first, second, second, ...others].join("\n"), /cut off, or changed/);
+    await expectRefusal(`${text}${text}`, /stands behind the last one/);
+    const flipped = compress(text);
+    flipped[flipped.length >> 1] = (flipped[flipped.length >> 1] ?? 0) ^ 0x10;
+    await expectRefusal(flipped, /cut off, or changed|is no JSON/);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a blank line", "\n"],
+    ["words", "hello\n"],
+    ["other JSON", '{"hello": 1}\n'],
+    ["a list", "[]\n"],
+    ["bytes", Uint8Array.from([0x1f, 0x8b, 1, 2, 3, 4, 5])],
+  ])("of a file of %s is refused: it is no export", async (_name, bytes) => {
+    await expectRefusal(bytes, /cut off|Line 1/);
+  });
+
+  test("of a file that is not there is refused by its name", async () => {
+    await expect(restoreExport({ database: target, file: "/nowhere/at/all" })).rejects.toThrow('The file "/nowhere/at/all" cannot be read');
+  });
+
+  test("of an export of a newer schema or format is refused, and says which it knows", async () => {
+    const [header = { kind: "header", row: {} }, ...rows] = lines;
+    const schema = Number(header["schema"]);
+    await expectRefusal(
+      sealLines([{ ...header, schema: schema + 1 }, ...rows]),
+      new RegExp(`schema ${schema + 1}; this service knows .*schema ${schema}`),
+    );
+    await expectRefusal(sealLines([{ ...header, version: 2 }, ...rows]), /format 2, .*this service knows format 1/);
+  });
+
+  test.each([
+    ["messages", { id: "1" }, /^Line \d+: messages\.id: /],
+    ["messages", { content: 7 }, /^Line \d+: messages\.content: /],
+    ["messages", { content: "a\0b" }, /^Line \d+: messages\.content: holds a NUL/],
+    ["messages", { content: "\ud83d" }, /^Line \d+: messages\.content: holds .*half of a surrogate pair/],
+    ["messages", { metadata: { deep: ["\0"] } }, /^Line \d+: messages\.metadata: holds a NUL/],
+    ["messages", { created_at: "yesterday" }, /^Line \d+: messages\.created_at: is no time/],
+    ["messages", { completed: null, token_count: 1.5 }, /^Line \d+: messages\.completed: .*; messages\.token_count: /],
+    ["messages", { colour: "red" }, /^Line \d+: messages: .*colour/],
+    ["conversations", { message_count: 2 ** 31 }, /^Line 2: conversations\.message_count: /],
+    ["conversations", { user_id: undefined }, /^Line 2: conversations\.user_id: /],
+    ["messages", { role: "robot" }, /^One of the lines \d+ to \d+ \(messages\) .*not allowed/],
+    ["messages", { conversation_id: uuidv7() }, /^One of the lines \d+ to \d+ \(messages\) does not go with the others/],
+  ])("of a row of %s with %j is refused, with its line and field", async (kind, change, says) => {
+    await expectRefusal(withRow(kind, change), says);
+  });
+
+  test("of a kind of line that nobody knows is refused, with its line", async () => {
+    await expectRefusal(sealLines([...lines, { kind: "schema_migrations", row: { version: 99 } }]), /^Line \d+: kind: "schema_migrations"/);
+    await expectRefusal(sealLines([...lines, { kind: 'messages" --', row: {} }]), /^Line \d+: kind: /);
+  });
+
+  test("of an export of an older schema gives columns that it did not have their defaults", async () => {
+    const older = lines.map((line) => {
+      if (line.kind === "header") return { ...line, schema: 1 };
+      if (line.kind !== "conversations") return line;
+      return { ...line, row: { ...line.row, rewrites: undefined } };
+    });
+    const database = await openTestEmbedded();
+    try {
+      await restoreExport({ database, file: await folder.write(sealLines(older)) });
+      expect(await database.query({ text: "select rewrites from conversations" })).toEqual([{ rewrites: 0 }]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  test("into a database that holds anything is refused, and says what; what is there stays as it is", async () => {
+    const file = await folder.save(source);
+    await expect(restoreExport({ database: source, file })).rejects.toThrow(
+      /is not empty: it has rows in conversations, messages, .*Nothing was restored/,
+    );
+    expect(await rowLines(await folder.save(source))).toEqual(await rowLines(file));
+  });
+
+  test("beside another one into the same database is refused, and one of them is whole", async () => {
+    const file = await folder.save(source);
+    const both = await createRealDatabase();
+    const databases = [await openPostgres(both.url), await openPostgres(both.url)];
+    const outcomes = await Promise.allSettled(databases.map((database) => restoreExport({ database, file })));
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const [database] = databases;
+    if (!database) throw new Error("no database");
+    expect(await rowLines(await folder.save(database))).toEqual(await rowLines(file));
+    for (const each of databases) await each.close();
+    await both.drop();
+  });
+
+  test("of a compressed file stores what the plain one does", async () => {
+    const file = await folder.write(compress(text));
+    await restoreExport({ database: target, file });
+    expect(await rowLines(await folder.save(target))).toEqual(await rowLines(file));
+  });
+});
