@@ -7,7 +7,7 @@ import { jobsAfterTurn } from "../../nodes/jobs-after-turn.ts";
 import { uncoveredOf } from "../../nodes/uncovered-of.ts";
 import { makeJobQueue, type JobQueue } from "../../stores/jobs/job-queue.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { makeTurnStore, type FinishOutcome } from "../../stores/postgres/turn-store.ts";
+import { makeTurnStore, type FinishOutcome, type TurnStore } from "../../stores/postgres/turn-store.ts";
 import { makeWindowStore } from "../../stores/postgres/window-store.ts";
 import { makeGate, type Gate } from "./gate.ts";
 import { makeGatedDatabase } from "./gated-database.ts";
@@ -56,6 +56,9 @@ export interface GatedTurnSlot {
   start(talk: Talk, told: TurnTold, settings: SummarySettings, order: TurnOrder): Promise<void>;
 }
 
+/** Longer than any of these turns: a renewal would come to the gate by the clock and not by the driver. */
+const NO_RENEWAL_MS = 3_600_000;
+
 /** As often as persist tries, without its pauses. */
 const FINISH_TRIES = 5;
 
@@ -65,7 +68,9 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
   const gate = makeGate((name) => onEffect(name));
   const gated = makeGatedDatabase(database, gate);
   const queue = makeJobQueue(gated);
-  const turns = makeTurnStore(gated, queue);
+  const store = makeTurnStore(gated, queue);
+  /** The lease has run out as soon as it is given, so that any other turn may take over. */
+  const turns: TurnStore = { ...store, begin: (turn) => store.begin({ ...turn, leaseMs: EXPIRED_LEASE_MS }) };
   const windows = makeWindowStore(gated);
 
   /**
@@ -82,7 +87,7 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
 
   async function run(talk: Talk, told: TurnTold, settings: SummarySettings, latestPlace: () => number): Promise<void> {
     const { historyWindow } = settings;
-    const parts = { turns, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: EXPIRED_LEASE_MS };
+    const parts = { turns, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
     const history = makeHistory({ ...parts, episodes: null, scope: "user" });
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;
