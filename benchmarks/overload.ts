@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { startClientProcess } from "./support/load/client-process.ts";
 import { offerTurns, storedTurns, type Offered } from "./support/load/offer-turns.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";
@@ -12,7 +14,9 @@ import { writeResults } from "./support/write-results.ts";
 const OFFERED = Number(process.env["BENCH_STREAMS"] ?? 400);
 const LIMIT = Number(process.env["BENCH_LIMIT"] ?? 100);
 const TOKENS = Number(process.env["BENCH_TOKENS"] ?? 2_000);
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 2);
+/** Those beyond the limit come so many milliseconds after the others, when each place is taken. */
+const BEYOND_AFTER_MS = 100;
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 /** How much longer those that were let in may take when four times as many as the limit ask. */
 const MOST_TIMES = 3;
 
@@ -35,11 +39,17 @@ export async function benchOverload(progress: Progress): Promise<void> {
   });
   opened.defer(() => service.stop());
 
+  const others = await startClientProcess();
+  opened.defer(() => others.stop());
+
   const samples = makeSamples();
   const letIn: number[] = [];
   async function offer(streams: number, round: number, turnName: string): Promise<void> {
     const prefix = `${turnName} ${round}`;
-    const offered = await offerTurns(service.line, streams, prefix);
+    const atLimit = offerTurns(service.line, Math.min(streams, LIMIT), prefix);
+    if (streams > LIMIT) await sleep(BEYOND_AFTER_MS);
+    const beyond = streams > LIMIT ? others.offerTurns(service.line, streams - LIMIT, `${prefix}-beyond`) : [];
+    const offered = (await Promise.all([atLimit, beyond])).flat();
     const ofKind = (kind: Offered["kind"]): number[] => offered.filter((one) => one.kind === kind).map(({ ms }) => ms);
     samples.add(turnName, round, ...ofKind("done"));
     if (streams > LIMIT) {
@@ -55,7 +65,8 @@ export async function benchOverload(progress: Progress): Promise<void> {
   }
 
   progress.step("warm-up");
-  await offerTurns(service.line, Math.min(20, LIMIT), "warm-up");
+  await offerTurns(service.line, LIMIT, "warm-up");
+  await others.offerTurns(service.line, LIMIT, "warm-up-beyond");
   for (let round = 0; round < ROUNDS; round++) {
     progress.step("rounds", round, ROUNDS);
     await offer(LIMIT, round, AT_LIMIT);
@@ -71,7 +82,7 @@ export async function benchOverload(progress: Progress): Promise<void> {
   ];
   const notes = [
     `One process on a real Postgres with MAX_TURNS_PER_PROCESS=${LIMIT}, without an index; answers of ${TOKENS.toLocaleString("en")} tokens, sent as fast as they are read, each stream a user of its own. ${availableParallelism()} cores for service, model's server, Postgres and clients.`,
-    `${OFFERED} streams were offered in the same moment; let in were ${letIn.join(" and ")}. Stored is what Postgres has afterwards: a question and a completed answer for each turn let in, an end for each turn, and nothing of the others.`,
+    `${LIMIT} streams were offered in the same moment and the other ${OFFERED - LIMIT}, by clients in a process of their own, ${BEYOND_AFTER_MS} ms later; let in were ${letIn.join(" and ")}. Stored is what Postgres has afterwards: a question and a completed answer for each turn let in, an end for each turn, and nothing of the others.`,
   ];
   printFigures(figures, notes);
   await writeResults("overload", { figures, notes });
