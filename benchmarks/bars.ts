@@ -1,4 +1,4 @@
-import { createDataFolder } from "../test/support/data-folder.ts";
+import { createDataFolder } from "../test/servers/data-folder.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 import { makeLayersAtWork } from "./support/load/layers-at-work.ts";
 import { machineMs } from "./support/machine-ms.ts";

@@ -1,6 +1,6 @@
-import { LEASE_MS, runChaos } from "../test/support/chaos-run.ts";
-import { startPostgresServer } from "../test/support/postgres-server.ts";
-import { killServiceProcesses } from "../test/support/service-process.ts";
+import { LEASE_MS, runChaos } from "../test/hard/chaos/chaos-run.ts";
+import { startPostgresServer } from "../test/servers/postgres-server.ts";
+import { killServiceProcesses } from "../test/servers/service-process.ts";
 import { figureOf, type Goal } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
 import { writeResults } from "./support/write-results.ts";

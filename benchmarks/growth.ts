@@ -6,7 +6,7 @@ import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";
 import { makeJobOverview, type JobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
-import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { loadConversations, type ConversationsToLoad } from "./support/dialogues/load-conversations.ts";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startPostgresServer } from "../test/support/postgres-server.ts";
+import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { startClientProcess } from "./support/load/client-process.ts";
 import { offerTurns, storedTurns, type Offered } from "./support/load/offer-turns.ts";
 import { printFigures } from "./support/print-figures.ts";

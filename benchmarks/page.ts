@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, whyNoBrowser } from "../test/support/browser.ts";
-import { startModelServer } from "../test/support/model-server.ts";
-import { freePort } from "../test/support/postgres-server.ts";
+import { openBrowser, whyNoBrowser } from "../test/servers/browser.ts";
+import { startModelServer } from "../test/servers/model-server.ts";
+import { freePort } from "../test/servers/postgres-server.ts";
 import { startProcess } from "./support/start-process.ts";
 import { figureOf, type Figure } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";

@@ -1,4 +1,4 @@
-import { freePort } from "../test/support/postgres-server.ts";
+import { freePort } from "../test/servers/postgres-server.ts";
 import { figureOf } from "./support/figures.ts";
 import { connectProfiler } from "./support/profile/inspected-process.ts";
 import { makeLayersAtWork } from "./support/load/layers-at-work.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDataFolder } from "../test/support/data-folder.ts";
+import { createDataFolder } from "../test/servers/data-folder.ts";
 import { startMemoryService, type MemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";

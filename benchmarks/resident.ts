@@ -1,4 +1,4 @@
-import { createDataFolder } from "../test/support/data-folder.ts";
+import { createDataFolder } from "../test/servers/data-folder.ts";
 import { startMemoryService, type MemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";

@@ -16,7 +16,7 @@ import { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-searc
 import { ownerKey } from "../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchDocument, SearchIndex, SearchStore } from "../stores/search/search-index.ts";
-import { startMilvusServer, whyNoMilvus } from "../test/support/milvus-server.ts";
+import { startMilvusServer, whyNoMilvus } from "../test/servers/milvus-server.ts";
 import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { printFigures } from "./support/print-figures.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sendAllOnceMore, waitForJobs } from "../test/support/chaos-settle.ts";
-import { makeSeededRandom } from "../test/support/seeded-random.ts";
+import { sendAllOnceMore, waitForJobs } from "../test/hard/chaos/chaos-settle.ts";
+import { makeSeededRandom } from "../test/support/samples/seeded-random.ts";
 import { figureOf, type Figure } from "./support/figures.ts";
 import { printFigures } from "./support/print-figures.ts";
 import type { Progress } from "./support/progress.ts";

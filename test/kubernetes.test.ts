@@ -7,8 +7,8 @@ import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { CONFIG_VARIABLES, parseConfig } from "../server/config.ts";
 import { makeMetrics } from "../server/metrics.ts";
-import { pythonEnvironment } from "./support/python-environment.ts";
-import { openTestService } from "./support/service.ts";
+import { pythonEnvironment } from "./servers/python-environment.ts";
+import { openTestService } from "./support/services/service.ts";
 
 interface Probe {
   httpGet: { path: string; port: string };

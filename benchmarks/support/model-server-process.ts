@@ -1,4 +1,4 @@
-import { startModelServer } from "../../test/support/model-server.ts";
+import { startModelServer } from "../../test/servers/model-server.ts";
 import { machineMs } from "./machine-ms.ts";
 import { MODEL_AT_ONCE } from "./model-at-once.ts";
 

@@ -4,7 +4,7 @@ import { startTurn } from "../../graph/start-turn.ts";
 import { OfflineChatModel } from "../../models/offline-chat-model.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
 const FILMS = makeFixedKnowledgeCatalog([{ prefix: "films", description: "about films", keywords: ["film"] }]);

@@ -7,9 +7,9 @@ import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import type { Database, Queryable } from "../../stores/postgres/database.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
 import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
-import { storeConversation, summariseThrough } from "../support/stored-conversation.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
+import { storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
 
 type Conversation = OwnedConversation & { sessionId: string };
 

@@ -4,7 +4,7 @@ import { startTurn, type LastEvent, type TurnInput } from "../../graph/start-tur
 import type { TurnEvent } from "../../graph/turn-event.ts";
 import { makeKnowledgeHandlers, type KnowledgeHandler } from "../../nodes/knowledge-handlers.ts";
 import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 const knowledge = makeFixedKnowledgeCatalog([
   { prefix: "prices", description: "Price list", keywords: ["price"] },

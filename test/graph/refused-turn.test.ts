@@ -5,8 +5,8 @@ import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts"
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { TWO_BASES } from "../nodes/route-test-parts.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
-import type { SeenRequest } from "../support/model-server.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
+import type { SeenRequest } from "../servers/model-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const ROUTER = "test-router";

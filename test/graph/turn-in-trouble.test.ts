@@ -7,8 +7,8 @@ import { makeConversationStore } from "../../stores/postgres/conversation-store.
 import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import type { Database, Queryable } from "../../stores/postgres/database.ts";
 import { makeTurnStore } from "../../stores/postgres/turn-store.ts";
-import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/graph-with-model.ts";
-import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/sample-turns.ts";
+import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/services/graph-with-model.ts";
+import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/samples/sample-turns.ts";
 
 const LEASE_MS = 1_200;
 

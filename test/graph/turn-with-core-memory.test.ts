@@ -4,7 +4,7 @@ import { startTurn } from "../../graph/start-turn.ts";
 import type { TurnResult } from "../../graph/turn-event.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 describe("a turn with core memory", () => {
   let opened: GraphWithModel;

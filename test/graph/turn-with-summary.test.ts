@@ -3,8 +3,8 @@ import type { ConversationGraphParts } from "../../graph/create-conversation-gra
 import { startTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent, TurnResult } from "../../graph/turn-event.ts";
 import { makeSummaryStore, type OwnedConversation } from "../../stores/postgres/summary-store.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
-import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/stored-conversation.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
+import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
 
 const FENCED = /<conversation_summary>\n([^]*)\n<\/conversation_summary>$/u;
 

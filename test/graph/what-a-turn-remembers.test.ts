@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { startTurn } from "../../graph/start-turn.ts";
-import { openGraphWithModel, type GraphWithModel } from "../support/graph-with-model.ts";
+import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 describe("what a turn remembers", () => {
   let opened: GraphWithModel;

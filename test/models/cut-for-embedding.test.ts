@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { cutForEmbedding } from "../../models/cut-for-embedding.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 describe("cutForEmbedding", () => {
   test("gives a text that fits as it is", () => expect(cutForEmbedding(" 我的 cat is grey. ")).toBe("我的 cat is grey."));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../../models/openai-embedder.ts";
-import { startEmbeddingServer, type EmbeddingServer } from "../support/embedding-server.ts";
+import { startEmbeddingServer, type EmbeddingServer } from "../servers/embedding-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 let server: EmbeddingServer;

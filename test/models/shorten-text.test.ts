@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { shortenText } from "../../models/shorten-text.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 /** Enough room for the mark itself. */
 const anyLimit = fc.integer({ min: 12, max: 2_000 });

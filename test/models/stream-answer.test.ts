@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { AppError } from "../../errors/app-error.ts";
 import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
 import { streamAnswer, type AnswerRequest, type ModelAnswer } from "../../models/stream-answer.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../support/model-server.ts";
-import { freePort } from "../support/postgres-server.ts";
+import { startModelServer, type ModelScript, type ModelServer } from "../servers/model-server.ts";
+import { freePort } from "../servers/postgres-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const PATIENT = { firstTokenMs: 20_000, idleMs: 20_000 };

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ConversationState, WindowMessage } from "../../graph/state.ts";
 import { answerOfTurn } from "../../nodes/answer-of-turn.ts";
-import { sampleWindow } from "../support/sample-window.ts";
+import { sampleWindow } from "../support/samples/sample-window.ts";
 
 const asMessage = ({ id, role, content }: WindowMessage): BaseMessage =>
   role === "user" ? new HumanMessage({ id, content }) : new AIMessage({ id, content });

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { WindowMessage } from "../../graph/state.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
 import { assemblePrompt } from "../../nodes/assemble-prompt.ts";
-import { anyText } from "../support/any-text.ts";
-import { anySummary, anyWindow, windowMessage } from "../support/sample-window.ts";
+import { anyText } from "../support/samples/any-text.ts";
+import { anySummary, anyWindow, windowMessage } from "../support/samples/sample-window.ts";
 
 const anyBudget = fc.integer({ min: 256, max: 6_000 });
 const NO_LIMIT = 10_000_000;

@@ -4,8 +4,8 @@ import { beginTurn } from "../../nodes/begin-turn.ts";
 import { makeWaitingLine } from "../../nodes/waiting-line.ts";
 import { ReplyLost } from "../../stores/postgres/storage-error.ts";
 import type { BeginTurn, BegunTurn, HeldTurn, OutcomeToStore, TurnStore } from "../../stores/postgres/turn-store.ts";
-import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
-import { sampleTurn } from "../support/sample-turns.ts";
+import { makeFakeTurnStore } from "./fake-turn-store.ts";
+import { sampleTurn } from "../support/samples/sample-turns.ts";
 
 const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { CoreSection } from "../../graph/state.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { coreMemoryText } from "../../nodes/core-memory-text.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 const section = (name: string, content: string, version = 1): CoreSection => ({ section: name, content, version });
 const NO_LIMIT = 1_000_000;

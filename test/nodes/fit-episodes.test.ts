@@ -4,8 +4,8 @@ import type { RecalledExchange } from "../../graph/state.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { assemblePrompt } from "../../nodes/assemble-prompt.ts";
 import { fitEpisodes } from "../../nodes/fit-episodes.ts";
-import { anyText } from "../support/any-text.ts";
-import { anySummary, anyWindow, idOf, sampleWindow, summaryThrough, windowMessage } from "../support/sample-window.ts";
+import { anyText } from "../support/samples/any-text.ts";
+import { anySummary, anyWindow, idOf, sampleWindow, summaryThrough, windowMessage } from "../support/samples/sample-window.ts";
 
 const NO_LIMIT = 10_000_000;
 const FENCE = /<earlier_exchanges>\n([^]*)\n<\/earlier_exchanges>/u;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Passage } from "../../graph/state.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { fitPassages } from "../../nodes/fit-passages.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 const NO_LIMIT = 1_000_000;
 const passage = (number: number, fields: Partial<Passage> = {}): Passage => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { WindowMessage } from "../../graph/state.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
 import { fitWindow } from "../../nodes/fit-window.ts";
-import { anyWindow, sampleWindow, windowMessage } from "../support/sample-window.ts";
+import { anyWindow, sampleWindow, windowMessage } from "../support/samples/sample-window.ts";
 
 const anyBudget = fc.integer({ min: -100, max: 3_000 });
 /** What the mark of a shortened text can take: below, shortening cannot reach its limit. */

@@ -3,7 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { ConversationState } from "../../graph/state.ts";
 import { makeHistory, type HistoryParts } from "../../nodes/history.ts";
 import type { EpisodeLook } from "../../stores/postgres/episode-store.ts";
-import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
+import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const NOTHING: EpisodeLook = { elsewhere: false, isSummarised: false };
 const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;

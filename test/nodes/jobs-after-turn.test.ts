@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { ConversationState } from "../../graph/state.ts";
 import type { SummarySettings } from "../../memory/summary/summary-due.ts";
 import { jobsAfterTurn } from "../../nodes/jobs-after-turn.ts";
-import { sampleWindow, summaryThrough } from "../support/sample-window.ts";
+import { sampleWindow, summaryThrough } from "../support/samples/sample-window.ts";
 
 const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
 const JOB = { kind: "summarise", tenantId: "tenant", userId: "user", conversationId: "conversation" };

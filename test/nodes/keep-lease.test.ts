@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { AppError } from "../../errors/app-error.ts";
 import { keepLease } from "../../nodes/keep-lease.ts";
 import type { HeldTurn } from "../../stores/postgres/turn-store.ts";
-import { makeFakeTurnStore } from "../support/fake-turn-store.ts";
+import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const HELD: HeldTurn = { tenantId: "tenant", userId: "user", conversationId: "conversation", turnId: "turn" };
 const LEASE_MS = 3_000;

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import type { CoreSection } from "../../graph/state.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
 import { assemblePrompt, type PromptParts } from "../../nodes/assemble-prompt.ts";
-import { anyText } from "../support/any-text.ts";
-import { anySummary, anyWindow, summaryThrough, windowMessage } from "../support/sample-window.ts";
+import { anyText } from "../support/samples/any-text.ts";
+import { anySummary, anyWindow, summaryThrough, windowMessage } from "../support/samples/sample-window.ts";
 
 const NO_LIMIT = 10_000_000;
 const CORE: CoreSection[] = [

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { ConversationSummary } from "../../graph/state.ts";
 import { estimateTokens } from "../../models/estimate-tokens.ts";
 import { assemblePrompt } from "../../nodes/assemble-prompt.ts";
-import { anyText } from "../support/any-text.ts";
-import { sampleWindow, summaryThrough, windowMessage } from "../support/sample-window.ts";
+import { anyText } from "../support/samples/any-text.ts";
+import { sampleWindow, summaryThrough, windowMessage } from "../support/samples/sample-window.ts";
 
 const FENCE = /<conversation_summary>\n([^]*)\n<\/conversation_summary>/u;
 const NO_LIMIT = 10_000_000;

@@ -4,7 +4,7 @@ import type { ConversationState, ConversationUpdate } from "../../graph/state.ts
 import type { TurnContext } from "../../graph/turn-context.ts";
 import type { Recall, RecalledEpisode, RecallRequest } from "../../memory/recall/recall-episodes.ts";
 import { makeRetrieve, type RetrieveParts } from "../../nodes/retrieve.ts";
-import { sampleWindow } from "../support/sample-window.ts";
+import { sampleWindow } from "../support/samples/sample-window.ts";
 
 const EPISODE: RecalledEpisode = {
   id: "asked",

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
 import type { RouteEmbedder } from "../../nodes/routing/route-by-embedding.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { makeRecordingEmbedder } from "../support/recording-embedder.ts";
+import { makeRecordingEmbedder } from "../support/samples/recording-embedder.ts";
 import { makeRouter, TWO_BASES } from "./route-test-parts.ts";
 
 const hashed = makeHashedEmbedder({});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { uncoveredOf } from "../../nodes/uncovered-of.ts";
-import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../support/sample-window.ts";
+import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../support/samples/sample-window.ts";
 
 describe("uncoveredOf", () => {
   test("is every message without a summary", () => {

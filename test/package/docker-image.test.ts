@@ -4,10 +4,10 @@ import { globSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../support/api-client.ts";
-import { listContext, readImageSteps } from "../support/image-file.ts";
-import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "../support/image-root.ts";
-import { freePort } from "../support/postgres-server.ts";
+import { callApi } from "../support/clients/api-client.ts";
+import { listContext, readImageSteps } from "./image-file.ts";
+import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "./image-root.ts";
+import { freePort } from "../servers/postgres-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const run = promisify(execFile);

@@ -7,10 +7,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../support/api-client.ts";
-import { listContext } from "../support/image-file.ts";
-import { plainEnvironment } from "../support/plain-environment.ts";
-import { freePort } from "../support/postgres-server.ts";
+import { callApi } from "../support/clients/api-client.ts";
+import { listContext } from "./image-file.ts";
+import { plainEnvironment } from "./plain-environment.ts";
+import { freePort } from "../servers/postgres-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const run = promisify(execFile);

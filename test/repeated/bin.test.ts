@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi, postJson } from "../support/api-client.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
-import { TIMES, twentyTimes } from "../support/twenty-times.ts";
+import { callApi, postJson } from "../support/clients/api-client.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { TIMES, twentyTimes } from "./twenty-times.ts";
 
 const BIN = fileURLToPath(new URL("../../dist/scripts/conversation-graph.js", import.meta.url));
 

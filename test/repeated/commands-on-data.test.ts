@@ -2,12 +2,12 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { callApi, postJson } from "../support/api-client.ts";
-import { createDataFolder } from "../support/data-folder.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/service-with-episodes.ts";
-import { openTestService } from "../support/service.ts";
-import { runFile, script, TIMES, twentyTimes } from "../support/twenty-times.ts";
+import { callApi, postJson } from "../support/clients/api-client.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/services/service-with-episodes.ts";
+import { openTestService } from "../support/services/service.ts";
+import { runFile, script, TIMES, twentyTimes } from "./twenty-times.ts";
 
 describe("twenty times in a row", () => {
   let opened: AsyncDisposableStack;

@@ -3,11 +3,11 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { makeKnowledgeClient } from "../support/knowledge-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/service-with-episodes.ts";
-import { openTestService, type TestService } from "../support/service.ts";
-import { script, TIMES, twentyTimes } from "../support/twenty-times.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { openTestService, type TestService } from "../support/services/service.ts";
+import { script, TIMES, twentyTimes } from "./twenty-times.ts";
 
 describe("twenty times in a row beside a running service", () => {
   let real: Awaited<ReturnType<typeof createRealDatabase>>;

@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { callApi, postJson } from "../support/api-client.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { postTurn } from "../support/event-client.ts";
-import { openTestService } from "../support/service.ts";
+import { callApi, postJson } from "../support/clients/api-client.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { postTurn } from "../support/clients/event-client.ts";
+import { openTestService } from "../support/services/service.ts";
 
 const TIMES = 20;
 

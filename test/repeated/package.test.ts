@@ -2,11 +2,11 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
-import { createDataFolder } from "../support/data-folder.ts";
-import { createRealDatabase } from "../support/databases.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);
-const LOOP = fileURLToPath(new URL("../support/package-loop.ts", import.meta.url));
+const LOOP = fileURLToPath(new URL("./package-loop.ts", import.meta.url));
 
 /** What is open and listened to in the process. */
 interface Look {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { whyNoBrowser } from "../support/browser.ts";
-import { openPageWorld, type PageWorld } from "../support/page-world.ts";
-import { closeWithoutProblems, openTestedPage } from "../support/tested-page.ts";
+import { whyNoBrowser } from "../servers/browser.ts";
+import { openPageWorld, type PageWorld } from "../web/page-world.ts";
+import { closeWithoutProblems, openTestedPage } from "../web/tested-page.ts";
 
 const TIMES = 20;
 const missing = await whyNoBrowser();

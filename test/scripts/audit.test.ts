@@ -6,7 +6,7 @@ import type { Database } from "../../stores/postgres/database.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { createRealDatabase } from "../support/databases.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);
 const AUDIT = fileURLToPath(new URL("../../scripts/audit.ts", import.meta.url));

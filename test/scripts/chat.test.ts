@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openTestService, type TestService } from "../support/service.ts";
+import { openTestService, type TestService } from "../support/services/service.ts";
 
 const CHAT = fileURLToPath(new URL("../../scripts/chat.ts", import.meta.url));
 

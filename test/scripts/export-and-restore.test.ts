@@ -5,16 +5,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { callApi } from "../support/api-client.ts";
-import { createDataFolder } from "../support/data-folder.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { createEmptyDatabase } from "../support/empty-database.ts";
-import { createExportFolder, parseLines, readExport, rowLines, type ExportFolder } from "../support/export-files.ts";
-import { makeKnowledgeClient } from "../support/knowledge-client.ts";
-import { openTestService } from "../support/service.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
-import { importedTurns, openServiceWithEpisodes } from "../support/service-with-episodes.ts";
-import { storeExchange } from "../support/user-with-memory.ts";
+import { callApi } from "../support/clients/api-client.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { createEmptyDatabase } from "../support/databases/empty-database.ts";
+import { createExportFolder, parseLines, readExport, rowLines, type ExportFolder } from "../stores/postgres/export/export-files.ts";
+import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { openTestService } from "../support/services/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { storeExchange } from "../support/samples/user-with-memory.ts";
 
 const run = promisify(execFile);
 const command =

@@ -5,8 +5,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { makeKnowledgeClient } from "../support/knowledge-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/service-with-episodes.ts";
+import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
 
 const run = promisify(execFile);
 const INGEST = fileURLToPath(new URL("../../scripts/ingest.ts", import.meta.url));

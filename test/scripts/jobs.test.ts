@@ -7,9 +7,9 @@ import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { createDataFolder } from "../support/data-folder.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/sample-jobs.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/samples/sample-jobs.ts";
 
 const run = promisify(execFile);
 const JOBS = fileURLToPath(new URL("../../scripts/jobs.ts", import.meta.url));

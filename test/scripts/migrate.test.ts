@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
-import { createRealDatabase } from "../support/databases.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);
 const MIGRATE = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));

@@ -4,10 +4,10 @@ import type { Database } from "../../stores/postgres/database.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
 import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../support/milvus-server.ts";
-import { startReindex } from "../support/run-reindex.ts";
-import { storeConversation } from "../support/stored-conversation.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../servers/milvus-server.ts";
+import { startReindex } from "./run-reindex.ts";
+import { storeConversation } from "../support/databases/stored-conversation.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** Longer than a statement has that a turn waits for. */

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createDataFolder } from "../support/data-folder.ts";
-import { startEmbeddingServer, type EmbeddingServer } from "../support/embedding-server.ts";
-import { startReindex } from "../support/run-reindex.ts";
-import { freePort } from "../support/postgres-server.ts";
-import { openTestService } from "../support/service.ts";
-import { killServiceProcesses, spawnService, startServiceProcess } from "../support/service-process.ts";
-import { callApi, postJson } from "../support/api-client.ts";
-import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/service-with-episodes.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { startEmbeddingServer, type EmbeddingServer } from "../servers/embedding-server.ts";
+import { startReindex } from "./run-reindex.ts";
+import { freePort } from "../servers/postgres-server.ts";
+import { openTestService } from "../support/services/service.ts";
+import { killServiceProcesses, spawnService, startServiceProcess } from "../servers/service-process.ts";
+import { callApi, postJson } from "../support/clients/api-client.ts";
+import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/services/service-with-episodes.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const TURNS = 300;

@@ -5,8 +5,8 @@ import { createPGlite } from "../../stores/postgres/create-pglite.ts";
 import { migrate } from "../../stores/postgres/migrate.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { TEMPLATE_DATABASE, withDatabase } from "./database-url.ts";
-import { startPostgresServer, type PostgresServer } from "./postgres-server.ts";
+import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
+import { startPostgresServer, type PostgresServer } from "../servers/postgres-server.ts";
 
 declare global {
   var testServers: { postgres: PostgresServer | undefined; folder: string } | undefined;

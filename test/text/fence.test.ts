@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { fence, onOneLine, quoteLines, readFences, unquoteLines } from "../../text/fence.ts";
-import { anyText } from "../support/any-text.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 const TAG = "user_message";
 const around = (text: string): string => fence(TAG, [{ text }]);

@@ -3,11 +3,11 @@ import { createRequire } from "node:module";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { postJson } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import { openTestService } from "../support/service.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { postJson } from "../support/clients/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import { openTestService } from "../support/services/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { zh } from "../../web/texts/zh.ts";
 
 const missing = await whyNoBrowser();

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { listConversations, listMessages } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { freePort } from "../support/postgres-server.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
+import { listConversations, listMessages } from "../support/clients/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { startModelServer, type ModelServer } from "../servers/model-server.ts";
+import { freePort } from "../servers/postgres-server.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`an answer that broke off with its process (skipped: ${missing})`, () => undefined);

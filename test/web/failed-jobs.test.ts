@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import type { Browser } from "playwright-core";
 import type { Database } from "../../stores/postgres/database.ts";
 import { openPostgres } from "../../stores/postgres/open-postgres.ts";
-import { callApi } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { createRealDatabase } from "../support/databases.ts";
-import { openServiceWithSummaries, type ServiceWithSummaries } from "../support/service-with-summaries.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
+import { callApi } from "../support/clients/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { openServiceWithSummaries, type ServiceWithSummaries } from "../support/services/service-with-summaries.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const missing = await whyNoBrowser();

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
-import { postJson } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { postJson } from "../support/clients/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { openTestService, type TestService } from "../support/services/service.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`pages of other sites in a browser (skipped: ${missing})`, () => undefined);

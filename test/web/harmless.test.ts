@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { whyNoBrowser } from "../support/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import type { ModelServer } from "../support/model-server.ts";
-import { openPageWorld, type PageWorld } from "../support/page-world.ts";
+import { whyNoBrowser } from "../servers/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import type { ModelServer } from "../servers/model-server.ts";
+import { openPageWorld, type PageWorld } from "./page-world.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`hostile and huge texts on the page (skipped: ${missing})`, () => undefined);

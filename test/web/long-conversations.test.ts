@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import { callApi, listConversations, messagesOf, postJson } from "../support/api-client.ts";
-import { whyNoBrowser } from "../support/browser.ts";
-import type { ModelServer } from "../support/model-server.ts";
-import { openPageWorld, type PageWorld } from "../support/page-world.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
+import { callApi, listConversations, messagesOf, postJson } from "../support/clients/api-client.ts";
+import { whyNoBrowser } from "../servers/browser.ts";
+import type { ModelServer } from "../servers/model-server.ts";
+import { openPageWorld, type PageWorld } from "./page-world.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const missing = await whyNoBrowser();

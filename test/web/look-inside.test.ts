@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { callApi, listConversations, postJson } from "../support/api-client.ts";
-import { makeKnowledgeClient } from "../support/knowledge-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { callApi, listConversations, postJson } from "../support/clients/api-client.ts";
+import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 
 const missing = await whyNoBrowser();
 if (missing) test.skip(`looking inside an answer (skipped: ${missing})`, () => undefined);

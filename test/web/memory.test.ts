@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { callApi, listConversations, postJson } from "../support/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../support/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import { killServiceProcesses, startServiceProcess } from "../support/service-process.ts";
+import { callApi, listConversations, postJson } from "../support/clients/api-client.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const missing = await whyNoBrowser();

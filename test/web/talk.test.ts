@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { messagesOf, listConversations, listMessages } from "../support/api-client.ts";
-import { whyNoBrowser } from "../support/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "../support/tested-page.ts";
-import type { ModelServer } from "../support/model-server.ts";
-import { openPageWorld, type PageWorld } from "../support/page-world.ts";
+import { messagesOf, listConversations, listMessages } from "../support/clients/api-client.ts";
+import { whyNoBrowser } from "../servers/browser.ts";
+import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import type { ModelServer } from "../servers/model-server.ts";
+import { openPageWorld, type PageWorld } from "./page-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const missing = await whyNoBrowser();

@@ -1,4 +1,4 @@
-import { postJson } from "../../../test/support/api-client.ts";
+import { postJson } from "../../../test/support/clients/api-client.ts";
 import type { TurnResult } from "../../../graph/turn-event.ts";
 import { MODEL_AT_ONCE } from "../model-at-once.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";

@@ -1,7 +1,7 @@
 import pg from "pg";
-import { withDatabase } from "../../../test/support/database-url.ts";
-import { startMilvusServer, whyNoMilvus } from "../../../test/support/milvus-server.ts";
-import { startPostgresServer } from "../../../test/support/postgres-server.ts";
+import { withDatabase } from "../../../test/servers/database-url.ts";
+import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
+import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 
 /** A real Postgres, and services' own stores in it. */
 export interface MemoryStores {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { callApi } from "../../../test/support/api-client.ts";
+import { callApi } from "../../../test/support/clients/api-client.ts";
 import type { JobCount } from "../../../stores/jobs/job-overview.ts";
 import type { Exchange } from "../dialogues/dialogue.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
-import { startModelServer, type ChatRequestBody } from "../../../test/support/model-server.ts";
+import { startModelServer, type ChatRequestBody } from "../../../test/servers/model-server.ts";
 import type { PromptMessage } from "../dialogues/count-tokens.ts";
 import { answerTo } from "./script.ts";
 

@@ -1,6 +1,6 @@
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
-import { findWrongs } from "../../../test/support/chaos-checks.ts";
+import { findWrongs } from "../../../test/hard/chaos/chaos-checks.ts";
 import type { SoakStage } from "./stage.ts";
 import type { SoakDeeds } from "./users.ts";
 

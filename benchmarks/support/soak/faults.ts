@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FAULTS, WAYS, type Fault } from "../../../test/support/fault-matrix.ts";
+import { FAULTS, WAYS, type Fault } from "../../../test/hard/faults/fault-matrix.ts";
 import { SOAK_DEPENDENCIES, type SoakStage } from "./stage.ts";
 
 /** A fault begins so many milliseconds into each minute, and a fault of a dependency lasts so long. */

@@ -1,4 +1,4 @@
-import type { Exchange } from "../../../test/support/chaos-users.ts";
+import type { Exchange } from "../../../test/hard/chaos/chaos-users.ts";
 import type { FaultWindow } from "./faults.ts";
 import { figureOf, type Figure } from "../figures.ts";
 import type { Plot, Series } from "../results.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { startEmbeddingServer } from "../../../test/support/embedding-server.ts";
-import { startModelServer, type ChatRequestBody, type ModelScript } from "../../../test/support/model-server.ts";
-import { MEMORY_MODEL, SUMMARY_MODEL } from "../../../test/support/chaos-model.ts";
+import { startEmbeddingServer } from "../../../test/servers/embedding-server.ts";
+import { startModelServer, type ChatRequestBody, type ModelScript } from "../../../test/servers/model-server.ts";
+import { MEMORY_MODEL, SUMMARY_MODEL } from "../../../test/hard/chaos/chaos-model.ts";
 
 // A process of its own, so that its work is in nobody's measurement: prints the addresses of a chat server and of an embedding server.
 const FIRST_TOKEN_MS = 50;

@@ -1,7 +1,7 @@
 import { readdir, readlink } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
-import { readMetrics } from "../../../test/support/read-metrics.ts";
+import { readMetrics } from "../../../test/support/clients/read-metrics.ts";
 import type { SoakStage } from "./stage.ts";
 
 const PROCESS_EVERY_MS = 5_000;

@@ -1,9 +1,9 @@
-import { MEMORY_MODEL, SUMMARY_MODEL } from "../../../test/support/chaos-model.ts";
-import { openChaosProcesses, type ChaosProcesses } from "../../../test/support/chaos-processes.ts";
-import { startMilvusServer, whyNoMilvus } from "../../../test/support/milvus-server.ts";
-import { startPostgresServer } from "../../../test/support/postgres-server.ts";
-import { killServiceProcesses } from "../../../test/support/service-process.ts";
-import { startTcpProxy, type TcpProxy } from "../../../test/support/tcp-proxy.ts";
+import { MEMORY_MODEL, SUMMARY_MODEL } from "../../../test/hard/chaos/chaos-model.ts";
+import { openChaosProcesses, type ChaosProcesses } from "../../../test/hard/chaos/chaos-processes.ts";
+import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
+import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
+import { killServiceProcesses } from "../../../test/servers/service-process.ts";
+import { startTcpProxy, type TcpProxy } from "../../../test/servers/tcp-proxy.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { talk, type Exchange } from "../../../test/support/chaos-users.ts";
-import { insist } from "../../../test/support/insist.ts";
-import { sendAndStay, type Network, type Whims } from "../../../test/support/real-client.ts";
-import { makeSeededRandom } from "../../../test/support/seeded-random.ts";
+import { talk, type Exchange } from "../../../test/hard/chaos/chaos-users.ts";
+import { insist } from "../../../test/support/clients/insist.ts";
+import { sendAndStay, type Network, type Whims } from "../../../test/servers/real-client.ts";
+import { makeSeededRandom } from "../../../test/support/samples/seeded-random.ts";
 
 const TALKERS = 6;
 const VISITORS = 3;

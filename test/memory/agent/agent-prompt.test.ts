@@ -3,8 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { agentPrompt, type AgentPromptParts } from "../../../memory/agent/agent-prompt.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
-import { anyText } from "../../support/any-text.ts";
-import { turnToRead } from "../../support/sample-agent.ts";
+import { anyText } from "../../support/samples/any-text.ts";
+import { turnToRead } from "../../support/samples/sample-agent.ts";
 
 const TURN = turnToRead("I moved to Porto.", 1, { assistantMessage: "恭喜！" });
 

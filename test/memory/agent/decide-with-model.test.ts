@@ -6,9 +6,9 @@ import type { WorkingMemory, WorkingMemoryParts } from "../../../memory/agent/wo
 import type { AnswerTimeouts } from "../../../models/answer-deadlines.ts";
 import { OfflineChatModel } from "../../../models/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../support/model-server.ts";
-import { freePort } from "../../support/postgres-server.ts";
-import { archive, nothingDecided, storedSection, turnToRead, update, workingMemory } from "../../support/sample-agent.ts";
+import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
+import { freePort } from "../../servers/postgres-server.ts";
+import { archive, nothingDecided, storedSection, turnToRead, update, workingMemory } from "../../support/samples/sample-agent.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const PATIENT: AnswerTimeouts = { firstTokenMs: 20_000, idleMs: 20_000 };

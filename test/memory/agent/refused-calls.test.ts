@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { archive, storedSection, TRIGGER, update, workingMemory } from "../../support/sample-agent.ts";
+import { archive, storedSection, TRIGGER, update, workingMemory } from "../../support/samples/sample-agent.ts";
 
 const WITH_ARCHIVE = { search: async () => [] };
 

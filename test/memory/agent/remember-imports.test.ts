@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { contentsOf, operationsOf, versionsOf } from "../../support/core-memory.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { readingAgent, writeFor, type ReadingAgent } from "../../support/reading-agent.ts";
+import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
 
 const LONG_AGO = "2019-07-08T12:00:00Z";
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
 import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { contentsOf, operationsOf, versionsOf } from "../../support/core-memory.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { readingAgent, writeFor, type ReadingAgent } from "../../support/reading-agent.ts";
-import { writtenByReadings } from "../../support/sample-reading.ts";
+import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
+import { writtenByReadings } from "../../support/samples/sample-reading.ts";
 
 describeOnBothDatabases("the memory agent", (open) => {
   let database: Database;

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { triggerOf } from "../../../memory/agent/turn-to-read.ts";
-import { turnToRead } from "../../support/sample-agent.ts";
+import { turnToRead } from "../../support/samples/sample-agent.ts";
 
 test("triggerOf names the message, its time and who it came from, and no word of it", () => {
   const turn = turnToRead("My cat is called Minka.", 1, { actor: "import" });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeDecideWithModel } from "../../../memory/agent/decide-with-model.ts";
 import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { storedSection, turnToRead, workingMemory } from "../../support/sample-agent.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { storedSection, turnToRead, workingMemory } from "../../support/samples/sample-agent.ts";
 
 describe("the turns that a model names for the lines of a section", () => {
   let server: ModelServer;

@@ -2,7 +2,15 @@ import { describe, expect, test } from "@jest/globals";
 import { validate as isUuid } from "uuid";
 import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
-import { archive, CONVERSATION_ID, nothingDecided, storedSection, TRIGGER, update, workingMemory } from "../../support/sample-agent.ts";
+import {
+  archive,
+  CONVERSATION_ID,
+  nothingDecided,
+  storedSection,
+  TRIGGER,
+  update,
+  workingMemory,
+} from "../../support/samples/sample-agent.ts";
 
 const EPISODE: RecalledEpisode = {
   id: "asked",

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import typescript from "typescript";
-import { DOCX, PDF } from "../../support/parse-sample.ts";
-import { sampleDocx, wordParagraph } from "../../support/sample-docx.ts";
-import { pdfOf } from "../../support/sample-pdf.ts";
+import { DOCX, PDF } from "./parse-sample.ts";
+import { sampleDocx, wordParagraph } from "./sample-docx.ts";
+import { pdfOf } from "./sample-pdf.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));

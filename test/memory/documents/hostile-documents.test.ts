@@ -3,9 +3,9 @@ import { zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import type { DocumentLimits } from "../../../memory/documents/document-limits.ts";
-import { DOCX, parseSample, PDF } from "../../support/parse-sample.ts";
-import { sampleDocx, wordParagraph } from "../../support/sample-docx.ts";
-import { encryptedPdf, pdfOf, samplePdf } from "../../support/sample-pdf.ts";
+import { DOCX, parseSample, PDF } from "./parse-sample.ts";
+import { sampleDocx, wordParagraph } from "./sample-docx.ts";
+import { encryptedPdf, pdfOf, samplePdf } from "./sample-pdf.ts";
 
 const MIB = 2 ** 20;
 const unhandled: unknown[] = [];

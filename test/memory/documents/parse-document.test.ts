@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseDocument } from "../../../memory/documents/parse-document.ts";
-import { DOCX, parseSample, PDF } from "../../support/parse-sample.ts";
-import { sampleDocx, wordParagraph, wordTable } from "../../support/sample-docx.ts";
-import { chinesePdf, pdfOf, samplePdf } from "../../support/sample-pdf.ts";
+import { DOCX, parseSample, PDF } from "./parse-sample.ts";
+import { sampleDocx, wordParagraph, wordTable } from "./sample-docx.ts";
+import { chinesePdf, pdfOf, samplePdf } from "./sample-pdf.ts";
 
 describe("plain text", () => {
   test("is one part, with lines that end in \\n", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { assertReadable } from "../../../memory/documents/sniff-document.ts";
-import { DOCX, PDF } from "../../support/parse-sample.ts";
-import { sampleDocx } from "../../support/sample-docx.ts";
-import { pdfOf } from "../../support/sample-pdf.ts";
+import { DOCX, PDF } from "./parse-sample.ts";
+import { sampleDocx } from "./sample-docx.ts";
+import { pdfOf } from "./sample-pdf.ts";
 
 const check = (contentType: string, content: string | Uint8Array) => (): void =>
   assertReadable({ bytes: typeof content === "string" ? Buffer.from(content) : content, contentType });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { DocumentPart } from "../../../memory/documents/parsed-document.ts";
 import { splitDocument } from "../../../memory/documents/split-document.ts";
 import { textSize } from "../../../memory/documents/text-size.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
 const prose = (sentences: number): string => Array.from({ length: sentences }, (_, n) => `Sentence ${n} tells of quokkas.`).join(" ");

@@ -6,8 +6,8 @@ import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
 import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
-import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
-import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
+import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
 const nothing = async (): Promise<void> => undefined;

@@ -7,7 +7,7 @@ import { dropLeftIndexes, leaveIndex } from "../../../stores/search/left-indexes
 import { chunkIndexName, findIndexRecord, OLD_NAME_IS_GONE_MS } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
-import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
+import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const LARGE = makeHashedEmbedder({ dimensions: 128 });

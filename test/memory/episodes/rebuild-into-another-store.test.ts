@@ -8,8 +8,8 @@ import { chunkIndexName, findIndexRecord, makeIndexOpener } from "../../../store
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
-import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../support/milvus-server.ts";
+import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
 import { DIMENSIONS, sampleDocument, SAMPLE_ATTRIBUTES } from "../../stores/search/sample-document.ts";
 
 const OWNER = { tenantId: "tenant", userId: "ada" };

@@ -4,9 +4,9 @@ import { makeErase } from "../../../memory/erase/make-erase.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/import-store.ts";
-import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
-import { tablesHolding } from "../../support/scan-tables.ts";
-import { storeExchange, type StoredExchange } from "../../support/user-with-memory.ts";
+import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { tablesHolding } from "../../support/databases/scan-tables.ts";
+import { storeExchange, type StoredExchange } from "../../support/samples/user-with-memory.ts";
 
 describe("erasing one exchange out of the index", () => {
   let memory: TestEpisodicMemory;

@@ -6,9 +6,9 @@ import type { Database } from "../../../stores/postgres/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { EarlierAttempt, TurnKey } from "../../../stores/postgres/turn-key.ts";
 import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { tablesHolding } from "../../support/scan-tables.ts";
-import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { tablesHolding } from "../../support/databases/scan-tables.ts";
+import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 
 type Begun = BegunTurn & BeginTurn;
 

@@ -7,9 +7,9 @@ import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
-import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
-import { addJobs, clearJobs, failJob, killJobs } from "../../support/sample-jobs.ts";
-import { rememberConversation, type RememberedConversation } from "../../support/user-with-memory.ts";
+import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { addJobs, clearJobs, failJob, killJobs } from "../../support/samples/sample-jobs.ts";
+import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
 
 /** A Milvus of one index that counts as it is told; what it was asked for is in `asked`. */
 function countingMilvus(countOf: (key: string | undefined) => number): SearchStore & { asked: string[] } {

@@ -3,9 +3,9 @@ import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import { makeBoss, QUEUE } from "../../../stores/jobs/make-boss.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { startRunner, stopRunners } from "../../support/job-runners.ts";
-import { addJobs, claimOnly, clearJobs, conversationOf, sampleJob, type SampleJob } from "../../support/sample-jobs.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { startRunner, stopRunners } from "./job-runners.ts";
+import { addJobs, claimOnly, clearJobs, conversationOf, sampleJob, type SampleJob } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describeOnBothDatabases("jobs whose process died while they ran", (open) => {

@@ -4,10 +4,10 @@ import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { NEVER_MS, startRunner, stopRunners, untilAborted } from "../../support/job-runners.ts";
-import { addJobs, sampleJob } from "../../support/sample-jobs.ts";
-import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { NEVER_MS, startRunner, stopRunners, untilAborted } from "./job-runners.ts";
+import { addJobs, sampleJob } from "../../support/samples/sample-jobs.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("jobs of several processes on one Postgres", () => {

@@ -8,10 +8,10 @@ import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { NEVER_MS, startRunner, stopRunners, untilAborted } from "../../support/job-runners.ts";
-import { addJobs, claimOnly, clearJobs, conversationOf, sampleJob, type SampleJob } from "../../support/sample-jobs.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/sample-turns.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { NEVER_MS, startRunner, stopRunners, untilAborted } from "./job-runners.ts";
+import { addJobs, claimOnly, clearJobs, conversationOf, sampleJob, type SampleJob } from "../../support/samples/sample-jobs.ts";
+import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describeOnBothDatabases("running jobs", (open) => {

@@ -15,8 +15,8 @@ import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-
 import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import { openTestEmbedded } from "../../support/databases.ts";
-import { addJobs } from "../../support/sample-jobs.ts";
+import { openTestEmbedded } from "../../support/databases/databases.ts";
+import { addJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const PLACE = { tenantId: "tenant", prefix: "travel" };

@@ -8,8 +8,8 @@ import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-
 import { openEpisodeIndex, type ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchIndex } from "../../../stores/search/search-index.ts";
-import { openTestEmbedded } from "../../support/databases.ts";
-import { makeRecordingEmbedder, type RecordingEmbedder } from "../../support/recording-embedder.ts";
+import { openTestEmbedded } from "../../support/databases/databases.ts";
+import { makeRecordingEmbedder, type RecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 
 const ACME = { tenantId: "acme", prefix: "travel" };
 const GLOBEX = { tenantId: "globex", prefix: "travel" };

@@ -10,7 +10,7 @@ import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-store.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
-import { openTestEmbedded } from "../../support/databases.ts";
+import { openTestEmbedded } from "../../support/databases/databases.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const PLACE = { tenantId: "tenant", prefix: "travel" };

@@ -7,9 +7,9 @@ import { makeDocumentStore } from "../../../stores/postgres/document-store.ts";
 import { restoreExport } from "../../../stores/postgres/export/restore-export.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-store.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import { openTestEmbedded } from "../../support/databases.ts";
-import { createExportFolder, rowLines, type ExportFolder } from "../../support/export-files.ts";
-import { rememberConversation } from "../../support/user-with-memory.ts";
+import { openTestEmbedded } from "../../support/databases/databases.ts";
+import { createExportFolder, rowLines, type ExportFolder } from "../../stores/postgres/export/export-files.ts";
+import { rememberConversation } from "../../support/samples/user-with-memory.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const ADA = { tenantId: "acme", userId: "ada" };

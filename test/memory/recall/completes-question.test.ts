@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { completeQuestion, type RecentMessage } from "../../../memory/recall/completes-question.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 const films: RecentMessage[] = [
   { role: "user", content: "Which films should I watch this weekend?" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { episodeCues } from "../../../memory/recall/episode-cues.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 describe("episodeCues", () => {
   test("takes an answer to nothing for context, unless it is small talk, and a message without an answer as it is", () => {

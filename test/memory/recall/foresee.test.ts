@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeRecall, type Recall } from "../../../memory/recall/recall-episodes.ts";
 import { rememberQuestions } from "../../../models/remember-questions.ts";
-import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
+import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const QUESTION = "Which director did I mention?";
 const SAID = exchanges(

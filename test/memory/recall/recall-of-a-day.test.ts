@@ -4,7 +4,7 @@ import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
 import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
-import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/episodic-memory.ts";
+import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday
 

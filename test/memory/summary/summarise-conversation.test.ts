@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Summarise } from "../../../memory/summary/summarise-conversation.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addMessages, createConversation, numbered } from "../../support/sample-conversation.ts";
-import { SETTINGS, summarySteps, type SummarySteps } from "../../support/summary-steps.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { addMessages, createConversation, numbered } from "./sample-conversation.ts";
+import { SETTINGS, summarySteps, type SummarySteps } from "./summary-steps.ts";
 
 const range = (from: number, to: number): string[] => numbered(to - from + 1, from).map(({ content }) => content);
 

@@ -4,8 +4,8 @@ import { makeSummariseWithModel } from "../../../memory/summary/summarise-with-m
 import type { AnswerTimeouts } from "../../../models/answer-deadlines.ts";
 import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../support/model-server.ts";
-import { freePort } from "../../support/postgres-server.ts";
+import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
+import { freePort } from "../../servers/postgres-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const PATIENT: AnswerTimeouts = { firstTokenMs: 20_000, idleMs: 20_000 };

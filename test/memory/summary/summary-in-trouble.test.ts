@@ -3,9 +3,9 @@ import { AppError } from "../../../errors/app-error.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import type { OwnedConversation } from "../../../stores/postgres/summary-store.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addMessages, createConversation, numbered } from "../../support/sample-conversation.ts";
-import { summarySteps, type SummarySteps } from "../../support/summary-steps.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { addMessages, createConversation, numbered } from "./sample-conversation.ts";
+import { summarySteps, type SummarySteps } from "./summary-steps.ts";
 
 describeOnBothDatabases("a summary in trouble", (open) => {
   let database: Database;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { summaryPrompt, type SummaryParts } from "../../../memory/summary/summary-prompt.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 const MESSAGES: SummaryParts["messages"] = [
   { role: "user", content: "My name is Ada." },

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { makeAdmission, type Overload } from "../../../server/limits/admission.ts";
 import { watchEventLoop } from "../../../server/limits/event-loop-lag.ts";
-import { listConversations, postJson } from "../../support/api-client.ts";
-import { contentOf, postTurn, type EventStreamResponse } from "../../support/event-client.ts";
-import { expectRefusal } from "../../support/expect-refusal.ts";
-import { readMetrics } from "../../support/read-metrics.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
-import { streamTurn } from "../../support/turn-client.ts";
+import { listConversations, postJson } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const OVERLOADED = { status: 503, code: "overloaded", says: /MAX_TURNS_PER_PROCESS.*Nothing was stored.*again in 2 s/ };

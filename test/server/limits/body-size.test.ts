@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connectTo, type RawConnection } from "../../support/raw-connection.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { connectTo, type RawConnection } from "../../support/clients/raw-connection.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 
 const MEGABYTE = 1024 * 1024;
 

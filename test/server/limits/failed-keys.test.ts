@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/limits/failed-keys.ts";
-import { callApi } from "../../support/api-client.ts";
-import { expectRefusal } from "../../support/expect-refusal.ts";
-import { openTestService } from "../../support/service.ts";
-import { JWT_SECRET, tokenOf } from "../../support/tenant-world.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { JWT_SECRET, tokenOf } from "../../hard/tenants/tenant-world.ts";
 
 async function failOften(keys: FailedKeys, address: string, times = MOST_FAILURES): Promise<void> {
   for (let count = 0; count < times; count++) await keys.failed(address);

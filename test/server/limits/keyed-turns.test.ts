@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { contentOf, postTurn, type EventStreamResponse } from "../../support/event-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 let running: ServiceWithModel;

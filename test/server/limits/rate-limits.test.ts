@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { callApi, postJson, type ApiResponse, type ErrorBody } from "../../support/api-client.ts";
-import { expectRefusal } from "../../support/expect-refusal.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { callApi, postJson, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 
 const ALL_BUT_THE_CLOCK = [
   ...(["hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate", "clearImmediate"] as const),

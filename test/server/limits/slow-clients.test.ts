@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { messagesOf } from "../../support/api-client.ts";
-import { connectTo, postBytes } from "../../support/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { messagesOf } from "../../support/clients/api-client.ts";
+import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const IMPATIENT = { headersTimeout: 1_000, requestTimeout: 2_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };

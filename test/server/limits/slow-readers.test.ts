@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { messagesOf, postJson } from "../../support/api-client.ts";
-import { connectTo, postBytes, type RawConnection } from "../../support/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { messagesOf, postJson } from "../../support/clients/api-client.ts";
+import { connectTo, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { watchResponses } from "../../support/watch-responses.ts";
+import { watchResponses } from "../../support/clients/watch-responses.ts";
 
 /** About 5.7 MB on the wire, more than the system keeps for a connection: a control character takes six bytes in JSON. */
 const TOKENS = Array.from({ length: 950 }, () => "\u0001".repeat(1_000));

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { listConversations, postJson, type ApiResponse } from "../../support/api-client.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { postTurn } from "../../support/event-client.ts";
-import { expectRefusal } from "../../support/expect-refusal.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../support/service-process.ts";
+import { listConversations, postJson, type ApiResponse } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { postTurn } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const AS_ACME = { authorization: "Bearer acme-key-1" };

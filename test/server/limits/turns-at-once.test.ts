@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { listConversations, postJson } from "../../support/api-client.ts";
-import { postTurn, type EventStreamResponse } from "../../support/event-client.ts";
-import { expectRefusal } from "../../support/expect-refusal.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { listConversations, postJson } from "../../support/clients/api-client.ts";
+import { postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const KEYS = "acme-key-1:acme,other-key-1:other";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { messagesOf } from "../../support/api-client.ts";
-import { connectTo, parseChunkedResponse, postBytes } from "../../support/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { messagesOf } from "../../support/clients/api-client.ts";
+import { connectTo, parseChunkedResponse, postBytes } from "../../support/clients/raw-connection.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { watchResponses } from "../../support/watch-responses.ts";
+import { watchResponses } from "../../support/clients/watch-responses.ts";
 import { MODEL, says } from "./open-client.ts";
 
 const PATH = "/v1/chat/completions";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { listConversations, messagesOf } from "../../support/api-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { listConversations, messagesOf } from "../../support/clients/api-client.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
 describe("completions with the official client", () => {

@@ -1,8 +1,8 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { callApi, messagesOf, postJson } from "../../support/api-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
-import { openTestService } from "../../support/service.ts";
+import { callApi, messagesOf, postJson } from "../../support/clients/api-client.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 

@@ -1,7 +1,7 @@
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi, listConversations } from "../../support/api-client.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { callApi, listConversations } from "../../support/clients/api-client.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
 const KEY = { authorization: "Bearer key-of-acme" };

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { listConversations, messagesOf } from "../../support/api-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { tablesHolding } from "../../support/scan-tables.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { listConversations, messagesOf } from "../../support/clients/api-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { tablesHolding } from "../../support/databases/scan-tables.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { LIBRECHAT_FUNCTIONS, LIBRECHAT_REQUESTS, OPEN_WEBUI, type FrontEndRequest } from "./front-end-requests.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";

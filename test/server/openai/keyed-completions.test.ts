@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { callApi, messagesOf } from "../../support/api-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { callApi, messagesOf } from "../../support/clients/api-client.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { MODEL, says } from "./open-client.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../../support/api-client.ts";
-import { contentOf, postTurn } from "../../support/event-client.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
 const ACME = { authorization: "Bearer key-of-acme", "content-type": "application/json" };

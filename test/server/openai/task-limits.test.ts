@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { messagesOf, postJson, type ApiResponse, type ErrorBody } from "../../support/api-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
+import { messagesOf, postJson, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { LIBRECHAT_REQUESTS, OPEN_WEBUI } from "./front-end-requests.ts";
 import { MODEL, says } from "./open-client.ts";

@@ -4,13 +4,13 @@ import { v7 as uuidv7 } from "uuid";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { callApi, listConversations } from "../../support/api-client.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { contentOf, postTurn } from "../../support/event-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { tablesHolding } from "../../support/scan-tables.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
-import { getTurn, streamTurn } from "../../support/turn-client.ts";
+import { callApi, listConversations } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { tablesHolding } from "../../support/databases/scan-tables.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("erasing while a turn with a key is answered", () => {

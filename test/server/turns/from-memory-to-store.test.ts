@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { createRealDatabase } from "../../support/databases.ts";
-import { contentOf, postTurn, tokenText, type EventStreamResponse, type ReceivedEvent } from "../../support/event-client.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../support/model-server.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
-import { getTurn, streamTurn } from "../../support/turn-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { contentOf, postTurn, tokenText, type EventStreamResponse, type ReceivedEvent } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 
 const HALF = "😀".charAt(0);
 const OTHER_HALF = "😀".charAt(1);

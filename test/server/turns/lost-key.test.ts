@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { callApi, messagesOf } from "../../support/api-client.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/event-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { holdConversations } from "../../support/hold-conversations.ts";
-import { readMetrics } from "../../support/read-metrics.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
-import { getTurn, streamTurn } from "../../support/turn-client.ts";
+import { callApi, messagesOf } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { holdConversations } from "../../support/databases/hold-conversations.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a key that two processes were sent while its conversation was busy", () => {

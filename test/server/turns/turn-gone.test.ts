@@ -3,12 +3,12 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { emptyTurns } from "../../../stores/postgres/empty-turns.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { callApi, messagesOf } from "../../support/api-client.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { contentOf, postTurn } from "../../support/event-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
-import { cancelTurn, getTurn, streamTurn } from "../../support/turn-client.ts";
+import { callApi, messagesOf } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a turn of the day before", () => {

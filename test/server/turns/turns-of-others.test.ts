@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { callApi, type ErrorBody } from "../../support/api-client.ts";
-import { contentOf, postTurn, type EventStreamResponse } from "../../support/event-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/service-with-model.ts";
+import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const SECRET = "a secret of more than thirty-two characters";

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { CANCEL_CHANNEL } from "../../../stores/postgres/turn-record-store.ts";
-import { messagesOf } from "../../support/api-client.ts";
-import { createRealDatabase } from "../../support/databases.ts";
-import { contentOf, postTurn } from "../../support/event-client.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { openTestService, type TestService } from "../../support/service.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
-import { cancelTurn, getTurn } from "../../support/turn-client.ts";
+import { messagesOf } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { cancelTurn, getTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a turn that another process asks to stop, and that does not hear of it", () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { recordStatements } from "../../support/record-statements.ts";
-import { addJobs, clearJobs, failJob, killJobs, sampleJob, SAMPLE_FAILURE, type SampleJob } from "../../support/sample-jobs.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { recordStatements } from "../../support/databases/record-statements.ts";
+import { addJobs, clearJobs, failJob, killJobs, sampleJob, SAMPLE_FAILURE, type SampleJob } from "../../support/samples/sample-jobs.ts";
 
 describeOnBothDatabases("erasing the jobs of a conversation", (open) => {
   let database: Database;

@@ -3,8 +3,17 @@ import { v7 as uuidv7 } from "uuid";
 import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, SAMPLE_FAILURE, sampleJob } from "../../support/sample-jobs.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import {
+  addJobs,
+  claimOnly,
+  clearJobs,
+  conversationOf,
+  failJob,
+  killJobs,
+  SAMPLE_FAILURE,
+  sampleJob,
+} from "../../support/samples/sample-jobs.ts";
 
 describeOnBothDatabases("the overview of jobs", (open) => {
   let database: Database;

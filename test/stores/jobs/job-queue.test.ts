@@ -2,8 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addJobs, claimOnly, clearJobs, conversationOf, failJob, killJobs, sampleJob, settleJob } from "../../support/sample-jobs.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import {
+  addJobs,
+  claimOnly,
+  clearJobs,
+  conversationOf,
+  failJob,
+  killJobs,
+  sampleJob,
+  settleJob,
+} from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describeOnBothDatabases("the job queue", (open) => {

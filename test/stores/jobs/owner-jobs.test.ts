@@ -5,8 +5,8 @@ import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-over
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { describeOnBothDatabases } from "../../support/databases.ts";
-import { addJobs, claimOnly, clearJobs, failJob, killJobs, sampleJob, settleJob } from "../../support/sample-jobs.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { addJobs, claimOnly, clearJobs, failJob, killJobs, sampleJob, settleJob } from "../../support/samples/sample-jobs.ts";
 
 /** Owners that run into each other when their parts are joined, trimmed, folded or taken for patterns. */
 const LOOK_ALIKES: Owner[] = [

@@ -6,9 +6,9 @@ import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { migrate } from "../../../stores/postgres/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { createRealDatabase, describeOnBothDatabases } from "../../support/databases.ts";
-import { createEmptyDatabase } from "../../support/empty-database.ts";
-import { addJobs, claimOnly, clearJobs, sampleJob } from "../../support/sample-jobs.ts";
+import { createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
+import { addJobs, claimOnly, clearJobs, sampleJob } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 function unexpected(error: unknown): void {

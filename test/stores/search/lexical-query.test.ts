@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { dayWords } from "../../../stores/search/day-words.ts";
 import { lexicalQuery } from "../../../stores/search/lexical-query.ts";
 import { lexicalText } from "../../../stores/search/lexical-text.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 function counts(query: string): Record<string, number> {
   const found: Record<string, number> = {};

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { lexicalText } from "../../../stores/search/lexical-text.ts";
-import { anyText } from "../../support/any-text.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 const words = (text: string): string[] => lexicalText(text).split(" ");
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import type { SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../support/milvus-server.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
+import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 

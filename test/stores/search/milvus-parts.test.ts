@@ -5,7 +5,7 @@ import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus
 import { partNames, partOf } from "../../../stores/search/milvus/parted-index.ts";
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../support/milvus-server.ts";
+import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 

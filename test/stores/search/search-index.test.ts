@@ -9,8 +9,8 @@ import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus
 import { ownerKey } from "../../../stores/search/owner-key.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchStore } from "../../../stores/search/search-index.ts";
-import { createRealDatabase, openTestEmbedded } from "../../support/databases.ts";
-import { startMilvusServer, whyNoMilvus } from "../../support/milvus-server.ts";
+import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
+import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 import { describeSearchStore } from "./search-index.contract.ts";
 import type { StoreUnderTest } from "./search-limits.contract.ts";

@@ -3,7 +3,7 @@ import type { Database } from "../../../../stores/postgres/database.ts";
 import { EXPORTED_TABLES, NOT_EXPORTED, SCHEMAS_NOT_EXPORTED } from "../../../../stores/postgres/export/exported-tables.ts";
 import { rowSchema } from "../../../../stores/postgres/export/line-schemas.ts";
 import { readColumns } from "../../../../stores/postgres/export/read-columns.ts";
-import { describeOnBothDatabases } from "../../../support/databases.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 
 const COLUMNS = `
 select table_schema as schema, table_name as "table", column_name as name, column_default as "default", is_generated = 'ALWAYS' as "isGenerated"

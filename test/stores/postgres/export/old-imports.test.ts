@@ -4,8 +4,8 @@ import { exchangesOf } from "../../../../stores/postgres/exchange.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { makeImportStore } from "../../../../stores/postgres/import-store.ts";
 import type { Database } from "../../../../stores/postgres/database.ts";
-import { openTestEmbedded } from "../../../support/databases.ts";
-import { createExportFolder, parseLines, readExport, sealLines, type ExportFolder } from "../../../support/export-files.ts";
+import { openTestEmbedded } from "../../../support/databases/databases.ts";
+import { createExportFolder, parseLines, readExport, sealLines, type ExportFolder } from "./export-files.ts";
 
 const LATER_COLUMNS = ["partner_id", "import_number", "is_unread", "imported_count"];
 

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
-import { createRealDatabase, openTestEmbedded } from "../../../support/databases.ts";
+import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
 import {
   compress,
   createExportFolder,
@@ -13,8 +13,8 @@ import {
   sealLines,
   type ExportedLine,
   type ExportFolder,
-} from "../../../support/export-files.ts";
-import { rememberConversation } from "../../../support/user-with-memory.ts";
+} from "./export-files.ts";
+import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const OWNER = { tenantId: "acme", userId: "ada" };
 

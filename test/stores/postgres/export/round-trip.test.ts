@@ -14,12 +14,12 @@ import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
 import { makeUnreadStore } from "../../../../stores/postgres/unread-store.ts";
-import { teach, versionsOf } from "../../../support/core-memory.ts";
-import { createRealDatabase, openTestEmbedded } from "../../../support/databases.ts";
-import { createExportFolder, readRows, rowLines, type ExportFolder } from "../../../support/export-files.ts";
-import { beginFreely, sampleTurn } from "../../../support/sample-turns.ts";
+import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
+import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
+import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
+import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { noteTurns } from "../../../../stores/postgres/turns-to-read-again.ts";
-import { rememberConversation } from "../../../support/user-with-memory.ts";
+import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const ADA = { tenantId: "acme", userId: "艾达 🦊" };
 const BOB = { tenantId: "acme", userId: "bob" };

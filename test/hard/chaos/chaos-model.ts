@@ -1,0 +1,32 @@
+import type { ChatRequestBody, ModelScript } from "../../servers/model-server.ts";
+
+export const SUMMARY_MODEL = "test-summary";
+export const MEMORY_MODEL = "test-memory";
+
+const WORDS = ["yes", "no", "perhaps", "ship", "当然", "可以", "🙂👍", "naïve", "\n\n", "“quoted”", "e\u0301", "long-winded explanation"];
+
+/** A model that answers at any length and pace, each time otherwise; now and then it fails, breaks off or falls silent. */
+export function makeChaosModel(random: (below: number) => number): (body: ChatRequestBody) => ModelScript {
+  let answers = 0;
+  return ({ model, messages }) => {
+    if (model === SUMMARY_MODEL)
+      return random(10) === 0 ? { status: 500 } : { tokens: [`Summary ${answers++}.`], firstTokenMs: random(100) };
+    if (model === MEMORY_MODEL) return random(10) === 0 ? { status: 500 } : { tokens: ["nothing to do"], firstTokenMs: random(100) };
+    const length = 3 + random(random(5) === 0 ? 150 : 40);
+    const asked = messages.at(-1)?.content.split(" ").at(-1) ?? "";
+    const words = Array.from({ length }, () => `${WORDS[random(WORDS.length)]} `);
+    const script: ModelScript = {
+      tokens: [`Answer ${answers++} to ${asked}: `, ...words],
+      firstTokenMs: random(300),
+      betweenMs: random(50),
+    };
+    const chance = random(100);
+    if (chance < 3) return { status: 500 };
+    if (chance < 4) return { status: 429 };
+    if (chance < 6) return { ...script, ending: "cut" };
+    if (chance < 7) return { ...script, ending: "end" };
+    if (chance < 9) return { ...script, ending: "hang" };
+    if (chance < 10) return { ...script, firstTokenMs: 10_000 };
+    return script;
+  };
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sendAndStay, type ClientReport, type KeyedMessage, type Network, type Whims } from "../../servers/real-client.ts";
+import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+
+/** A message, and what all clients that sent it went through. */
+export interface Exchange extends KeyedMessage {
+  userId: string;
+  sessionId: string;
+  text: string;
+  /** Sent while another message of the same conversation was: which comes first is open. */
+  hasCompany: boolean;
+  /** Sent once by somebody who waits for the answer: its times are those of the service. */
+  isPlain: boolean;
+  reports: ClientReport[];
+}
+
+const TURNS_PER_SESSION = 12;
+const LONGEST_PAUSE_MS = 400;
+
+/**
+ * One person who talks until `isOver`, with pauses of so many milliseconds at most: most often simply, but also leaves, and mostly comes back, sends twice,
+ * stops the answer or sends two messages at once.
+ */
+export async function talk(
+  network: Network,
+  userId: string,
+  seed: number,
+  isOver: () => boolean,
+  { longestPauseMs = LONGEST_PAUSE_MS } = {},
+): Promise<Exchange[]> {
+  const random = makeSeededRandom(seed);
+  const exchanges: Exchange[] = [];
+
+  function nextMessage({
+    hasCompany = false,
+    isPlain = false,
+    onBusy,
+  }: { hasCompany?: boolean; isPlain?: boolean; onBusy?: "enqueue" | undefined } = {}): Exchange {
+    const number = exchanges.length;
+    const sessionId = `${userId} session ${Math.floor(number / TURNS_PER_SESSION)}`;
+    const key = `${userId.replaceAll(" ", "-")}-${number}`;
+    const text = `Message ${key}`;
+    const body = {
+      user_id: userId,
+      session_id: sessionId,
+      message: text,
+      on_disconnect: "continue",
+      ...(onBusy ? { on_busy: onBusy } : {}),
+    };
+    const exchange: Exchange = { key, body, userId, sessionId, text, hasCompany, isPlain, reports: [] };
+    exchanges.push(exchange);
+    return exchange;
+  }
+
+  async function send(exchange: Exchange, whims?: Whims): Promise<void> {
+    exchange.reports.push(await sendAndStay(network, exchange, random, whims));
+  }
+
+  async function sayOnce(): Promise<void> {
+    const chance = random(100);
+    if (chance < 36) return send(nextMessage({ isPlain: true }));
+    if (chance < 40) return send(nextMessage(), { goesAfter: 1 + random(10) });
+    if (chance < 65) return send(nextMessage(), { leaves: [1 + random(20), 1 + random(20)].slice(random(2)), resends: random(2) === 0 });
+    if (chance < 80) {
+      const message = nextMessage({ onBusy: random(2) === 0 ? "enqueue" : undefined });
+      await Promise.all([send(message), send(message, random(2) === 0 ? { leaves: [1 + random(10)] } : {})]);
+      return;
+    }
+    if (chance < 90) return send(nextMessage(), { cancelsAfter: 1 + random(10), sendsAgain: random(2) === 0 });
+    const both = [nextMessage({ hasCompany: true, onBusy: "enqueue" }), nextMessage({ hasCompany: true, onBusy: "enqueue" })];
+    await Promise.all(both.map((message) => send(message)));
+  }
+
+  while (!isOver()) {
+    await sayOnce();
+    await sleep(random(longestPauseMs));
+  }
+  return exchanges;
+}

@@ -1,0 +1,33 @@
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { LEASE_MS, runChaos } from "./chaos-run.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { killServiceProcesses } from "../../servers/service-process.ts";
+
+const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 60);
+const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
+/** The last messages, leases and jobs take their time. */
+const TIMEOUT_MS = SECONDS * 1_000 + 400_000;
+
+let place: Awaited<ReturnType<typeof createRealDatabase>>;
+beforeEach(async () => {
+  place = await createRealDatabase();
+});
+afterEach(async () => {
+  await killServiceProcesses();
+  await place.drop();
+});
+
+test(
+  `20 users for ${SECONDS} s while two processes are killed at random and replies of Postgres are lost: every acknowledged turn is stored once, every stream ends or is resumed, no lock outlives its lease (CHAOS_SEED=${seed})`,
+  async () => {
+    const { figures, wrongs } = await runChaos(place.url, SECONDS, seed);
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
+    expect(wrongs).toEqual([]);
+    expect(figures.leases.longestUnrenewedMs).toBeLessThanOrEqual(LEASE_MS);
+    expect(figures.kills.SIGKILL).toBeGreaterThan(0);
+    expect(figures.kills.lostReplies).toBeGreaterThan(0);
+    expect(figures.resumes).toBeGreaterThan(0);
+    expect(figures.done).toBeGreaterThan(SECONDS);
+  },
+  TIMEOUT_MS,
+);

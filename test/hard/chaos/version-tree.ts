@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** What a service is made of; its page is not needed to serve. */
+const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "package.json"];
+
+/** The sources of another version of the service, in a folder of its own, on the packages that are installed here. */
+export interface VersionTree {
+  /** For `startServiceProcess`. */
+  main: string;
+  remove(): Promise<void>;
+}
+
+async function makeTree(fill: (folder: string) => Promise<void>): Promise<VersionTree> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-version-"));
+  await fill(folder);
+  await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"));
+  return { main: path.join(folder, "server/main.ts"), remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** This version with one more migration: what the next version brings. */
+export function makeNextVersion(migration: { name: string; sql: string }): Promise<VersionTree> {
+  return makeTree(async (folder) => {
+    for (const name of SOURCES) await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+    await writeFile(path.join(folder, "stores/postgres/migrations", migration.name), migration.sql);
+  });
+}
+
+const git = async (...arguments_: string[]): Promise<string> => (await run("git", ["-C", ROOT, ...arguments_])).stdout.trim();
+
+/** The version before this one: what PREVIOUS_VERSION names to git, else the newest release that is not this commit. Undefined when there is none. */
+export async function findPreviousVersion(): Promise<string | undefined> {
+  const given = process.env["PREVIOUS_VERSION"];
+  if (given) return given;
+  const released = await git("tag", "--list", "v*", "--sort=-v:refname", "--merged", "HEAD", "--no-contains", "HEAD").catch(() => "");
+  return released.split("\n")[0] || undefined;
+}
+
+/** The names of the migrations of an earlier commit or tag, in their order. */
+export async function migrationsOfVersion(commit: string): Promise<string[]> {
+  const listed = await git("ls-tree", "--name-only", `${commit}:stores/postgres/migrations`);
+  return listed.split("\n").sort();
+}
+
+/** The sources of an earlier commit or tag. */
+export function checkOutVersion(commit: string): Promise<VersionTree> {
+  return makeTree(async (folder) => {
+    const archive = path.join(folder, "sources.tar");
+    await run("git", ["-C", ROOT, "archive", "--output", archive, commit]);
+    await run("tar", ["-x", "-C", folder, "-f", archive]);
+    await rm(archive);
+  });
+}

@@ -1,0 +1,3 @@
+import { testFaultsOf } from "./test-faults.ts";
+
+await testFaultsOf("chat_model");

@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startEmbeddingServer, type EmbeddingScript, type EmbeddingServer } from "../../servers/embedding-server.ts";
+import { freePort } from "../../servers/postgres-server.ts";
+import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
+import { importedTurns, openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const FACTS = importedTurns([
+  ["My favourite director is Agnès Varda.", "A fine choice."],
+  ["I am allergic to peanuts.", "Noted."],
+]);
+const READ_TIMEOUT_MS = 1_000;
+/** Of a request to the embedder. */
+const EMBEDDING_TIMEOUT_MS = 8_000;
+
+describe("turns while the embedder is in trouble", () => {
+  let embedder: EmbeddingServer;
+  let running: ServiceWithEpisodes;
+  beforeAll(async () => {
+    embedder = await startEmbeddingServer();
+    running = await openServiceWithEpisodes({
+      EMBEDDING_BASE_URL: embedder.url,
+      EMBEDDING_MODEL: "test-embed",
+      EMBEDDING_DIMENSIONS: "4",
+      EMBEDDING_QUERY_PREFIX: "question: ",
+      MEMORY_READ_TIMEOUT_MS: String(READ_TIMEOUT_MS),
+      MODEL_FIRST_TOKEN_TIMEOUT_MS: String(EMBEDDING_TIMEOUT_MS),
+    });
+  });
+  afterAll(async () => {
+    await running.close();
+    await embedder.close();
+  });
+  beforeEach(() => {
+    embedder.answer({});
+    embedder.seen.splice(0);
+  });
+
+  const questions = (): string[] =>
+    embedder.seen.flatMap(({ input }) => input.filter((text) => text.startsWith("question: "))).map((text) => text.slice(10));
+
+  test.each<[string, EmbeddingScript]>([
+    ["fails", { status: 500 }],
+    ["refuses", { status: 401 }],
+    ["says nothing", { ending: "silent" }],
+    ["stops in the middle", { ending: "stall" }],
+    ["drops the connection", { ending: "cut" }],
+    ["talks nonsense", { ending: "garbage" }],
+    ["sends vectors of another length", { vectorOf: () => [1, 2] }],
+  ])(
+    "that %s go on in time by keywords, and what they said is found once it is back",
+    async (name, script) => {
+      const user = `ada ${name}`;
+      const { conversation_id: imported } = await running.bring(user, FACTS);
+      expect(await running.settle(imported)).toMatchObject({ settled: true });
+      // The trouble of the test before is over when a question is whole again.
+      await waitUntil(
+        "the circuit is closed",
+        async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0,
+        30_000,
+      );
+
+      embedder.answer(script);
+      const during = await running.say(user, "Which director do I like? I wear a purple hat.", "during");
+      expect(during).toMatchObject({ completed: true, degraded: ["episodic"] });
+      expect(during.timings.nodes["retrieve"]).toBeLessThan(EMBEDDING_TIMEOUT_MS - READ_TIMEOUT_MS);
+      expect(during.receipt.episodes.length).toBeGreaterThan(0);
+      expect(running.model.seen.at(-1)?.body.messages.at(-1)?.content).toContain("Agnès Varda");
+
+      await waitUntil("the job has asked in vain", () =>
+        embedder.seen.some(({ input }) => input.some((text) => text.includes("I wear a purple hat.\nre: "))),
+      );
+      embedder.answer({});
+      expect(await running.settle(during.conversation_id)).toEqual({ settled: true, pending: 0 });
+      const { json } = await running.episodes(user, { query: "purple hat" });
+      // This server's vectors say nothing about the text: found is what counts, not where it stands.
+      expect(json.episodes.map(({ user_message }) => user_message)).toContainEqual(expect.stringContaining("purple hat"));
+    },
+    120_000,
+  );
+
+  test("cost no embedding of the question as long as the user has no episode outside the window", async () => {
+    const first = await running.say("newcomer", "The first thing I say.", "one");
+    await running.settle(first.conversation_id);
+    await running.say("newcomer", "The second thing I say.", "one");
+    expect(questions().filter((text) => text.includes("thing I say"))).toEqual([]);
+    await running.say("newcomer", "The third thing I say.", "two");
+    expect(questions().filter((text) => text.includes("thing I say"))).toEqual(["The third thing I say."]);
+  });
+
+  test("cost one embedding when there is something to search", async () => {
+    const { conversation_id: imported } = await running.bring("once", FACTS);
+    await running.settle(imported);
+    embedder.seen.splice(0);
+    await running.say("once", "Which director do I like?", "two");
+    expect(questions()).toEqual(["Which director do I like?"]);
+  });
+});
+
+describe("a real Postgres without the extensions", () => {
+  let database: Awaited<ReturnType<typeof createRealDatabase>>;
+  beforeAll(async () => {
+    database = await createRealDatabase();
+  });
+  afterEach(killServiceProcesses);
+  afterAll(() => database.drop());
+
+  test("is refused with the three ways out", async () => {
+    const service = spawnService({ PORT: String(await freePort()), DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
+    const code = await service.exited;
+    expect({ code, output: service.output() }).toMatchObject({ code: 1 });
+    for (const way of ["MILVUS_ADDRESS", '"vector" and "pg_textsearch"', "ENABLE_EPISODIC_MEMORY=false"]) {
+      expect(service.output()).toContain(way);
+    }
+    expect(service.output()).not.toMatch(/^\s+at |node_modules/m);
+    expect(service.output()).not.toContain(`:${new URL(database.url).password}@`);
+  });
+
+  test("serves with ENABLE_EPISODIC_MEMORY=false", async () => {
+    const service = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(service.output()).not.toContain("episodic");
+  });
+});

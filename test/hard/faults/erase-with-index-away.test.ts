@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
+import type { SearchStore } from "../../../stores/search/search-index.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+interface Turn {
+  conversation_id: string;
+}
+
+const reason = await whyNoMilvus();
+const OWNER = { tenantId: "default", userId: "ada" };
+
+let place: Awaited<ReturnType<typeof createRealDatabase>>;
+let milvus: MilvusServer;
+let database: Database;
+let store: SearchStore;
+let service: TestService;
+beforeAll(async () => {
+  if (reason) return;
+  [place, milvus] = await Promise.all([createRealDatabase(), startMilvusServer()]);
+  database = await openPostgres(place.url);
+  store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 10_000 });
+  service = await openTestService({
+    DATABASE_URL: place.url,
+    MILVUS_ADDRESS: milvus.address,
+    ENABLE_EPISODIC_MEMORY: "true",
+    ENABLE_CORE_MEMORY: "true",
+  });
+}, 120_000);
+afterAll(async () => {
+  if (reason) return;
+  await service.close();
+  await store.close();
+  await database.close();
+  await place.drop();
+  await milvus.remove();
+});
+
+async function say(message: string, session: string): Promise<string> {
+  const body = { user_id: OWNER.userId, session_id: session, message };
+  const { json } = await postJson<Turn>(`${service.url}/api/v1/chat`, body);
+  return json.conversation_id;
+}
+
+async function settle(conversationId: string): Promise<void> {
+  const { json } = await postJson<unknown>(`${service.url}/api/v1/conversations/${conversationId}/settle`, {});
+  expect(json).toEqual({ settled: true, pending: 0 });
+}
+
+const left = () => findLeftovers(database, store, OWNER);
+const title = "an erase while Milvus is away is accepted with 202, shows nothing from then on, and is finished by itself when it is back";
+
+(reason ? test.skip : test)(
+  reason ? `${title} (skipped: ${reason})` : title,
+  async () => {
+    const kept = await postJson<Turn>(`${service.url}/api/v1/chat`, { user_id: "grace", session_id: "s", message: "I moved to Porto." });
+    await settle(kept.json.conversation_id);
+    await settle(await say("I moved to Lisbon.", "one"));
+    await settle(await say("I like jazz a lot.", "two"));
+    expect((await left()).map(({ place: where }) => where)).toContainEqual(expect.stringContaining("episodes_"));
+
+    await milvus.kill();
+    const erased = await callApi<unknown>(`${service.url}/api/v1/users/ada`, { method: "DELETE" });
+    expect(erased.status).toBe(202);
+    expect(erased.json).toMatchObject({
+      erased: { messages: 4, episodes: 0, core_memory_sections: 2 },
+      pending: ["episodes"],
+    });
+    const core = await callApi<unknown>(`${service.url}/api/v1/users/ada/core-memory`);
+    expect(core.json).toEqual({ sections: [] });
+    const found = await callApi<unknown>(`${service.url}/api/v1/users/ada/episodes?query=Lisbon`);
+    expect(found.json).toMatchObject({ episodes: [] });
+
+    await milvus.start();
+    // The client of this test, too, may need a moment to find the server again.
+    const isClear = (): Promise<boolean> =>
+      left().then(
+        (leftovers) => leftovers.length === 0,
+        () => false,
+      );
+    await waitUntil("the job has cleared the index", isClear, 60_000);
+    const grace = await callApi<{ episodes: unknown[] }>(`${service.url}/api/v1/users/grace/episodes?query=Porto`);
+    expect(grace.json.episodes).toHaveLength(1);
+  },
+  180_000,
+);

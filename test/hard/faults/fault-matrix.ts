@@ -1,0 +1,132 @@
+import type { ErrorCode } from "../../../errors/error-codes.ts";
+import type { JobKind } from "../../../stores/jobs/job.ts";
+import type { TcpProxy } from "../../servers/tcp-proxy.ts";
+
+export const DEPENDENCIES = ["postgres", "milvus", "chat_model", "embedder", "summary_model", "memory_model"] as const;
+export type Dependency = (typeof DEPENDENCIES)[number];
+
+export const FAULTS = ["down at start", "refuses", "hangs", "resets in mid-call", "slow by 2 s", "wrong answers", "back again"] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** What is expected of a turn that begins while one dependency has one fault. */
+export interface Cell {
+  /** `done`, the code of its error, or `no start`: the service itself refuses to start. */
+  turn: "done" | "no start" | ErrorCode;
+  /** Layers of memory that a turn which is done went on without. */
+  degraded?: readonly ("summary" | "core_memory" | "episodic")[];
+  /** The turn ends within so many milliseconds, on a machine that is busy with other things too. */
+  within: number;
+  /** What /readyz says is down meanwhile: it is 503, unless answers go on without that. Undefined: it is 200. */
+  down?: "postgres" | "chat_model" | "episode_index" | undefined;
+  /** Jobs that cannot be done as long as the fault lasts. The other kinds are done meanwhile. */
+  waits?: readonly JobKind[];
+  /** What is different when the fault comes about in another way than most. */
+  ways?: Readonly<Record<string, Partial<Omit<Cell, "ways">>>>;
+}
+
+const DONE = { turn: "done", within: 8_000 } as const;
+const NO_EPISODES = { turn: "done", degraded: ["episodic"], within: 8_000, waits: ["index_episodes"] } as const;
+const NO_INDEX = { ...NO_EPISODES, down: "episode_index" } as const;
+const NO_SUMMARY = { ...DONE, waits: ["summarise"] } as const;
+const NO_AGENT = { ...DONE, waits: ["remember"] } as const;
+const NO_DATABASE = { turn: "storage_unavailable", within: 8_000, down: "postgres" } as const;
+const NO_ANSWER = { turn: "model_unavailable", within: 8_000, down: "chat_model" } as const;
+
+/**
+ * Each dependency with each fault. Of every cell it is asserted besides: each message is stored once, an answer at most once; after the fault,
+ * without a restart, the same request is answered once, the next turn is whole, its words are found as an episode, stand in core memory and
+ * are covered by a summary, no job is left or dead, and no conversation is held.
+ */
+export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly<Cell>>>>> = {
+  postgres: {
+    "down at start": { turn: "no start", within: 30_000 },
+    refuses: NO_DATABASE,
+    hangs: { ...NO_DATABASE, within: 30_000 },
+    "resets in mid-call": NO_DATABASE,
+    "slow by 2 s": { turn: "done", degraded: ["core_memory", "episodic"], within: 60_000, down: "postgres" },
+    "wrong answers": NO_DATABASE,
+    "back again": DONE,
+  },
+  milvus: {
+    "down at start": NO_INDEX,
+    refuses: NO_INDEX,
+    hangs: NO_INDEX,
+    "resets in mid-call": NO_INDEX,
+    "slow by 2 s": { ...NO_INDEX, waits: [] },
+    "wrong answers": NO_INDEX,
+    "back again": DONE,
+  },
+  chat_model: {
+    "down at start": NO_ANSWER,
+    refuses: NO_ANSWER,
+    hangs: { ...NO_ANSWER, turn: "model_first_token_timeout", within: 10_000 },
+    "resets in mid-call": { ...NO_ANSWER, turn: "model_interrupted", down: undefined },
+    "slow by 2 s": { ...DONE, down: "chat_model" },
+    "wrong answers": { ...NO_ANSWER, ways: { "JSON of another shape": { turn: "model_incomplete", down: undefined } } },
+    "back again": DONE,
+  },
+  embedder: {
+    "down at start": NO_EPISODES,
+    refuses: NO_EPISODES,
+    hangs: NO_EPISODES,
+    "resets in mid-call": NO_EPISODES,
+    "slow by 2 s": { ...NO_EPISODES, waits: [] },
+    "wrong answers": NO_EPISODES,
+    "back again": DONE,
+  },
+  summary_model: {
+    "down at start": NO_SUMMARY,
+    refuses: NO_SUMMARY,
+    hangs: NO_SUMMARY,
+    "resets in mid-call": NO_SUMMARY,
+    "slow by 2 s": DONE,
+    "wrong answers": NO_SUMMARY,
+    "back again": DONE,
+  },
+  memory_model: {
+    "down at start": NO_AGENT,
+    refuses: NO_AGENT,
+    hangs: NO_AGENT,
+    "resets in mid-call": NO_AGENT,
+    "slow by 2 s": DONE,
+    "wrong answers": NO_AGENT,
+    "back again": DONE,
+  },
+};
+
+/** Bytes of a reply: fewer than it has, and of an answer more than its beginning. */
+const CUT_AFTER: Readonly<Record<Dependency, number>> = {
+  postgres: 20,
+  milvus: 40,
+  chat_model: 1_000,
+  embedder: 250,
+  summary_model: 600,
+  memory_model: 600,
+};
+
+/** How a fault is brought about; those of `wrong answers` are several. */
+export const WAYS: Readonly<Record<Fault, Readonly<Record<string, (proxy: TcpProxy, dependency: Dependency) => Promise<void> | void>>>> = {
+  "down at start": { "": (proxy) => proxy.refuse() },
+  refuses: { "": (proxy) => proxy.refuse() },
+  hangs: { "": (proxy) => proxy.freeze() },
+  "resets in mid-call": { "": (proxy, dependency) => proxy.resetAfter(CUT_AFTER[dependency]) },
+  // More than /readyz waits.
+  "slow by 2 s": { "": (proxy) => proxy.delayReplies(2_200) },
+  "wrong answers": {
+    "status 500": (proxy) => proxy.answerWith(httpAnswer("500 Internal Server Error", '{"error":{"message":"secret words"}}')),
+    "JSON of another shape": (proxy) => proxy.answerWith(httpAnswer("200 OK", '{"unexpected":["secret words"]}')),
+    "no known protocol": (proxy) => proxy.answerWith("T\0\0\0\x06\0\x09secret words\0\0\0\0"),
+  },
+  "back again": {
+    "": async (proxy) => {
+      for (let time = 0; time < 3; time++) {
+        await proxy.refuse();
+        await proxy.restore();
+      }
+    },
+  },
+};
+
+function httpAnswer(status: string, body: string): string {
+  return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "@jest/globals";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { callApi, postJson, type ErrorBody } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startEmbeddingServer } from "../../servers/embedding-server.ts";
+import type { Dependency } from "./fault-matrix.ts";
+import { startMilvusServer } from "../../servers/milvus-server.ts";
+import { startModelServer, type ChatRequestBody, type ModelScript } from "../../servers/model-server.ts";
+import { callOnce, writing } from "../../support/services/service-with-core-memory.ts";
+import { importedTurns } from "../../support/services/service-with-episodes.ts";
+import { startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+
+export const USER = "ada";
+const CHAT = "test-chat";
+const SUMMARY = "test-summary";
+const MEMORY = "test-memory";
+/** Words that stand nowhere else, one for each turn. */
+const WORD = /\bqu[bcdfgklmnprt]{8}o\b/g;
+export const newWord = (): string => `qu${[...randomBytes(8)].map((byte) => "bcdfgklmnprt"[byte % 12]).join("")}o`;
+
+/** A turn as its client saw it. */
+export interface SeenTurn {
+  /** `done` or the code of the error. */
+  outcome: string;
+  ms: number;
+  text: string;
+  result: TurnResult | undefined;
+}
+
+/** The service, a process of its own, with everything it depends on, the one under test behind a proxy. */
+export interface FaultStage {
+  proxy: TcpProxy;
+  /** What the service is started with. */
+  environment: Record<string, string>;
+  /** Past the proxy. */
+  database: Database;
+  url(): string;
+  start(): Promise<void>;
+  /** As a container is stopped. Throws when the process has not lived until then, or does not end well. */
+  stop(): Promise<void>;
+  /** One turn, or a retry of it: the word of the message is its Idempotency-Key. */
+  ask(session: string, message: string): Promise<SeenTurn>;
+  close(): Promise<void>;
+}
+
+/** Answers with the question, summarises with a word, and remembers every word that is new in what was said. */
+function script({ model, messages }: ChatRequestBody): ModelScript {
+  const asked = messages.at(-1)?.content ?? "";
+  if (model === SUMMARY) return { tokens: ["They ", "spoke ", "of ", "hats."] };
+  if (model !== MEMORY) return { tokens: ["re: ", ...(asked.split("\n").at(-1) ?? "").split(/(?<= )/)] };
+  const said =
+    messages
+      .find(({ role }) => role === "user")
+      ?.content.split(/Turn \d+, said on/)
+      .slice(1)
+      .join("") ?? "";
+  return callOnce(writing("preferences", `Wears ${[...new Set(said.match(WORD))].join(" ")}`))({ model, messages });
+}
+
+const ONLY: Partial<Record<Dependency, string>> = { summary_model: `"model":"${SUMMARY}"`, memory_model: `"model":"${MEMORY}"` };
+
+/** With a user who has memory from before. Starts the service. */
+export async function openFaultStage(dependency: Dependency): Promise<FaultStage> {
+  await using opening = new AsyncDisposableStack();
+  const [place, milvus, model, embedder] = await Promise.all([
+    createRealDatabase(),
+    startMilvusServer(),
+    startModelServer(),
+    startEmbeddingServer(),
+  ]);
+  opening.defer(() => place.drop());
+  opening.defer(() => milvus.remove());
+  opening.defer(() => model.close());
+  opening.defer(() => embedder.close());
+  model.answer(script);
+  const database = await openPostgres(place.url);
+  opening.defer(() => database.close());
+  const addresses = {
+    DATABASE_URL: place.url,
+    MILVUS_ADDRESS: `http://${milvus.address}`,
+    OPENAI_BASE_URL: model.url,
+    EMBEDDING_BASE_URL: embedder.url,
+  };
+  const faulty =
+    ({ postgres: "DATABASE_URL", milvus: "MILVUS_ADDRESS", embedder: "EMBEDDING_BASE_URL" } as const)[dependency as "postgres"] ??
+    "OPENAI_BASE_URL";
+  const only = ONLY[dependency];
+  const proxy = await startTcpProxy(addresses[faulty], only === undefined ? {} : { only });
+  opening.defer(() => proxy.close());
+  const environment = {
+    ...addresses,
+    [faulty]: proxy.url.replace(/\/$/, ""),
+    CHAT_MODEL: CHAT,
+    SUMMARY_MODEL: SUMMARY,
+    MEMORY_MODEL: MEMORY,
+    EMBEDDING_MODEL: "test-embed",
+    ...(dependency === "embedder" ? {} : { EMBEDDING_DIMENSIONS: "4" }), // else they are asked of its server
+    ENABLE_EPISODIC_MEMORY: "true",
+    ENABLE_CORE_MEMORY: "true",
+    HISTORY_WINDOW: "2",
+    SUMMARY_MIN_MESSAGES: "4",
+    SUMMARY_UPDATE_DELTA: "2",
+    MODEL_FIRST_TOKEN_TIMEOUT_MS: "5000",
+    MODEL_IDLE_TIMEOUT_MS: "3000",
+    MEMORY_READ_TIMEOUT_MS: "1500",
+    TURN_LEASE_MS: "4000",
+    SHUTDOWN_GRACE_MS: "1000",
+  };
+  let service: ServiceProcess | undefined;
+  opening.defer(() => stage.stop());
+  const stage: FaultStage = {
+    proxy,
+    environment,
+    database,
+    url: () => service?.url ?? "",
+    async start() {
+      service = await startServiceProcess(environment);
+    },
+    async stop() {
+      const stopping = service;
+      if (!stopping) return;
+      service = undefined;
+      stopping.kill("SIGTERM");
+      expect({ code: await stopping.exited, output: stopping.output() }).toMatchObject({ code: 0 });
+      expect(stopping.output()).not.toMatch(WORD);
+    },
+    async ask(session, message) {
+      const began = performance.now();
+      const body = { user_id: USER, session_id: session, message };
+      const { status, json, text } = await postJson<TurnResult & ErrorBody>(`${stage.url()}/api/v1/chat`, body, {
+        "idempotency-key": message.match(WORD)?.[0] ?? "",
+      });
+      const ms = performance.now() - began;
+      return { outcome: status === 200 ? "done" : json.error.code, ms, text, result: status === 200 ? json : undefined };
+    },
+    close: () => opened.disposeAsync(),
+  };
+  await stage.start();
+  const facts = importedTurns([
+    ["My favourite director is Agnès Varda.", "A fine choice."],
+    ["I am allergic to peanuts.", "Noted."],
+  ]);
+  const { json } = await postJson<{ conversation_id: string }>(`${stage.url()}/api/v1/conversations/import`, {
+    user_id: USER,
+    session_id: "imported",
+    messages: facts,
+  });
+  const settled = await callApi<unknown>(`${stage.url()}/api/v1/conversations/${json.conversation_id}/settle?timeout_ms=90000`, {
+    method: "POST",
+  });
+  expect(settled.json).toEqual({ settled: true, pending: 0 });
+  const opened = opening.move();
+  return stage;
+}

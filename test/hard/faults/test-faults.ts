@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { JobKind } from "../../../stores/jobs/job.ts";
+import { callApi, listConversations, listMessages } from "../../support/clients/api-client.ts";
+import { FAULTS, MATRIX, WAYS, type Cell, type Dependency, type Fault } from "./fault-matrix.ts";
+import { newWord, openFaultStage, USER, type FaultStage, type SeenTurn } from "./fault-stage.ts";
+import { whyNoMilvus } from "../../servers/milvus-server.ts";
+import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
+import { freePort } from "../../servers/postgres-server.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const question = (word: string): string => `Which director do I like? I wear a ${word} hat.`;
+/** Words that only a server knows, and what the layers between would say. */
+const RAW = /secret words|ECONN|127\.0\.0\.1|node_modules/;
+const RECOVERY_MS = 90_000;
+
+const api = <Body>(stage: FaultStage, path: string, method = "GET"): Promise<{ status: number; json: Body }> =>
+  callApi<Body>(`${stage.url()}${path}`, { method });
+
+async function conversationOf(stage: FaultStage, session: string): Promise<string> {
+  const found = (await listConversations(stage.url(), USER)).find(({ session_id }) => session_id === session);
+  return found?.id ?? "";
+}
+
+interface ShownJob {
+  kind: JobKind;
+  state: string;
+  attempts: number;
+}
+
+async function openJobs(stage: FaultStage, conversationId: string): Promise<ShownJob[]> {
+  return (await api<{ jobs: ShownJob[] }>(stage, `/api/v1/conversations/${conversationId}/jobs`)).json.jobs;
+}
+
+/** Waits until no other kinds of jobs are left than these, each of which has failed, or is at it for long when nothing answers it. */
+async function expectWaiting(stage: FaultStage, conversationId: string, kinds: readonly JobKind[], fault: Fault): Promise<void> {
+  const isHeldUp = ({ state, attempts }: ShownJob): boolean => attempts > 0 || (fault === "hangs" && state === "running");
+  await waitUntil(
+    `no jobs are left but ${kinds.join()}`,
+    async () => {
+      const jobs = await openJobs(stage, conversationId);
+      return (
+        jobs.every(isHeldUp) &&
+        jobs
+          .map(({ kind }) => kind)
+          .toSorted()
+          .join() === kinds.toSorted().join()
+      );
+    },
+    RECOVERY_MS,
+  );
+}
+
+/** Searches are whole again: what a circuit held back is tried. */
+const searchIsWhole = (stage: FaultStage): Promise<true> =>
+  waitUntil(
+    "searches are whole",
+    async () => (await api<{ degraded: string[] }>(stage, `/api/v1/users/${USER}/episodes?query=director`)).json.degraded?.length === 0,
+    RECOVERY_MS,
+  );
+
+/** A turn that has everything; on a busy machine a search may take too long once. */
+async function wholeTurn(stage: FaultStage, session: string): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const word = newWord();
+    const { outcome, text, result } = await stage.ask(session, question(word));
+    expect({ outcome, text }).toMatchObject({ outcome: "done" });
+    if (result?.degraded.length === 0 && result.receipt.episodes.length > 0) return word;
+    if (tries === 4) throw new Error(`no turn is whole: ${text}`);
+    await searchIsWhole(stage);
+  }
+}
+
+/** Each message once, each answer that is whole once. */
+async function expectNothingDoubled(stage: FaultStage, conversationId: string): Promise<void> {
+  const messages = await listMessages(stage.url(), conversationId);
+  const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+  expect(questions).toEqual([...new Set(questions)]);
+  const answers = messages.filter(({ role, completed }) => role === "assistant" && completed).map(({ content }) => content);
+  expect(answers.toSorted()).toEqual(questions.map((asked) => `re: ${asked}`).toSorted());
+}
+
+/** All that memory makes of a conversation is there. */
+async function expectRemembered(stage: FaultStage, conversationId: string, words: readonly string[]): Promise<void> {
+  const { json: settled } = await api<unknown>(stage, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${RECOVERY_MS}`, "POST");
+  expect({ settled, jobs: await openJobs(stage, conversationId) }).toEqual({ settled: { settled: true, pending: 0 }, jobs: [] });
+  const { json } = await api<{ operations: { operation: string; new_value: string | null }[] }>(
+    stage,
+    `/api/v1/users/${USER}/memory-operations?limit=200`,
+  );
+  for (const word of words) {
+    const { json: found } = await api<{ episodes: { user_message: string }[] }>(
+      stage,
+      `/api/v1/users/${USER}/episodes?query=${word}&limit=100`,
+    );
+    expect(found.episodes.filter(({ user_message }) => user_message.includes(word))).toHaveLength(1);
+    expect(json.operations.filter(({ new_value }) => new_value?.includes(word)).map(({ operation }) => operation)).toEqual(["core_update"]);
+  }
+  const { json: summarised } = await api<{ summary: { text: string } | null }>(stage, `/api/v1/conversations/${conversationId}/summary`);
+  expect(summarised.summary?.text).toBe("They spoke of hats.");
+  const held = await stage.database.query({ text: "select id from conversations where turn_id is not null" });
+  const dead = await stage.database.query({ text: "select id from pgboss.job where name = 'memory_dead' or state = 'failed'" });
+  expect({ held, dead }).toEqual({ held: [], dead: [] });
+}
+
+/** A model's server is asked every five seconds at most, so that it may take a while. */
+async function expectReadiness(stage: FaultStage, down?: Cell["down"]): Promise<void> {
+  const expected = down === undefined || down === "episode_index" ? 200 : 503;
+  await waitUntil(
+    `/readyz answers ${expected} and ${down ?? "nothing"} is down`,
+    async () => {
+      const { status, json } = await api<{ dependencies: Record<string, string> }>(stage, "/readyz");
+      const isDown = Object.entries(json.dependencies).filter(([, state]) => state === "down");
+      return status === expected && isDown.map(([name]) => name).join() === (down ?? "");
+    },
+    20_000,
+  );
+}
+
+function expectOutcome(cell: Cell, during: SeenTurn): void {
+  const { outcome, text, result } = during;
+  expect({ outcome, text }).toMatchObject({ outcome: cell.turn });
+  if (result) expect(result.degraded.toSorted()).toEqual(cell.degraded ?? []);
+  expect(text).not.toMatch(RAW);
+  expect(during.ms).toBeLessThan(cell.within);
+}
+
+/** A turn while the fault lasts, and everything that must hold then and afterwards. */
+async function playCell(
+  stage: FaultStage,
+  session: string,
+  { fault, cell }: { fault: Fault; cell: Cell },
+  begin: () => Promise<void>,
+): Promise<void> {
+  const before = newWord();
+  const word = newWord();
+  expect(await stage.ask(session, question(before))).toMatchObject({ outcome: "done" });
+  const conversationId = await conversationOf(stage, session);
+  await api(stage, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${RECOVERY_MS}`, "POST");
+
+  await begin();
+  const during = await stage.ask(session, question(word));
+  expectOutcome(cell, during);
+  await expectReadiness(stage, cell.down);
+  if (during.outcome === "done") await expectWaiting(stage, conversationId, cell.waits ?? [], fault);
+
+  await stage.proxy.restore();
+  await waitUntil("the same request is answered", async () => (await stage.ask(session, question(word))).outcome === "done", RECOVERY_MS);
+  await searchIsWhole(stage);
+  const after = await wholeTurn(stage, session);
+  await expectReadiness(stage);
+  await expectRemembered(stage, conversationId, [before, word, after]);
+  await expectNothingDoubled(stage, conversationId);
+}
+
+/** The row of a dependency. */
+export async function testFaultsOf(dependency: Dependency): Promise<void> {
+  const reason = await whyNoMilvus();
+  const row = MATRIX[dependency];
+  const cells = FAULTS.flatMap((fault) =>
+    Object.keys(WAYS[fault]).map((way) => ({ fault, way, name: way === "" ? fault : `${fault}: ${way}` })),
+  );
+  const title = `a turn while ${dependency}`;
+
+  (reason ? describe.skip : describe)(reason ? `${title} (skipped: ${reason})` : title, () => {
+    let stage: FaultStage;
+    beforeAll(async () => {
+      stage = await openFaultStage(dependency);
+    }, 180_000);
+    afterEach(() => stage.proxy.restore());
+    afterAll(() => stage.close().finally(killServiceProcesses), 60_000);
+
+    test.each(cells.map((cell) => [cell.name, cell] as const))(
+      "%s",
+      async (name, { fault, way }) => {
+        const begin = async (): Promise<void> => {
+          if (fault === "down at start") await stage.stop();
+          await WAYS[fault][way]?.(stage.proxy, dependency);
+          if (fault === "down at start") await stage.start();
+        };
+        if (row[fault].turn === "no start") await expectNoStart(stage);
+        else await playCell(stage, name, { fault, cell: { ...row[fault], ...row[fault].ways?.[way] } }, begin);
+      },
+      280_000,
+    );
+  });
+}
+
+/** A process that is started again, as containers are, serves once what it needs is back. */
+async function expectNoStart(stage: FaultStage): Promise<void> {
+  await stage.proxy.refuse();
+  const refused = spawnService({ ...stage.environment, PORT: String(await freePort()) });
+  expect(await refused.exited).toBe(1);
+  expect(refused.output()).toMatch(/Postgres at .* cannot be used \(ECONNREFUSED\)/);
+  await stage.proxy.restore();
+  const service = await startServiceProcess(stage.environment);
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(0);
+}

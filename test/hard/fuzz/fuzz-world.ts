@@ -1,0 +1,79 @@
+import { ERROR_CODES } from "../../../errors/error-codes.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { postJson } from "../../support/clients/api-client.ts";
+import type { Filling } from "./fuzz-sender.ts";
+import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
+import type { ServiceProcess } from "../../servers/service-process.ts";
+
+interface Answered {
+  answer: string;
+  conversation_id: string;
+  message_id: string;
+  completed: boolean;
+}
+
+/** What requests can name that is there. */
+export type CanaryIds = Omit<Filling, "USER-PLACE">;
+
+/** The knowledge base that requests name, with a document; made anew whenever one of them has deleted it. Its document's id. */
+export async function makeTravel(url: string): Promise<string> {
+  const client = makeKnowledgeClient(url);
+  await client.put("travel", { description: "Trains, ferries and hotels.", keywords: ["ferry"] });
+  const { json } = await client.add("travel", { title: "Ferries", text: "The ferry to Skye leaves at noon.", external_id: "ferries" });
+  return json.id;
+}
+
+/** A turn as people have them, which must answer. Throws when it does not. The ids it leaves. */
+export async function canaryTurn(url: string, name: string): Promise<CanaryIds> {
+  const message = `My name is Ada and this is ${name}.`;
+  const { status, headers, json, text } = await postJson<Answered>(`${url}/api/v1/chat`, { user_id: name, session_id: "canary", message });
+  if (status !== 200 || !json.completed || json.answer === "") throw new Error(`${name} answered ${status}: ${text.slice(0, 500)}`);
+  return {
+    "CONVERSATION-PLACE": json.conversation_id,
+    "MESSAGE-PLACE": json.message_id,
+    "TURN-PLACE": headers.get("x-turn-id") ?? "",
+    "DOCUMENT-PLACE": await makeTravel(url),
+  };
+}
+
+/** Bytes in memory, and how late the event loop was, in seconds. */
+export async function measure(url: string): Promise<{ bytes: number; lag: number }> {
+  const { samples } = await readMetrics(url);
+  return { bytes: samples.get("process_resident_memory_bytes") ?? 0, lag: samples.get("nodejs_eventloop_lag_p99_seconds") ?? 0 };
+}
+
+/** Lines that a service prints at its start which are no log. */
+const HINT = /^(Try it:| +curl |$)/;
+const ERROR_LEVEL = 50;
+
+/** What a service has printed that it should not: errors in its log, warnings of the runtime, traces of crashes. */
+export function complaintsOf(service: ServiceProcess): string[] {
+  return service
+    .output()
+    .split("\n")
+    .filter((line) => {
+      if (!line.startsWith("{")) return !HINT.test(line);
+      const { level, code } = JSON.parse(line) as { level: number; code?: string };
+      return level >= ERROR_LEVEL || (code !== undefined && !(code in ERROR_CODES));
+    });
+}
+
+/** How much more the last quarter of measurements has than the second one, by the least of each. */
+export function growthOf(memory: readonly number[]): number {
+  const quarter = Math.ceil(memory.length / 4);
+  return Math.min(...memory.slice(-quarter)) - Math.min(...memory.slice(quarter, 2 * quarter));
+}
+
+const TABLES =
+  "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')";
+
+/** Every different text in any row of any table that fits a pattern of Postgres. */
+export async function wordsKept(database: Database, pattern: string): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
+    const text = `select distinct part[1] as word from ${name} kept, regexp_matches(kept::text, $1, 'g') as part`;
+    for (const { word } of await database.query<{ word: string }>({ text, values: [pattern] })) found.add(word);
+  }
+  return [...found];
+}

@@ -1,0 +1,98 @@
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { pathologicalTexts } from "./pathological-texts.ts";
+import { findTextFunctions } from "./text-functions.ts";
+
+/** For each text that a function is given: of the processor, so that it counts nothing that others do. */
+const LONGEST_MS = 50;
+/** A busy machine is slow now and then; an expression that is not linear is slow each time. */
+const TRIES = 5;
+const HOPELESS_MS = 1_000;
+
+/** Functions that read no text of users or models in the thread that answers requests. */
+const ELSEWHERE: Record<string, string> = {
+  "memory/documents/read-csv.ts readCsv": "runs in a thread that is ended after a while",
+  "memory/documents/read-docx.ts readDocx": "runs in a thread that is ended after a while",
+  "memory/documents/read-html.ts readHtml": "runs in a thread that is ended after a while",
+  "memory/documents/read-markdown.ts readMarkdown": "runs in a thread that is ended after a while",
+  "memory/documents/read-pdf.ts readPdf": "runs in a thread that is ended after a while",
+  "memory/documents/read-document.ts readDocument": "runs in a thread that is ended after a while",
+  "memory/documents/repack-docx.ts repackDocx": "runs in a thread that is ended after a while",
+  "memory/documents/split-document.ts splitDocument": "runs in a thread that is ended after a while",
+  "memory/documents/run-parse-worker.ts runParseWorker": "starts a thread",
+  "memory/documents/parse-document.ts parseDocument": "starts a thread",
+  "server/dependency-checks.ts checkModelServer": "asks a server",
+  "server/openapi/build-description.ts buildDescription": "writes the description of the service",
+  "server/openapi/openapi-routes.ts openApiRoutes": "writes the description of the service",
+};
+
+/** Arguments of functions whose callers give them something else than a long text. */
+const CALLED_WITH: Record<string, (text: string) => unknown[]> = {
+  "memory/recall/english-date.ts englishDate": (text) => [text.slice(0, 1_000), 20_000],
+  "memory/recall/english-period.ts englishPeriod": (text) => [text.slice(0, 1_000), 20_000],
+};
+
+const FUNCTIONS = findTextFunctions().filter(({ id }) => !(id in ELSEWHERE));
+const TEXTS = pathologicalTexts();
+
+async function msOf(call: () => unknown): Promise<number> {
+  const before = process.threadCpuUsage();
+  try {
+    await call();
+  } catch {
+    // A text may be refused, as long as that takes no time.
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** How often the text is among the arguments. */
+function timesIn(value: unknown, text: string): number {
+  if (typeof value === "string") return value === text ? 1 : 0;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, one) => sum + timesIn(one, text), 0);
+}
+
+/** The texts that a call takes too long for each time it is tried, and how long. */
+async function slowTexts(argumentsWith: (text: string) => unknown[], call: (parameters: unknown[]) => unknown): Promise<string[]> {
+  const slow: string[] = [];
+  for (const [name, text] of TEXTS) {
+    const parameters = argumentsWith(text);
+    const allowed = LONGEST_MS * Math.max(1, timesIn(parameters, text));
+    let ms = Infinity;
+    for (let attempt = 0; attempt < TRIES && ms > allowed && (attempt === 0 || ms < HOPELESS_MS); attempt++)
+      ms = Math.min(ms, await msOf(() => call(parameters)));
+    if (ms > allowed) slow.push(`${name}: ${Math.round(ms)} ms`);
+    if (slow.length > 2) break;
+  }
+  return slow;
+}
+
+describe("a text of 32,000 characters", () => {
+  test("is given to every exported function that reads text", () => {
+    const ids = FUNCTIONS.map(({ id }) => id);
+    for (const known of ["memory/summary/split-sentences.ts splitSentences", "models/offline-answer.ts offlineAnswer"])
+      expect(ids).toContain(known);
+    expect(Object.keys(CALLED_WITH).filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test.each(FUNCTIONS.map((found) => [found.id, found] as const))(
+    "is read in a moment by %s",
+    async (id, { file, name, argumentsWith }) => {
+      const module = (await import(pathToFileURL(file).href)) as Record<string, (...parameters: unknown[]) => unknown>;
+      const slow = await slowTexts(CALLED_WITH[id] ?? argumentsWith, (parameters) => module[name]?.(...parameters));
+      expect(slow).toEqual([]);
+    },
+  );
+
+  test("is embedded in a moment by the built-in embedder", async () => {
+    const embedder = makeHashedEmbedder({});
+    expect(
+      await slowTexts(
+        (text) => [text],
+        ([text]) => embedder.embedPassages([String(text)]),
+      ),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createDataFolder } from "../../servers/data-folder.ts";
+import { problemOf } from "./fuzz-answer.ts";
+import { attack, makeAttack, sendWithoutEnd, targetOf } from "./fuzz-raw.ts";
+import { canaryTurn, complaintsOf, measure } from "./fuzz-world.ts";
+import { listConversations } from "../../support/clients/api-client.ts";
+import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+
+const ATTACKS = 3_000;
+const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
+const AT_ONCE = 32;
+const SILENCE_MS = 400;
+const MOST_GROWTH = 150 * 1024 * 1024;
+
+describe(`bytes on the socket, seed ${SEED}`, () => {
+  let data: Awaited<ReturnType<typeof createDataFolder>>;
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    data = await createDataFolder();
+    service = await startServiceProcess({ DATA_DIR: data.folder });
+  });
+  afterAll(async () => {
+    await killServiceProcesses();
+    await data.remove();
+  });
+
+  test(
+    `${ATTACKS} connections that break HTTP are answered with 4xx or closed`,
+    async () => {
+      const random = makeSeededRandom(SEED);
+      const problems: string[] = [];
+      const memory: number[] = [];
+      const seen = new Map<string, number>();
+      await canaryTurn(service.url, "canary");
+      for (let sent = 0; sent < ATTACKS; sent += 500) {
+        const waiting = Array.from({ length: 500 }, () => makeAttack(random));
+        const work = async (): Promise<void> => {
+          for (let next = waiting.pop(); next; next = waiting.pop()) {
+            const { answers, closed } = await attack(service.url, next, SILENCE_MS);
+            const what = `${next.name}, ${next.end}`;
+            const key = `${next.name}: ${answers
+              .map(({ status }) => status)
+              .slice(0, 3)
+              .join()}${closed ? " closed" : ""}`;
+            seen.set(key, (seen.get(key) ?? 0) + 1);
+            for (const answer of answers) {
+              const problem = problemOf(targetOf(next), answer.text === "", answer);
+              if (problem !== undefined)
+                problems.push(
+                  `${what}: ${answer.status} ${problem} ${JSON.stringify(answer.text.slice(0, 200))} ${JSON.stringify(Buffer.concat(next.pieces).toString("latin1").slice(0, 300))}`,
+                );
+            }
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, work));
+        memory.push((await measure(service.url)).bytes);
+        await canaryTurn(service.url, `canary ${sent}`);
+      }
+      if (process.env["FUZZ_SLOW"]) console.log([...seen].toSorted().join("\n"), memory.map((bytes) => Math.round(bytes / 1e6)).join(" "));
+      expect(problems.slice(0, 20)).toEqual([]);
+      expect(await listConversations(service.url, "raw-user")).toEqual([]);
+      expect(complaintsOf(service)).toEqual([]);
+      expect((memory.at(-1) ?? 0) - (memory[1] ?? 0)).toBeLessThan(MOST_GROWTH);
+    },
+    10 * 60_000,
+  );
+
+  test("bodies without an end are refused with 413, and their connections closed", async () => {
+    const places = [
+      ["POST /api/v1/chat", "application/json"],
+      ["POST /v1/chat/completions", "application/json"],
+      ["PUT /api/v1/knowledge/travel", "application/json"],
+      ["POST /api/v1/knowledge/travel/documents", "application/pdf"],
+      ["POST /api/v1/conversations/import", "application/json"],
+    ] as const;
+    const outcomes = await Promise.all(places.map(([line, type]) => sendWithoutEnd(service.url, line, type)));
+    for (const [index, { answers, closed }] of outcomes.entries()) {
+      const [line] = places[index] ?? [""];
+      const [answer = { status: 0, headers: {}, text: "" }] = answers;
+      expect({ line, closed, status: answer.status }).toEqual({ line, closed: true, status: 413 });
+      expect(problemOf(line.split(" ")[1] ?? "", false, answer)).toBeUndefined();
+    }
+    await canaryTurn(service.url, "canary after bodies without an end");
+    expect(complaintsOf(service)).toEqual([]);
+  }, 90_000);
+
+  test("half heads that never go on are dropped, however many", async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        attack(
+          service.url,
+          { name: "", pieces: [Buffer.from("POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\nx-")], end: "wait" },
+          40_000,
+        ),
+      ),
+    );
+    expect(outcomes.filter(({ closed }) => !closed)).toEqual([]);
+    expect(new Set(outcomes.flatMap(({ answers }) => answers.map(({ status }) => status)))).toEqual(new Set([408]));
+    await canaryTurn(service.url, "canary after half heads");
+    expect(complaintsOf(service)).toEqual([]);
+  }, 90_000);
+});

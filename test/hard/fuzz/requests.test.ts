@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
+import { problemOf } from "./fuzz-answer.ts";
+import { anyRequest, responsesIn, type Description, type FuzzRequest } from "./fuzz-request.ts";
+import { fillIn, makeFuzzSender } from "./fuzz-sender.ts";
+import { makeTally } from "./fuzz-tally.ts";
+import { canaryTurn, complaintsOf, growthOf, measure, wordsKept, type CanaryIds } from "./fuzz-world.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+
+const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
+const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
+/** Requests between two canaries. */
+const BATCH = 250;
+const CONNECTIONS = 12;
+/** What memory may grow by from the second quarter to the last, in bytes: the embedded database and what it has kept are a part of it. */
+const MOST_GROWTH = 250 * 1024 * 1024;
+/** What HTTP itself refuses is described nowhere. */
+const OF_HTTP = ["400", "404", "413", "415", "417", "431"];
+
+const userOf = (number: number): string => `fuzzed-${number}-user`;
+
+function shown({ method, target, headers, body }: FuzzRequest): string {
+  return JSON.stringify({ method, target, headers, body: body?.toString("latin1") }).slice(0, 900);
+}
+
+describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
+  let data: Awaited<ReturnType<typeof createDataFolder>>;
+  let service: ServiceProcess;
+  const refused = new Set<string>();
+  const accepted = new Set<string>();
+
+  beforeAll(async () => {
+    data = await createDataFolder();
+    service = await startServiceProcess({ DATA_DIR: data.folder, CORS_ORIGINS: "https://front.example", LOG_LEVEL: "info" });
+  });
+  afterAll(async () => {
+    await killServiceProcesses();
+    await data.remove();
+  });
+
+  test(
+    `${ALL} of them are answered as they should, and the service stays as it was`,
+    async () => {
+      const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as Description;
+      const requests = anyRequest(description);
+      const responses = responsesIn(description);
+      const sender = makeFuzzSender(service.url, CONNECTIONS);
+      const tally = makeTally();
+      const memory: number[] = [];
+      let number = 0;
+
+      async function ask(made: FuzzRequest, ids: CanaryIds): Promise<void> {
+        const user = userOf(number++);
+        const request = fillIn(made, { ...ids, "USER-PLACE": user });
+        try {
+          const answer = await sender.send(request);
+          const { status } = answer;
+          tally.count(made.operation, status);
+          (status < 400 ? accepted : refused).add(user);
+          const isNotModified = status === 304 && request.headers["if-none-match"] !== undefined;
+          const isDescribed =
+            !made.isTrue || isNotModified || [...(responses.get(made.operation) ?? []), ...OF_HTTP].includes(String(status));
+          const problem = problemOf(request.target, request.method === "HEAD", answer) ?? (isDescribed ? undefined : "is not described");
+          if (problem !== undefined) tally.blame(`${status} ${problem} ${answer.text.slice(0, 300)}: ${shown(request)}`);
+        } catch (error) {
+          accepted.add(user); // nobody knows
+          tally.blame(`no answer, ${String(error)}: ${shown(request)}`);
+        }
+      }
+
+      for (let begun = 0; begun < ALL; begun += BATCH) {
+        const waiting = fc.sample(requests, { numRuns: Math.min(BATCH, ALL - begun), seed: SEED + begun });
+        const ids = await canaryTurn(service.url, `canary ${begun}`);
+        const work = async (): Promise<void> => {
+          for (let next = waiting.pop(); next; next = waiting.pop()) await ask(next, ids);
+        };
+        await Promise.all(Array.from({ length: CONNECTIONS }, work));
+        memory.push((await measure(service.url)).bytes);
+        expect(tally.blamed).toEqual([]);
+      }
+      sender.close();
+      await canaryTurn(service.url, "the last canary");
+      tally.print(memory);
+      expect(complaintsOf(service)).toEqual([]);
+      expect(growthOf(memory)).toBeLessThan(MOST_GROWTH);
+    },
+    30 * 60_000,
+  );
+
+  test("nothing is kept of users whose requests were all refused", async () => {
+    service.kill("SIGTERM");
+    expect(await service.exited).toBe(0);
+    const database = await openEmbeddedPostgres(data.folder);
+    const kept = await wordsKept(database, "fuzzed-[0-9]+-user").finally(() => database.close());
+    expect(kept.filter((user) => refused.has(user))).toEqual([]);
+    expect(kept.filter((user) => accepted.has(user)).length).toBeGreaterThan(ALL / 200); // they would be found
+    expect(refused.size).toBeGreaterThan(ALL / 4);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import { problemOf } from "./fuzz-answer.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+
+const LEVELS = 20_000;
+const DEEP = "[".repeat(LEVELS) + "]".repeat(LEVELS);
+const MANY = `[${"0,".repeat(400_000)}0]`;
+const KEYS = `{${Array.from({ length: 100_000 }, (_, index) => `"k${index}":0`).join(",")}}`;
+const SAID = '"messages":[{"role":"user","content":"x"}]';
+const COMPLETION = `{"model":"conversation-graph","user":"ada",${SAID}`;
+
+describe("a body that is wrong in one field", () => {
+  let running: ServiceWithEpisodes;
+  beforeAll(async () => {
+    running = await openServiceWithEpisodes();
+  });
+  afterAll(() => running.close());
+
+  /** Sends it to an operation; the fields that its answer names. */
+  async function fieldsNamed(method: string, path: string, body: string): Promise<string[]> {
+    const headers = { "content-type": "application/json" };
+    const answer = await callApi(running.url + path, { method: method.toUpperCase(), headers, body });
+    expect({ status: answer.status, text: answer.text.slice(0, 500) }).toMatchObject({ status: 400 });
+    expect(problemOf(path, false, { ...answer, headers: Object.fromEntries(answer.headers) })).toBeUndefined();
+    expect(answer.text.length).toBeLessThan(50_000);
+    const { details, param } = answer.json.error as { details?: { field: string }[]; param?: string };
+    return details?.map(({ field }) => field) ?? [param ?? ""];
+  }
+
+  test.each([
+    [
+      "metadata of a message that nests deep",
+      "/api/v1/conversations/import",
+      `{"user_id":"a","session_id":"s","messages":[{"role":"user","content":"x","metadata":{"a":${DEEP}}}]}`,
+      "messages.0.metadata",
+    ],
+    [
+      "a schema that nests deep",
+      "/v1/chat/completions",
+      `${COMPLETION},"response_format":{"type":"json_schema","json_schema":{"schema":${DEEP}}},"metadata":{"task":"title_generation"}}`,
+      "response_format.json_schema.schema",
+    ],
+    [
+      "a tool that nests deep",
+      "/v1/chat/completions",
+      `${COMPLETION},"tool_choice":"required","tools":[{"function":{"name":"x","parameters":${DEEP}}}],"metadata":{"task":"title_generation"}}`,
+      "tools.0.function.parameters",
+    ],
+    ["a completion of very many messages", "/v1/chat/completions", `{"model":"conversation-graph","messages":${MANY}}`, "messages"],
+    ["an import of very many messages", "/api/v1/conversations/import", `{"user_id":"a","session_id":"s","messages":${MANY}}`, "messages"],
+    [
+      "more values than are looked at",
+      "/v1/chat/completions",
+      `{"model":"conversation-graph","messages":[],"x":[${MANY},${MANY}]}`,
+      "body",
+    ],
+    ["very many unknown fields", "/api/v1/conversations/import", KEYS, "k0"],
+  ])("is refused when it has %s, and the answer names it and is short", async (_what, path, body, field) => {
+    expect(await fieldsNamed("post", path, body)).toContain(field);
+  });
+
+  test.each(["%ff", "%", "a%zz", "%ed%a0%80"])(
+    "or whose query has the encoding %s, which would be read as something else",
+    async (broken) => {
+      const { status, json } = await callApi(`${running.url}/api/v1/conversations?limit=3&user_id=${broken}`);
+      expect({ status, fields: json.error.details?.map(({ field }) => field) }).toEqual({ status: 400, fields: ["user_id"] });
+    },
+  );
+
+  test("is told how many more problems there are", async () => {
+    const headers = { "content-type": "application/json" };
+    const { json } = await callApi(`${running.url}/api/v1/conversations/import`, { method: "POST", headers, body: KEYS });
+    expect(json.error.details).toHaveLength(51);
+    expect(json.error.message).toMatch(/; body: has 99953 more problems$/);
+  });
+
+  const WITH_BODY = OPERATIONS.flatMap(({ method, path, body }) => {
+    const schema = body?.["application/json"] as { shape?: Record<string, unknown> } | undefined;
+    return Object.keys(schema?.shape ?? {}).map((field) => [method, path, field] as const);
+  });
+  test.each(WITH_BODY)("%s %s names %s", async (method, path, field) => {
+    const wrong = JSON.stringify({ [field]: { wrong: [1] } });
+    const place = path.replace(":kb", "travel").replace(":section", "profile").replace(/:\w+/, "ada");
+    const metadata = field === "metadata" ? `{"${field}":7}` : wrong;
+    const named = await fieldsNamed(method, place, metadata);
+    if (path.startsWith("/v1")) expect(named[0]).toBeTruthy();
+    else expect(named.some((name) => name === field || name.startsWith(`${field}.`))).toBe(true);
+  });
+});

@@ -1,0 +1,97 @@
+import type { JobHandler } from "../../../memory/jobs/job-handler.ts";
+import { runJobs, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
+import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
+import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
+import { makeGate, type Gate } from "./gate.ts";
+import { makeGatedDatabase } from "./gated-database.ts";
+
+/** The longest time a timer of Node runs: the worker looks for jobs when the driver says so, never by itself. */
+const NEVER_MS = 2_147_483_647;
+
+const NO_SUCH_JOB: JobHandler = {
+  step: async ({ kind }) => Promise.reject(new Error(`nobody adds jobs of kind ${kind}`)),
+  remaining: async () => "nothing",
+};
+
+export interface WorkerSettings extends SummarySettings {
+  stepTokens: number;
+}
+
+/** A worker on the queue, as in a process of its own. */
+export interface GatedWorker {
+  gate: Gate;
+  queue: JobQueue;
+  /** Starts it, in place of one that died; it looks for jobs at once. */
+  start(settings: WorkerSettings): Promise<void>;
+  /** Tells it, when it rests, that there may be jobs. */
+  wake(): Promise<void>;
+  isRunning(): boolean;
+  /** Ends it and those that died before; the gate must be closed. */
+  stop(): Promise<void>;
+}
+
+/** `runJobs` as it is; the model's call is a gate as well, and its summary is the marks of all that it was given, in order. */
+export function makeGatedWorker(database: Database): GatedWorker {
+  const gate = makeGate();
+  const gated = makeGatedDatabase(database, gate);
+  const queue = makeJobQueue(gated);
+  const summaries = makeSummaryStore(gated);
+  let lives: Promise<RunningJobs>[] = [];
+  let wakeUp: () => void = () => undefined;
+
+  const summarise: Summarise = ({ previous, messages }) =>
+    gate.pass({
+      name: "summarise",
+      whole: async () => [...(previous === null ? [] : [previous]), ...messages.map(({ content }) => content)].join(" "),
+    });
+
+  /** Later than what runJobs does with the answer. */
+  const restSoon = (): void => void setImmediate(() => gate.rest());
+
+  const steered: JobQueue = {
+    ...queue,
+    async claim(limit) {
+      try {
+        const claimed = await queue.claim(limit);
+        if (claimed.length === 0) restSoon();
+        return claimed;
+      } catch (error) {
+        restSoon();
+        throw error;
+      }
+    },
+    touch: async (claimed) => [...claimed],
+    async watch(onJobs) {
+      wakeUp = onJobs;
+      return async () => undefined;
+    },
+  };
+
+  return {
+    gate,
+    queue,
+    start({ stepTokens, ...settings }) {
+      gate.revive();
+      const summariser = makeSummariseConversation({ summaries, settings, summarise, stepTokens });
+      const handlers = {
+        summarise: summariser,
+        index_episodes: NO_SUCH_JOB,
+        remember: NO_SUCH_JOB,
+        erase: NO_SUCH_JOB,
+        erase_episodes: NO_SUCH_JOB,
+        vacuum: NO_SUCH_JOB,
+        ingest: NO_SUCH_JOB,
+      };
+      return gate.untilQuiet(() => void lives.push(runJobs({ queue: steered, handlers, concurrency: 1, pollMs: NEVER_MS })));
+    },
+    wake: () => gate.untilQuiet(wakeUp),
+    isRunning: () => lives.length > 0 && !gate.isDead(),
+    async stop() {
+      await Promise.all(lives.map(async (life) => (await life).stop()));
+      lives = [];
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+import { v7 as uuidv7 } from "uuid";
+import { exchangesOf } from "../../../stores/postgres/exchange.ts";
+import { makeImportStore, type MessageToImport } from "../../../stores/postgres/import-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/unread-store.ts";
+import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+
+const HOUR_MS = 60 * 60 * 1_000;
+const NOTHING = { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] } };
+
+/** What happens to one conversation, one after the other, each in a process whose clock is wrong by so many hours. */
+const anyStep = fc.record({
+  what: fc.oneof(
+    // A part of the messages, in the order of these numbers; a part that was imported before is imported again.
+    fc.record({
+      bring: fc.nat(3),
+      order: fc.array(fc.nat(20), { maxLength: 12 }),
+      /** While somebody is indexing or reading. */
+      within: fc.constantFrom("nothing" as const, "index" as const, "read" as const),
+    }),
+    fc.constantFrom("index" as const, "read" as const, "turn" as const, "cut" as const),
+  ),
+  skew: fc.integer({ min: -3, max: 3 }),
+});
+/** Minute null: without a time. Several have the same. */
+const anyMessages = fc.array(
+  fc.record({
+    role: fc.constantFrom("user" as const, "assistant" as const),
+    minute: fc.option(fc.nat(4), { freq: 6 }),
+    part: fc.nat(3),
+  }),
+  { maxLength: 12 },
+);
+
+describeOnBothDatabases("imports in any order and any parts, among turns", (open) => {
+  let memory: TestEpisodicMemory;
+  beforeAll(async () => {
+    memory = await openTestEpisodicMemory(await open());
+  });
+  afterEach(() => void jest.restoreAllMocks());
+  afterAll(() => memory.close());
+
+  test("property: in the end each completed message is in one episode, and what the user said has been read once", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyMessages, fc.array(anyStep, { maxLength: 12 }), async (messages, steps) => {
+        const owner = { tenantId: "tenant", userId: uuidv7() };
+        const [turns, imports, unread] = [makeTurnStore, makeImportStore, makeUnreadStore].map((make) => make(memory.database)) as [
+          ReturnType<typeof makeTurnStore>,
+          ReturnType<typeof makeImportStore>,
+          ReturnType<typeof makeUnreadStore>,
+        ];
+        const read: string[] = [];
+        const partOf = (part: number): MessageToImport[] =>
+          messages.flatMap(({ role, minute, part: own }, number) => {
+            if (own !== part) return [];
+            const createdAt = minute === null ? null : new Date(Date.UTC(2024, 0, 31, 12, minute));
+            return [{ role, content: `imported ${number}`, createdAt, metadata: { external_id: `${number}` } }];
+          });
+        const { conversationId } = await completeTurn(turns, sampleTurn({ ...owner, sessionId: "s", turnId: uuidv7() }));
+        const conversation = { ...owner, conversationId };
+
+        async function bring(part: number, order: readonly number[]): Promise<void> {
+          const own = partOf(part);
+          const sorted = own.map((message, index) => ({ message, at: order[index] ?? 0 })).sort((one, other) => one.at - other.at);
+          if (own.length === 0) return;
+          const sent = sorted.map(({ message }) => message);
+          await imports.import({ ...owner, sessionId: "s", messages: sent, jobKinds: [] });
+        }
+        async function readOnce(meanwhile: () => Promise<void> = async () => undefined): Promise<boolean> {
+          const found = await unread.next(owner, 3);
+          const last = found?.messages.at(-1);
+          await meanwhile();
+          if (!found || !last) return false;
+          const outcome = await unread.save(owner, found, { createdAt: last.createdAt, id: last.id }, NOTHING);
+          if (outcome !== "saved") return true;
+          for (const { asked, toldBy } of exchangesOf(found.messages)) if (asked && !toldBy.isKnown) read.push(asked.id);
+          return true;
+        }
+        async function bringWithin(within: "nothing" | "index" | "read", work: () => Promise<void>): Promise<void> {
+          if (within === "nothing") return work();
+          if (within === "read") return void (await readOnce(work));
+          let isDone = false;
+          memory.embedder.beforePassages(async () => {
+            if (!isDone) await work();
+            isDone = true;
+          });
+          await memory.step(conversation);
+          memory.embedder.beforePassages(async () => undefined);
+        }
+        const now = Date.now.bind(Date);
+        for (const { what, skew } of steps) {
+          jest.spyOn(Date, "now").mockImplementation(() => now() + skew * HOUR_MS);
+          if (typeof what === "object") await bringWithin(what.within, () => bring(what.bring, what.order));
+          else if (what === "index") await memory.step(conversation);
+          else if (what === "read") await readOnce();
+          else
+            await completeTurn(
+              turns,
+              sampleTurn({ ...owner, sessionId: "s", turnId: uuidv7() }),
+              sampleAnswer({ completed: what === "turn" }),
+            );
+        }
+        jest.restoreAllMocks();
+        for (const part of [0, 1, 2, 3]) await bring(part, []);
+        await memory.indexAll(conversation);
+        while (await readOnce());
+
+        const stored = await memory.database.query<{ id: string; role: string; completed: boolean; turn: string | null }>({
+          text: "select id, role, completed, metadata->>'turn_id' as turn from messages where conversation_id = $1 order by created_at, id",
+          values: [conversationId],
+        });
+        const answered = new Set(stored.filter(({ role, completed }) => role === "assistant" && completed).map(({ turn }) => turn));
+        const expected = stored.filter(({ completed, turn }) => completed && (turn === null || answered.has(turn)));
+        const indexed = await memory.indexed(conversation);
+        const found = indexed.flatMap(({ id, attributes }) => [...new Set([id, String(attributes["answer_id"])])]);
+        expect(found.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
+        expect(read.toSorted()).toEqual(
+          expected
+            .filter(({ role }) => role === "user")
+            .map(({ id }) => id)
+            .toSorted(),
+        );
+        const texts = await memory.episodes.load(
+          owner,
+          indexed.map(({ id, attributes }) => [id, String(attributes["answer_id"])]),
+        );
+        expect(texts.flatMap(({ messageIds }) => messageIds).toSorted()).toEqual(found.toSorted());
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

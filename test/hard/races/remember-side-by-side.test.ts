@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { DecideMemory } from "../../../memory/agent/remember-turns.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
+import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
+import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
+import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
+
+describe("memory agents of two processes on one Postgres", () => {
+  let databases: RacingDatabases;
+  let agent: ReadingAgent;
+  beforeAll(async () => {
+    databases = await openRacingDatabases();
+  });
+  afterAll(() => databases.close());
+  beforeEach(() => void (agent = readingAgent(databases.one)));
+
+  /** Decides only once `count` agents are at it. */
+  function together(count: number, decide: DecideMemory): DecideMemory {
+    const all = Promise.withResolvers<void>();
+    let arrived = 0;
+    return async (reading, signal) => {
+      if (++arrived === count) all.resolve();
+      await all.promise;
+      await decide(reading, signal);
+    };
+  }
+
+  test("that read the same turn at once write it once", async () => {
+    await agent.say("I moved to Porto.");
+    const decide = together(2, (reading) => writeFor(reading, "profile", "Lives in Porto"));
+    await Promise.all([agent.step(decide, databases.one), agent.step(decide, databases.other)]);
+    expect(await versionsOf(databases.one, agent.owner)).toHaveLength(1);
+    expect(await operationsOf(databases.one, agent.owner)).toHaveLength(1);
+  });
+
+  test("of which the slower has decided something else write what the faster did, and the slower's refusals are not logged either", async () => {
+    await agent.say("I moved to Porto.");
+    const decide = together(2, async (reading) => {
+      await writeFor(reading, "secrets", "refused");
+      await writeFor(reading, "profile", crypto.randomUUID());
+    });
+    await Promise.all([agent.step(decide, databases.one), agent.step(decide, databases.other)]);
+    expect(await versionsOf(databases.one, agent.owner)).toHaveLength(1);
+    expect(await operationsOf(databases.one, agent.owner)).toHaveLength(2);
+  });
+
+  test("lose nothing when one of them reads what was said meanwhile", async () => {
+    await agent.say("I moved to Porto.");
+    const add =
+      (town: string): DecideMemory =>
+      (reading) => {
+        const known = reading.memory.contents()["profile"];
+        return writeFor(reading, "profile", [known, town].filter(Boolean).join("\n"));
+      };
+    await agent.step(async (reading, signal) => {
+      await agent.say("And I have a cat.");
+      await agent.step(add("other"), databases.other); // reads both
+      await add("one")(reading, signal);
+    });
+    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "other" });
+    expect(await agent.readAll(add("never"))).toBe(1);
+    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "other" });
+  });
+
+  test("and ten people write one section at once: every write is a version, and the agent has decided on the last before its own", async () => {
+    await agent.say("I moved to Porto.");
+    const people = makeCoreMemoryStore(databases.other);
+    const seen: string[] = [];
+    const writes = Promise.all(
+      Array.from({ length: 10 }, (_, number) => people.put(agent.owner, { section: "profile", content: `by ${number}` })),
+    );
+    const decided = agent
+      .step(async (reading) => {
+        const known = reading.memory.contents()["profile"] ?? "";
+        seen.push(known);
+        await writeFor(reading, "profile", `${known}\nLives in Porto`.trim());
+      })
+      .catch(() => agent.step((reading) => writeFor(reading, "profile", `${reading.memory.contents()["profile"] ?? ""}\nLives in Porto`)));
+    await Promise.all([writes, decided]);
+    const versions = await versionsOf(databases.one, agent.owner);
+    expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
+    const own = versions.findIndex(({ updatedBy }) => updatedBy === "agent");
+    expect(versions[own]?.content).toBe([versions[own - 1]?.content, "Lives in Porto"].filter(Boolean).join("\n"));
+  });
+
+  test("one that decides while the conversation is deleted writes nothing", async () => {
+    await agent.say("I moved to Porto.");
+    await agent.step(async (reading) => {
+      await databases.other.query({ text: "delete from conversations where user_id = $1", values: [agent.owner.userId] });
+      await writeFor(reading, "profile", "Lives in Porto");
+    });
+    expect(await contentsOf(databases.one, agent.owner)).toEqual({});
+    expect(await operationsOf(databases.one, agent.owner)).toEqual([]);
+  });
+
+  /** Reads two turns, of which the first is deleted while the agent decides for the first time; what it was given each time. */
+  async function readWhileDeleted(): Promise<string[]> {
+    const gone = await agent.say("I moved to Porto.");
+    await agent.say("I have a cat.");
+    const read: string[] = [];
+    const decide: DecideMemory = async (reading) => {
+      read.push(reading.turns.map(({ userMessage }) => userMessage).join(" "));
+      if (read.length === 1) await databases.other.query({ text: "delete from messages where id = $1", values: [gone] });
+      await writeFor(reading, "profile", read.at(-1) ?? "");
+    };
+    await agent.step(decide).catch(() => undefined);
+    await agent.readAll(decide);
+    return read;
+  }
+
+  test("one that decides while a message it read is deleted writes what it decides without it", async () => {
+    await readWhileDeleted();
+    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "I have a cat." });
+  });
+
+  // Fails: a step decides five times on what it read first, erased words too, then fails and is tried again.
+  test("one that decides while a message it read is deleted is not given it again", async () => {
+    expect(await readWhileDeleted()).toEqual(["I moved to Porto. I have a cat.", "I have a cat."]);
+  });
+});

@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
+import { makeSigningKey, signToken, startTokenIssuer } from "../../servers/token-issuer.ts";
+
+const ACME = { authorization: "Bearer key-of-acme" };
+const GLOBEX = { authorization: "Bearer key-of-globex" };
+const BODY = { user_id: "ada", session_id: "s", message: "hello" };
+
+describe("with API_KEYS", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" });
+  });
+  afterAll(() => service.close());
+
+  const say = async (headers: Record<string, string>): Promise<TurnResult> =>
+    (await postJson<TurnResult>(`${service.url}/api/v1/chat`, BODY, headers)).json;
+
+  const WRONG: [name: string, headers: Record<string, string>][] = [
+    ["no key", {}],
+    ["an empty key", { authorization: "Bearer " }],
+    ["a wrong key", { authorization: "Bearer key-of-nobody" }],
+    ["the beginning of a key", { authorization: "Bearer key-of-acm" }],
+    ["a key and more", { authorization: "Bearer key-of-acme2" }],
+    ["a key with its tenant", { authorization: "Bearer key-of-acme:acme" }],
+    ["a tenant's name", { authorization: "Bearer acme" }],
+    ["another scheme", { authorization: "Basic key-of-acme" }],
+    ["a key without a scheme", { authorization: "key-of-acme" }],
+    ["a key in capitals", { authorization: "Bearer KEY-OF-ACME" }],
+    ["a key behind something", { authorization: "Bearer xkey-of-acme" }],
+    ["two keys", { authorization: "Bearer key-of-acme, Bearer key-of-globex" }],
+    ["two keys in one", { authorization: "Bearer key-of-acme key-of-globex" }],
+    ["a key's hash", { authorization: `Bearer ${createHash("sha256").update("key-of-acme").digest("hex")}` }],
+    ["a token", { authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ." }],
+    ["a key in another header", { "x-api-key": "key-of-acme" }],
+  ];
+
+  test.each(WRONG)("%s is refused everywhere, and stores nothing", async (_name, headers) => {
+    const refusal = { status: 401, code: "unauthorized", says: /Authorization: Bearer KEY/ };
+    for (const refused of [
+      await postJson(`${service.url}/api/v1/chat`, { ...BODY, user_id: "intruder" }, headers),
+      await postJson(`${service.url}/api/v1/chat/stream`, { ...BODY, user_id: "intruder" }, headers),
+      await callApi(`${service.url}/api/v1/conversations?user_id=ada`, { headers }),
+      await callApi(`${service.url}/api/v1/nothing-here`, { headers }),
+    ]) {
+      expectRefusal(refused, refusal);
+      expect(refused.headers.get("www-authenticate")).toBe("Bearer");
+      expect(refused.text).not.toMatch(/key-of-|acme/i);
+    }
+    expect(await listConversations(service.url, "intruder", ACME)).toEqual([]);
+  });
+
+  test("a wrong key is refused before the body is looked at", async () => {
+    expect((await postJson(`${service.url}/api/v1/chat`, "{no json")).status).toBe(401);
+  });
+
+  test("a right key works, whatever the case of the scheme", async () => {
+    const { status, events } = await postTurn(service.url, BODY, { headers: { authorization: "bearer key-of-acme" } });
+    expect(status).toBe(200);
+    expect(contentOf(events, "done").completed).toBe(true);
+  });
+
+  test("two keys of one tenant see the same", async () => {
+    const { conversation_id } = await say(ACME);
+    const second = { authorization: "Bearer second-key-of-acme" };
+    expect((await listConversations(service.url, "ada", second)).map(({ id }) => id)).toContain(conversation_id);
+  });
+
+  test("the same user and session of two tenants are two conversations", async () => {
+    const [acme, globex] = [await say(ACME), await say(GLOBEX)];
+    expect(globex.conversation_id).not.toBe(acme.conversation_id);
+    expect(globex.receipt.window_messages).toBe(0);
+    expect((await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id)).toEqual([globex.conversation_id]);
+  });
+
+  test("another tenant's conversation is a 404 like one that never was, and stays", async () => {
+    const { conversation_id: id } = await say(ACME);
+    const unknown = "00000000-0000-7000-8000-000000000000";
+    for (const [method, path] of [
+      ["GET", (conversation: string) => `/api/v1/conversations/${conversation}/messages`],
+      ["DELETE", (conversation: string) => `/api/v1/conversations/${conversation}`],
+    ] as const) {
+      const foreign = await callApi(service.url + path(id), { method, headers: GLOBEX });
+      expectRefusal(foreign, { status: 404, code: "not_found" });
+      const never = await callApi(service.url + path(unknown), { method, headers: GLOBEX });
+      expect(foreign.text.replace(id, unknown)).toBe(never.text);
+    }
+    expect((await listMessages(service.url, id, ACME)).length).toBeGreaterThan(0);
+  });
+
+  test("a cursor of another tenant shows only one's own", async () => {
+    await postJson(`${service.url}/api/v1/chat`, { ...BODY, session_id: "second" }, ACME);
+    const address = `${service.url}/api/v1/conversations?user_id=ada&limit=1`;
+    const { json } = await callApi<{ next: string }>(address, { headers: ACME });
+    const foreign = await callApi<{ conversations: { id: string }[] }>(`${address}&after=${json.next}`, { headers: GLOBEX });
+    const own = (await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id);
+    for (const { id } of foreign.json.conversations) expect(own).toContain(id);
+  });
+
+  test("/healthz and /readyz need none", async () => {
+    expect(await service.get("/healthz")).toMatchObject({ status: 200, json: { status: "alive" } });
+    expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies: { postgres: "up" } } });
+  });
+});
+
+describe("the log of a service with keys", () => {
+  afterEach(killServiceProcesses);
+
+  test("holds none of them, right or wrong, whatever becomes of the request", async () => {
+    const signing = await makeSigningKey("first");
+    const issuer = await startTokenIssuer(signing);
+    const service = await startServiceProcess({
+      DATA_DIR: "memory://",
+      LOG_LEVEL: "trace",
+      API_KEYS: "hidden-key-of-acme:acme,hidden-key-that-reads:acme:read",
+      JWT_JWKS_URL: issuer.url,
+      JWT_AUDIENCE: "hidden-audience",
+    });
+    const tokens = [await signToken(signing, { sub: "ada", aud: "hidden-audience" }), await signToken(signing, { sub: "ada" })];
+    const unknown = await signToken({ ...signing, kid: "unknown" }, { sub: "ada" });
+    const send = async (bearer: string, session_id: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+      const body = JSON.stringify({ user_id: "ada", session_id, message: "hello" });
+      return (await fetch(`${service.url}/api/v1/chat?key=${bearer}`, { method: "POST", headers, body })).status;
+    };
+    const bearers = ["hidden-key-of-acme", "hidden-key-that-reads", "hidden-key-of-nobody", ...tokens];
+    const statuses: number[] = [];
+    for (const [number, bearer] of bearers.entries()) statuses.push(await send(bearer, `s${number}`));
+    expect(statuses).toEqual([200, 403, 401, 200, 401]);
+    await issuer.close();
+    expect(await send(unknown, "s")).toBe(401); // asked for moments ago
+    service.kill("SIGTERM");
+    await service.exited;
+    expect(service.output()).toContain("turn done");
+    for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))]) {
+      expect(service.output()).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const READ = bearer("key-that-reads");
+const WRITE = bearer("key-that-writes");
+/** What needs no key: health, and the page with its files, which hold nothing of anybody. */
+const OPEN = ["/healthz", "/readyz", "/", "/assets/:file"];
+const ID = "00000000-0000-7000-8000-000000000000";
+
+describe("scopes of keys", () => {
+  let service: TestService;
+  let routes: AppRoute[];
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" });
+    routes = (await routesOfService(service.url)).filter(({ path }) => !OPEN.includes(path));
+  });
+  afterAll(() => service.close());
+
+  /** Sends what a route takes, as far as a route needs to see anything at all. */
+  async function send(route: AppRoute, headers: Record<string, string>, method = route.method) {
+    const address = service.url + addressOf(route, { id: ID, document: ID, episode: ID });
+    const body = ["GET", "HEAD"].includes(method) ? {} : { body: "{}", headers: { "content-type": "application/json", ...headers } };
+    const response = await fetch(address, { method, headers, ...body });
+    return { route: `${method} ${route.path}`, status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  test("all routes are found", () => {
+    const found = routes.map(({ method, path }) => `${method} ${path}`);
+    expect(found.length).toBeGreaterThan(25);
+    for (const one of ["POST /api/v1/chat/stream", "POST /api/v1/conversations/import", "GET /metrics", "DELETE /api/v1/users/:id"]) {
+      expect(found).toContain(one);
+    }
+  });
+
+  test("without a key every route but those of health and of the page is 401, and so is what is no route", async () => {
+    for (const route of [...routes, { method: "GET", path: "/nothing" }, { method: "POST", path: "/v1/nothing" }]) {
+      for (const method of new Set([route.method, "GET", "HEAD", "OPTIONS", "PATCH"])) {
+        const { headers, text, ...answer } = await send(route, {}, method);
+        expect(answer).toMatchObject({ status: 401 });
+        expect(headers.get("www-authenticate")).toBe("Bearer");
+        if (method !== "HEAD") expect(text).toContain("This service needs a key");
+      }
+    }
+  });
+
+  test("a key that may only read gets every GET, and 403 from everything else before its body is looked at", async () => {
+    for (const route of routes) {
+      const { route: name, status, text } = await send(route, READ);
+      if (route.method === "GET") expect({ name, allowed: ![401, 403].includes(status) }).toEqual({ name, allowed: true });
+      else expect({ name, status, text }).toMatchObject({ status: 403, text: expect.stringMatching(/may only read.*write/) });
+    }
+    const headers = { ...READ, "content-type": "application/json" };
+    expectRefusal(await callApi(`${service.url}/api/v1/chat`, { method: "POST", body: "{no json", headers }), {
+      status: 403,
+      code: "forbidden",
+    });
+    for (const method of ["OPTIONS", "PATCH"]) expect((await send({ method, path: "/api/v1/chat" }, READ)).status).toBe(403);
+  });
+
+  test("a key that may write is refused nowhere", async () => {
+    for (const route of routes) {
+      const { route: name, status } = await send(route, WRITE);
+      expect({ name, allowed: ![401, 403, 500].includes(status) }).toEqual({ name, allowed: true });
+    }
+  });
+
+  test("what was refused was not done, what was allowed was", async () => {
+    const profile = `${service.url}/api/v1/users/ada/core-memory/profile`;
+    const put = (headers: Record<string, string>) =>
+      callApi(profile, { method: "PUT", body: '{"content":"a pilot"}', headers: { "content-type": "application/json", ...headers } });
+    const sections = async () =>
+      (await callApi<{ sections: unknown[] }>(`${service.url}/api/v1/users/ada/core-memory`, { headers: READ })).json.sections;
+    expect((await put(READ)).status).toBe(403);
+    expect(await sections()).toEqual([]);
+    expect((await put(WRITE)).status).toBe(200);
+    expect(await sections()).toHaveLength(1);
+    expect((await callApi(profile, { method: "DELETE", headers: READ })).status).toBe(403);
+    expect(await sections()).toHaveLength(1);
+  });
+
+  test("a key of every scope must still say which user", async () => {
+    for (const key of ["key-that-writes", "key-of-admin"]) {
+      const answer = await postJson(`${service.url}/api/v1/chat`, { session_id: "s", message: "hi" }, bearer(key));
+      expectRefusal(answer, { status: 400, code: "invalid_request", field: "user_id" });
+    }
+  });
+});
+
+test("without keys nobody is refused", async () => {
+  const service = await openTestService();
+  for (const { method, path } of await routesOfService(service.url)) {
+    if (method !== "GET") continue;
+    const { status } = await fetch(service.url + addressOf({ method, path }, { id: ID }));
+    expect({ path, allowed: ![401, 403].includes(status) }).toEqual({ path, allowed: true });
+  }
+  await service.close();
+});

@@ -1,0 +1,168 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
+import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
+import { postTurn } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import type { Claims } from "../../servers/token-issuer.ts";
+
+const SECRET = "a secret of more than thirty-two characters";
+const KEY = { authorization: "Bearer key-of-default" };
+const MARKER = "ornithopter";
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** The header of a user, with what else its token says. */
+function tokenOf(sub: string, claims: Claims = {}): { authorization: string } {
+  const signed = `${part({ alg: "HS256" })}.${part({ sub, exp: Math.floor(Date.now() / 1_000) + 300, ...claims })}`;
+  return { authorization: `Bearer ${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}` };
+}
+
+/** What concerns a tenant as a whole. */
+const OF_THE_TENANT = [
+  "GET /metrics",
+  "GET /api/v1/jobs",
+  "PUT /api/v1/knowledge/:kb",
+  "DELETE /api/v1/knowledge/:kb",
+  "POST /api/v1/knowledge/:kb/documents",
+  "DELETE /api/v1/knowledge/:kb/documents/:document",
+];
+
+describe("a token that names its user", () => {
+  const ADA = tokenOf("ada");
+  const EVE = tokenOf("eve");
+  let service: TestService;
+  let routes: AppRoute[];
+  let turn: TurnResult & { turnId: string };
+  beforeAll(async () => {
+    service = await openTestService({ JWT_SECRET: SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
+    routes = await routesOfService(service.url);
+    const body = { session_id: MARKER, message: `my ${MARKER}` };
+    const answer = await postJson<TurnResult>(`${service.url}/api/v1/chat`, body, ADA);
+    turn = { ...answer.json, turnId: answer.headers.get("x-turn-id") ?? "" };
+    const content = JSON.stringify({ content: `an ${MARKER} pilot` });
+    const headers = { "content-type": "application/json", ...ADA };
+    await callApi(`${service.url}/api/v1/users/ada/core-memory/profile`, { method: "PUT", headers, body: content });
+    const base = { method: "PUT", headers: { ...headers, ...KEY }, body: '{"description":"flying machines"}' };
+    expect((await callApi(`${service.url}/api/v1/knowledge/hangar`, base)).status).toBe(201);
+  });
+  afterAll(() => service.close());
+
+  const api = (path: string, headers: Record<string, string>, method = "GET") =>
+    callApi(`${service.url}/api/v1${path}`, { method, headers });
+  const nameOf = ({ method, path }: AppRoute): string => `${method} ${path}`;
+
+  test("need not be told who it is, in a body or a query", async () => {
+    const stream = await postTurn(service.url, { session_id: "streamed", message: "hello" }, { headers: tokenOf("bob") });
+    expect(stream.status).toBe(200);
+    const history = { session_id: "imported", messages: [{ role: "user", content: "from elsewhere" }] };
+    expect((await postJson(`${service.url}/api/v1/conversations/import`, history, tokenOf("bob"))).status).toBe(200);
+    const listed = await callApi<{ conversations: { session_id: string }[] }>(`${service.url}/api/v1/conversations`, {
+      headers: tokenOf("bob"),
+    });
+    expect(listed.json.conversations.map(({ session_id }) => session_id).sort()).toEqual(["imported", "streamed"]);
+    expect(await listConversations(service.url, "bob", KEY)).toHaveLength(2);
+  });
+
+  test("may be told who it is, and is 403 when told otherwise, with nothing stored", async () => {
+    const body = { user_id: "bob", session_id: "s", message: "hi", messages: [{ role: "user", content: "x" }] };
+    const { messages, ...chat } = body;
+    expect((await postJson(`${service.url}/api/v1/chat`, { ...chat, user_id: "zoe" }, tokenOf("zoe"))).status).toBe(200);
+    const refusal = { status: 403, code: "forbidden", says: /user_id/ };
+    for (const user_id of ["zoe", "Bob", "bob ", "bo\u0301b", ""]) {
+      expectRefusal(await postJson(`${service.url}/api/v1/chat`, { ...chat, user_id }, tokenOf("bob")), refusal);
+      expectRefusal(await postJson(`${service.url}/api/v1/chat/stream`, { ...chat, user_id }, tokenOf("bob")), refusal);
+      const history = { user_id, session_id: "s", messages };
+      expectRefusal(await postJson(`${service.url}/api/v1/conversations/import`, history, tokenOf("bob")), refusal);
+      expectRefusal(await api(`/conversations?user_id=${encodeURIComponent(user_id)}`, tokenOf("bob")), refusal);
+    }
+    expect(await listConversations(service.url, "zoe", KEY)).toHaveLength(1);
+  });
+
+  test("is not believed by a user_id that is no text, nor by a second one", async () => {
+    const invalid = { status: 400, code: "invalid_request" };
+    for (const user_id of [7, null, ["ada"], { $ne: "" }]) {
+      expectRefusal(await postJson(`${service.url}/api/v1/chat`, { user_id, session_id: "s", message: "hi" }, EVE), invalid);
+    }
+    for (const body of [[], "ada", 7, null]) expect((await postJson(`${service.url}/api/v1/chat`, body, EVE)).status).toBe(400);
+    expectRefusal(await api("/conversations?user_id=eve&user_id=ada", EVE), invalid);
+  });
+
+  test("of another user shows nothing and does nothing, on any route, and its ids are like ids that never were", async () => {
+    const ids = { id: "ada", kb: "hangar", section: "profile", episode: turn.message_id, document: turn.message_id };
+    const owned = (path: string): string =>
+      path.includes("/turns/") ? turn.turnId : path.includes("/conversations/") ? turn.conversation_id : "ada";
+    const body = {
+      user_id: "ada",
+      user: "ada",
+      session_id: MARKER,
+      message: "mine now",
+      messages: [{ role: "user", content: "mine now" }],
+    };
+    for (const route of routes) {
+      const init = route.method === "GET" ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json", ...EVE } };
+      const address = `${addressOf(route, { ...ids, id: owned(route.path) }, turn.message_id)}?user_id=ada&query=${MARKER}`;
+      const response = await fetch(service.url + address, { method: route.method, headers: EVE, ...init });
+      const text = await response.text();
+      const name = nameOf(route);
+      expect({ name, text }).toMatchObject({ text: expect.not.stringContaining(MARKER) });
+      if (OF_THE_TENANT.includes(name)) expect({ name, status: response.status }).toEqual({ name, status: 403 });
+      else if (/\/(users|conversations|turns)\/:/.test(route.path))
+        expect({ name, status: response.status }).toEqual({ name, status: 404 });
+      else if (route.method !== "GET") expect({ name, refused: [400, 403].includes(response.status) }).toEqual({ name, refused: true });
+    }
+    expect(await listMessages(service.url, turn.conversation_id, ADA)).toHaveLength(2);
+    expect((await api("/users/ada/core-memory", ADA)).text).toContain(MARKER);
+    expect((await api("/knowledge/hangar", KEY)).status).toBe(200);
+
+    const never = "00000000-0000-7000-8000-000000000000";
+    for (const [method, path] of [
+      ["GET", "/messages"],
+      ["GET", "/summary"],
+      ["POST", "/settle"],
+      ["DELETE", ""],
+    ] as const) {
+      const foreign = await api(`/conversations/${turn.conversation_id}${path}`, EVE, method);
+      const unknown = await api(`/conversations/${never}${path}`, EVE, method);
+      expect(foreign.text.replace(turn.conversation_id, never)).toBe(unknown.text);
+    }
+  });
+
+  test("reads knowledge, and does not change it", async () => {
+    expect((await api("/knowledge", ADA)).text).toContain("hangar");
+    expect((await api("/knowledge/hangar/documents", ADA)).status).toBe(200);
+    expectRefusal(await api("/knowledge/hangar", ADA, "DELETE"), { status: 403, code: "forbidden", says: /scope admin/ });
+  });
+
+  test("does with its own what a key may do", async () => {
+    expect((await api(`/conversations/${turn.conversation_id}/messages`, ADA)).status).toBe(200);
+    expect((await api("/users/ada/memory-operations", ADA)).status).toBe(200);
+    const gone = await postJson<TurnResult>(`${service.url}/api/v1/chat`, { session_id: "s", message: "hi" }, tokenOf("gone"));
+    expect((await api(`/conversations/${gone.json.conversation_id}`, tokenOf("gone"), "DELETE")).status).toBe(200);
+    expect((await api("/users/gone", tokenOf("gone"), "DELETE")).status).toBe(200);
+  });
+
+  test.each<[name: string, claims: Claims, scope: "read" | "write" | "admin"]>([
+    ["no scope", {}, "write"],
+    ["scopes of others", { scope: "openid profile" }, "write"],
+    ["read", { scope: "openid read" }, "read"],
+    ["read in scp", { scp: ["read"] }, "read"],
+    ["read in scopes", { scopes: "read" }, "read"],
+    ["read and write", { scope: "read write" }, "write"],
+    ["admin", { scope: "read admin" }, "admin"],
+    ["admin beside another claim", { scope: "read", scopes: ["admin"] }, "admin"],
+    ["a word that only begins like admin", { scope: "administrator admin:none" }, "write"],
+    ["ADMIN", { scope: "ADMIN" }, "write"],
+  ])("with %s: its claims are %j, it may %s", async (_name, claims, scope) => {
+    const headers = tokenOf("sam", claims);
+    const chat = await postJson(`${service.url}/api/v1/chat`, { user_id: "sam", session_id: "s", message: "hi" }, headers);
+    expect(chat.status).toBe(scope === "read" ? 403 : 200);
+    expect((await api("/conversations?user_id=sam", headers)).status).toBe(200);
+    expect((await api("/conversations?user_id=ada", headers)).status).toBe(scope === "admin" ? 200 : 403);
+    expect((await api(`/conversations/${turn.conversation_id}/messages`, headers)).status).toBe(scope === "admin" ? 200 : 404);
+    expect((await api("/users/ada/core-memory", headers)).status).toBe(scope === "admin" ? 200 : 404);
+    expect((await api("/jobs", headers)).status).toBe(scope === "admin" ? 200 : 403);
+    expect((await api("/jobs/retry", headers, "POST")).status).toBe(scope === "admin" ? 200 : 403);
+  });
+});

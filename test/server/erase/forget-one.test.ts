@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { callApi, messagesOf } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+interface Summary {
+  text: string;
+  covered_message_count: number;
+}
+
+let running: ServiceWithEpisodes;
+beforeAll(async () => {
+  // The built-in summariser and the rules: no model is asked.
+  running = await openServiceWithEpisodes({
+    OPENAI_BASE_URL: "",
+    ENABLE_CORE_MEMORY: "true",
+    SUMMARY_MIN_MESSAGES: "4",
+    SUMMARY_UPDATE_DELTA: "2",
+    HISTORY_WINDOW: "2",
+  });
+}, 60_000);
+afterAll(() => running.close());
+
+const at = (path: string): string => `${running.url}/api/v1/${path}`;
+const forget = (episode: string, user = "ada") => callApi(at(`users/${user}/episodes/${episode}`), { method: "DELETE" });
+
+test("an exchange that is forgotten is gone from messages, episodes, core memory, operations and the summary, which is made anew; the rest stays", async () => {
+  const said = [
+    "I moved to Porto.",
+    "My cat Tom ate the curtains on Monday.",
+    "I like jazz a lot.",
+    "The report is due on May 5.",
+    "I bought a red bicycle.",
+  ];
+  let conversation = "";
+  for (const message of said) {
+    conversation = (await running.say("ada", message)).conversation_id;
+    await running.settle(conversation);
+  }
+  const summaryOf = async () => (await callApi<{ summary: Summary | null }>(at(`conversations/${conversation}/summary`))).json.summary;
+  const core = async () => (await callApi<{ sections: { content: string }[] }>(at("users/ada/core-memory"))).json.sections;
+  expect((await summaryOf())?.text).toContain("Porto");
+  expect((await core()).map(({ content }) => content)).toEqual(["Lives in Porto.", "Likes jazz."]);
+
+  const [porto] = (await running.episodes("ada", { query: "Porto" })).json.episodes;
+  const forgotten = await forget(porto?.id ?? "");
+  expect({ status: forgotten.status, json: forgotten.json }).toEqual({
+    status: 200,
+    json: { erased: { messages: 2, summaries: 1, episodes: 1, core_memory_sections: 1, memory_operations: 1, jobs: 0 } },
+  });
+  const contents = (await messagesOf(running.url, "ada", "s")).map(({ content }) => content).join("\n");
+  expect(contents).not.toContain("Porto");
+  expect(contents).toContain("jazz");
+  expect((await running.episodes("ada", { query: "Porto" })).json.episodes.map(({ id }) => id)).not.toContain(porto?.id);
+  expect((await core()).map(({ content }) => content)).toEqual(["Likes jazz."]);
+  const operations = await callApi<unknown>(at("users/ada/memory-operations"));
+  expect(operations.text).not.toContain("Porto");
+  expect(operations.text).toContain("jazz");
+  const history = await callApi<unknown>(at("users/ada/core-memory/profile/history"));
+  expect(history.text).not.toContain("Porto");
+
+  await running.settle(conversation);
+  const rebuilt = await waitUntil(
+    "the summary is made anew",
+    async () => ((await summaryOf())?.covered_message_count ?? 0) > 0 && summaryOf(),
+  );
+  expect(rebuilt?.text).not.toContain("Porto");
+  expect(rebuilt?.text).toMatch(/Tom|jazz/);
+  expectRefusal(await forget(porto?.id ?? ""), { status: 404, code: "not_found" });
+});
+
+test("nobody forgets for another, and what is no id is told so", async () => {
+  const { conversation_id } = await running.say("grace", "I play the cello.", "g");
+  await running.settle(conversation_id);
+  const [cello] = (await running.episodes("grace", { query: "cello" })).json.episodes;
+  expectRefusal(await forget(cello?.id ?? "", "ada"), { status: 404, code: "not_found" });
+  expectRefusal(await forget("cello", "grace"), { status: 400, code: "invalid_request", field: "episode id" });
+  expect((await running.episodes("grace", { query: "cello" })).json.episodes).toHaveLength(1);
+});

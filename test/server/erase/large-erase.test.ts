@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { patientDatabase } from "../../../stores/postgres/patient-database.ts";
+import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { makeDescribedClient } from "../../support/clients/described-call.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { apiKeysOf, bearer, JWT_SECRET, keyOf, tokenOf } from "../../hard/tenants/tenant-world.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** Far more than a statement may take out within the limit below, and enough for a kill in the middle. */
+const MESSAGES = 150_000;
+/** Milliseconds for one statement. Nothing that the service does needs as many, whatever there is to erase. */
+const STATEMENT_LIMIT_MS = 2_500;
+/** Jobs of a killed process come back within 30 s. */
+const ALL_GONE_MS = 180_000;
+
+const CONVERSATION = `
+insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
+values ($1, 'default', $2, 's', $3, now(), now(), now())`;
+const MESSAGES_AND_TURNS = `
+with asked as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
+  select gen_random_uuid(), $1, 'user', 'message ' || number, true, 2, timestamptz '2024-01-31 12:00:00Z' + number * interval '1 second'
+  from generate_series(1, $3::int) number returning id
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, started_at, ended_at, emptied_at)
+select gen_random_uuid(), 'default', $2, $1, id, now(), now(), now() from asked`;
+
+interface Receipt {
+  erased: { messages: number };
+  pending?: string[];
+  left?: { messages: number };
+}
+
+let place: Awaited<ReturnType<typeof createRealDatabase>>;
+let database: Database;
+beforeEach(async () => {
+  place = await createRealDatabase();
+  database = patientDatabase(await openPostgres(place.url), 120_000);
+});
+afterEach(async () => {
+  await killServiceProcesses();
+  await database.close();
+  await place.drop();
+});
+
+const start = (settings: Record<string, string> = {}): Promise<ServiceProcess> =>
+  startServiceProcess({ DATABASE_URL: place.url, ...settings });
+
+test.each(["user", "conversation"])(
+  "an erase of a %s of 150,000 messages is answered at once, and goes on after a kill -9 in another process until nothing is left",
+  async (what) => {
+    const [id, userId] = [uuidv7(), "ada"];
+    await database.query({ text: CONVERSATION, values: [id, userId, MESSAGES] });
+    await database.query({ text: MESSAGES_AND_TURNS, values: [id, userId, MESSAGES] });
+    await database.query({ text: `alter database ${new URL(place.url).pathname.slice(1)} set statement_timeout = ${STATEMENT_LIMIT_MS}` });
+    const first = await start();
+    const erase = (service: ServiceProcess) =>
+      callApi<Receipt>(`${service.url}/api/v1/${what === "user" ? `users/${userId}` : `conversations/${id}`}`, { method: "DELETE" });
+
+    const begun = await erase(first);
+    expect({ status: begun.status, pending: begun.json.pending }).toEqual({ status: 202, pending: ["messages", "episodes"] });
+    expect(await listConversations(first.url, userId)).toEqual([]);
+    expect((await callApi(`${first.url}/api/v1/conversations/${id}/messages`)).status).toBe(404);
+    await waitUntil("some of it is taken out", async () => {
+      const rows = await database.query({ text: "select from erasures where messages > 0" });
+      return rows.length === 1;
+    });
+    first.kill("SIGKILL");
+    await first.exited;
+
+    const second = await start();
+    const progress = await erase(second);
+    expect(progress.status).toBe(202);
+    expect(progress.json.erased.messages + (progress.json.left?.messages ?? 0)).toBe(MESSAGES);
+    const done = await waitUntil(
+      "all of it is taken out",
+      async () => {
+        const answer = await erase(second);
+        return answer.status === 200 && answer.json;
+      },
+      ALL_GONE_MS,
+    );
+    expect(done).toMatchObject({ erased: { messages: MESSAGES } });
+    expect(await findLeftovers(database, null, { tenantId: "default", userId })).toEqual([]);
+
+    await postJson<TurnResult>(`${second.url}/api/v1/chat`, { user_id: userId, session_id: "s", message: "hello again" });
+    expect(await messagesOf(second.url, userId, "s")).toHaveLength(2);
+  },
+  ALL_GONE_MS * 2,
+);
+
+test(
+  "a large erase is followed by its id to its end and after it, by its own tenant and user alone, and what the user says meanwhile stays",
+  async () => {
+    const [conversationId, userId, key] = [uuidv7(), "ada", bearer(keyOf("default"))];
+    await database.query({ text: CONVERSATION, values: [conversationId, userId, MESSAGES] });
+    await database.query({ text: MESSAGES_AND_TURNS, values: [conversationId, userId, MESSAGES] });
+    const { url } = await start({ API_KEYS: apiKeysOf(["default", "acme"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
+    const client = makeDescribedClient(url);
+
+    const begun = await client.call("eraseUser", { params: { id: userId }, headers: key });
+    const { erasure_id: id = "none" } = begun.values[0] as { erasure_id?: string };
+    expect({ status: begun.status, location: begun.headers.get("location") }).toEqual({ status: 202, location: `/api/v1/erasures/${id}` });
+    const look = async (headers: Record<string, string>) =>
+      (await client.call("getErasure", { params: { id }, headers })).values[0] as unknown as Required<Receipt>;
+    for (const headers of [key, tokenOf("default", userId)]) {
+      const progress = await look(headers);
+      expect(progress).toMatchObject({ id, pending: true });
+      expect(progress.erased.messages + progress.left.messages).toBe(MESSAGES);
+    }
+    for (const headers of [bearer(keyOf("acme")), tokenOf("acme", userId), tokenOf("default", "Ada")]) {
+      const refused = await callApi(`${url}/api/v1/erasures/${id}`, { headers });
+      expectRefusal(refused, { status: 404, code: "not_found", says: new RegExp(`no erasure ${id}`) });
+    }
+    const malformed = await callApi(`${url}/api/v1/erasures/1`, { headers: key });
+    expectRefusal(malformed, { status: 400, code: "invalid_request", field: "erasure id" });
+
+    await postJson<TurnResult>(`${url}/api/v1/chat`, { user_id: userId, session_id: "s", message: "hello again" }, key);
+    const isDone = async () => {
+      const progress = await look(key);
+      return !progress.pending && progress;
+    };
+    const done = await waitUntil("all of it is taken out", isDone, ALL_GONE_MS);
+    expect(done).toMatchObject({ id, erased: { messages: MESSAGES }, pending: false, left: { messages: 0 } });
+    const [conversation] = await listConversations(url, userId, key);
+    expect(conversation).toMatchObject({ session_id: "s", message_count: 2 });
+    expect((await client.call("eraseUser", { params: { id: userId }, headers: key })).status).toBe(200);
+    expect(await look(key)).toEqual(done);
+  },
+  ALL_GONE_MS * 2,
+);

@@ -1,3 +1,0 @@
-import { testFaultsOf } from "../../support/test-faults.ts";
-
-await testFaultsOf("summary_model");

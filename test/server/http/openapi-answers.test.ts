@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
+import { makeDescribedClient, type DescribedClient, type DescribedRequest } from "../../support/clients/described-call.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const user = { id: "ada" };
+const turn = (message: string, sessionId = "s") => ({ user_id: "ada", session_id: sessionId, message });
+const imported = (externalId: string) => [
+  { role: "user", content: "Which tree do I like?", metadata: { external_id: externalId } },
+  { role: "assistant", content: "The juniper." },
+];
+const completion = { model: "conversation-graph", messages: [{ role: "user", content: "Hello" }] };
+
+/** Every operation called at a real service with every layer of memory: what it answers, it answers as described. */
+describe("answers are what the description says", () => {
+  let service: TestService;
+  let client: DescribedClient;
+  let remove: () => Promise<void>;
+  let conversation: { id: string };
+
+  /** The first value of an answer, which must have this status. */
+  async function ask<Value>(id: string, request: DescribedRequest = {}, status = 200): Promise<Value> {
+    const { status: given, values } = await client.call(id, request);
+    expect({ id, status: given, values }).toMatchObject({ status });
+    return values[0] as unknown as Value;
+  }
+
+  beforeAll(async () => {
+    const data = await createDataFolder();
+    remove = data.remove;
+    service = await openTestService({
+      DATA_DIR: data.folder,
+      ENABLE_EPISODIC_MEMORY: "true",
+      ENABLE_CORE_MEMORY: "true",
+      SUMMARY_MIN_MESSAGES: "2",
+      SUMMARY_UPDATE_DELTA: "1",
+      HISTORY_WINDOW: "0",
+      MEMORY_READ_TIMEOUT_MS: "10000", // this machine may be slow
+    });
+    client = makeDescribedClient(service.url);
+  });
+  afterAll(() => service.close().finally(remove));
+
+  test("about knowledge bases", async () => {
+    const base = { params: { kb: "travel" } };
+    const body = { description: "Journeys of Ada", keywords: ["journey"], worker: "hybrid_agent" };
+    await ask("putKnowledgeBase", { ...base, body }, 201);
+    await ask("putKnowledgeBase", { ...base, body });
+    await ask("getKnowledgeBase", base);
+    await ask("listKnowledgeBases");
+    await ask("addDocument", { ...base, body: { title: "Lisbon", text: "Trams climb the hills of Lisbon.", external_id: "1" } }, 202);
+    await ask("addDocument", { ...base, query: { title: "Blank" }, headers: { "content-type": "text/plain" }, body: " " }, 422);
+    await waitUntil("the document is indexed", async () => {
+      const { documents } = await ask<{ documents: { status: string }[] }>("listDocuments", base);
+      return documents[0]?.status === "indexed";
+    });
+  });
+
+  test("about turns", async () => {
+    const told = await client.call("streamTurn", { body: { ...turn("What climbs the hills?"), kb_prefix: "travel", debug: true } });
+    const statuses = told.values.map(({ status }) => status);
+    expect(statuses).toEqual(expect.arrayContaining(["route_decision", "token", "execution_log", "done"]));
+    for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"]) {
+      await ask("runTurn", { body: turn(message) });
+    }
+    const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
+    const { receipt } = await ask<{ receipt: { passages: { id: string }[] } }>("getTurn", last);
+    await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });
+    await ask("resumeTurn", last);
+    await ask("cancelTurn", last);
+  });
+
+  test("about conversations", async () => {
+    await ask("importMessages", { body: { user_id: "ada", session_id: "old", messages: imported("1") } });
+    const progress = { accept: "text/event-stream" };
+    await ask("importMessages", { body: { user_id: "ada", session_id: "old", messages: imported("2") }, headers: progress });
+    const { conversations } = await ask<{ conversations: { id: string; session_id: string }[] }>("listConversations", {
+      query: { user_id: "ada" },
+    });
+    conversation = conversations.find((listed) => listed.session_id === "s") ?? { id: "none" };
+    await ask("listConversationJobs", { params: conversation });
+    expect(await ask("settleConversation", { params: conversation })).toEqual({ settled: true, pending: 0 });
+    expect(await ask("getSummary", { params: conversation })).toMatchObject({ summary: { version: expect.any(Number) as unknown } });
+    const { messages } = await ask<{ messages: { id: string }[] }>("listMessages", { params: conversation });
+    await ask("getMessage", { params: { id: messages[0]?.id ?? "none" } });
+  });
+
+  test("about memory", async () => {
+    const query = { query: "juniper" };
+    const { episodes } = await ask<{ episodes: { id: string }[] }>("findEpisodes", { params: user, query });
+    await ask("forgetEpisode", { params: { ...user, episode: episodes[0]?.id ?? "none" } });
+    const goals = { params: { ...user, section: "goals" } };
+    await ask("writeSection", { ...goals, body: { content: "To see every tram." }, headers: { "if-none-match": "*" } });
+    await ask("writeSection", { ...goals, body: { content: "To see one tram." }, headers: { "if-match": '"7"' } }, 409);
+    await ask("revertSection", { ...goals, body: { version: 1 } });
+    expect(await ask<{ sections: object[] }>("getCoreMemory", { params: user })).toMatchObject({
+      sections: expect.arrayContaining([
+        expect.objectContaining({ updated_by: "agent" }),
+        expect.objectContaining({ updated_by: "person" }),
+      ]) as unknown,
+    });
+    await ask("removeSection", goals);
+    await ask("getSectionHistory", goals);
+    await ask("listMemoryOperations", { params: user });
+    expect((await client.call("exportUser", { params: user })).text).toContain('"kind":"memory_operations"');
+  });
+
+  test("in OpenAI's protocol", async () => {
+    await ask("createCompletion", { body: completion });
+    await ask("createCompletion", { body: { ...completion, stream: true, stream_options: { include_usage: true } } });
+    await ask("createCompletion", { body: { ...completion, model: "none" } }, 404);
+    await ask("listModels");
+    await ask("getModel", { params: { id: "conversation-graph" } });
+  });
+
+  test("about the service, and of what is deleted", async () => {
+    for (const id of ["getHealth", "getReadiness", "getStatus", "getApiDescription", "listJobs"]) await ask(id);
+    await ask("retryJobs", { body: {} });
+    for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);
+    const [, script = ""] = /src="\/assets\/([^"]+)"/.exec((await client.call("openPage")).text) ?? [];
+    await client.call("getPageAsset", { params: { file: script } });
+    await client.call("getDocsAsset", { params: { file: "start.js" } });
+    const { documents } = await ask<{ documents: { id: string }[] }>("listDocuments", { params: { kb: "travel" } });
+    await ask("deleteDocument", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
+    await ask("deleteKnowledgeBase", { params: { kb: "travel" } });
+    await ask("eraseConversation", { params: conversation });
+    await ask("eraseUser", { params: user });
+    const messages = Array.from({ length: 5_000 }, (_, number) => ({ role: "user", content: `message ${number}` }));
+    const { conversation_id: id } = await ask<{ conversation_id: string }>("importMessages", {
+      body: { user_id: "ada", session_id: "large", messages },
+    });
+    const { erasure_id: erasure } = await ask<{ erasure_id: string }>("eraseConversation", { params: { id } }, 202);
+    await ask("getErasure", { params: { id: erasure } });
+  });
+
+  test("of every operation", () => {
+    expect([...client.answered].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted());
+  });
+
+  const REFUSED = OPERATIONS.filter(({ isOpen }) => !isOpen);
+  test.each(REFUSED)("refusals of $id are described", async ({ id, body }) => {
+    const ids = { id: uuidv7(), kb: "none", section: "profile", episode: uuidv7(), document: uuidv7(), file: "none" };
+    const unknown = { ...(body ? { body: { unknown: 1 } } : {}) };
+    const refusals = [
+      await client.call(id, { params: ids, query: { limit: "0", timeout_ms: "x", version: "x" }, ...unknown }),
+      await client.call(id, { params: { ...ids, id: "\0", kb: "A B", section: "A B" }, ...unknown }),
+      ...(body ? [await client.call(id, { params: ids, query: { title: "x" }, headers: { "content-type": "image/png" }, body: "x" })] : []),
+      ...(body ? [await client.call(id, { params: ids, headers: { "content-type": "application/json" }, body: "{" })] : []),
+    ];
+    if (body) expect(refusals.map(({ status }) => status)).toEqual(expect.arrayContaining([400, 415]));
+  });
+});

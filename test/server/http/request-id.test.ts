@@ -1,0 +1,90 @@
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../server/config.ts";
+import { makeLogger } from "../../../server/logger.ts";
+import { openService, type Service } from "../../../server/open-service.ts";
+import { requestIdOf } from "../../../server/request-id.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { postTurn } from "../../support/clients/event-client.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { NO_LIMITS } from "../../support/services/no-limits.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+test.each(["a", "7f.b-2_Z", "x".repeat(100)])("%j is taken as it is", (id) => {
+  expect(requestIdOf(id)).toBe(id);
+});
+
+test.each([undefined, "", "x".repeat(101), "a b", "a\u00e9", 'a"', "a,b", "a/../b"])("%j is no id: a new one is made", (id) => {
+  expect(requestIdOf(id)).toMatch(UUID);
+});
+
+describe("the id of a request", () => {
+  const lines: Record<string, unknown>[] = [];
+  let model: ModelServer;
+  let service: Service;
+  beforeAll(async () => {
+    model = await startModelServer();
+    const destination = new Writable({
+      write(text: Buffer, _encoding, done) {
+        lines.push(JSON.parse(text.toString()) as Record<string, unknown>);
+        done();
+      },
+    });
+    const config = parseConfig({
+      ...NO_LIMITS,
+      PORT: "0",
+      DATA_DIR: "memory://",
+      OPENAI_BASE_URL: model.url,
+      ENABLE_EPISODIC_MEMORY: "false",
+    });
+    service = await openService(config, makeLogger("debug", destination));
+  });
+  afterAll(async () => {
+    await service.close();
+    await model.close();
+  });
+
+  const turn = (message = "hello"): object => ({ user_id: "ada", session_id: "s", message });
+  const linesOf = (id: string): unknown[] => lines.filter(({ request_id }) => request_id === id).map(({ msg }) => msg);
+
+  test("is sent back with every answer, an error's and a stream's too, and made when the client gives none", async () => {
+    const given = { "x-request-id": "client-1" };
+    expect((await callApi(`${service.url}/healthz`, { headers: given })).headers.get("x-request-id")).toBe("client-1");
+    expect((await callApi(`${service.url}/nowhere`, { headers: given })).headers.get("x-request-id")).toBe("client-1");
+    expect((await postJson(`${service.url}/api/v1/chat`, "{", given)).headers.get("x-request-id")).toBe("client-1");
+    expect((await postTurn(service.url, turn(), { headers: given })).headers.get("x-request-id")).toBe("client-1");
+    expect((await callApi(`${service.url}/nowhere`)).headers.get("x-request-id")).toMatch(UUID);
+    expect((await callApi(`${service.url}/nowhere`, { headers: { "x-request-id": "two words" } })).headers.get("x-request-id")).toMatch(
+      UUID,
+    );
+  });
+
+  test("stands in the lines of its turn, done or failed, beside the turn's own, and nothing that was said does", async () => {
+    const done = await postTurn(service.url, turn("my Zwiebelkuchen"), { headers: { "x-request-id": "good" } });
+    model.answer({ status: 401 });
+    const failed = await postTurn(service.url, turn("your Zwiebelkuchen"), { headers: { "x-request-id": "bad" } });
+    await waitUntil("both lines", () => linesOf("bad").length === 2);
+    expect(linesOf("good")).toEqual(["turn done", "request ended"]);
+    expect(linesOf("bad")).toEqual(["turn failed", "request ended"]);
+    const turns = lines.filter(({ msg, request_id }) => /^turn/.test(String(msg)) && ["good", "bad"].includes(String(request_id)));
+    expect(turns.map(({ turn_id }) => turn_id)).toEqual([done, failed].map(({ headers }) => headers.get("x-turn-id")));
+    expect(JSON.stringify(lines)).not.toContain("Zwiebelkuchen");
+  });
+
+  test("is in no line of a job, which belongs to no request", async () => {
+    model.answer({ tokens: ["well"] });
+    await postTurn(service.url, turn(), { headers: { "x-request-id": "with-a-job" } });
+    await waitUntil("a job", () => lines.some(({ msg }) => msg === "job ran"));
+    const jobs = lines.filter(({ msg }) => String(msg).startsWith("job "));
+    expect(jobs.filter((line) => "request_id" in line)).toEqual([]);
+  });
+
+  test("keeps apart what runs side by side", async () => {
+    const ids = Array.from({ length: 8 }, (_, index) => `side-${index}`);
+    await Promise.all(ids.map((id) => postTurn(service.url, { ...turn(), user_id: id }, { headers: { "x-request-id": id } })));
+    await waitUntil("all lines", () => ids.every((id) => linesOf(id).length === 2));
+    for (const id of ids) expect(linesOf(id)).toEqual(["turn done", "request ended"]);
+  });
+});

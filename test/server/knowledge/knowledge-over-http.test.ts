@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { TurnResult } from "../../../graph/turn-event.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { makeKnowledgeClient, type KnowledgeClient } from "../../support/clients/knowledge-client.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openTestService } from "../../support/services/service.ts";
+
+const HANDBOOK =
+  "# Travel handbook\n\n## Flights\nEconomy class is used for flights under six hours.\n\n## Hotels\nThe limit for a hotel night in Lisbon is 140 euros.";
+const TRAVEL = { description: "Travel rules: flights, hotels, trains", keywords: ["flight", "hotel", "train"] };
+const KEYS = { acme: { authorization: "Bearer acme-key-1" }, globex: { authorization: "Bearer globex-key-1" } };
+
+describe("knowledge bases over HTTP", () => {
+  let running: ServiceWithEpisodes;
+  let acme: KnowledgeClient;
+  let globex: KnowledgeClient;
+  let turns = 0;
+  beforeAll(async () => {
+    running = await openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" });
+    acme = makeKnowledgeClient(running.url, KEYS.acme);
+    globex = makeKnowledgeClient(running.url, KEYS.globex);
+    await acme.put("travel", TRAVEL);
+    await acme.add("travel", { title: "Travel handbook", text: HANDBOOK, external_id: "handbook" });
+    await acme.settled("travel");
+  }, 120_000);
+  afterAll(() => running.close());
+
+  const say = async (message: string, fields: object = {}, headers: Record<string, string> = KEYS.acme): Promise<TurnResult> => {
+    const body = { user_id: "ada", session_id: `session ${turns++}`, message, ...fields };
+    const { status, json, text } = await postJson<TurnResult>(`${running.url}/api/v1/chat`, body, headers);
+    expect({ status, text }).toMatchObject({ status: 200 });
+    return json;
+  };
+  const lastPrompt = (): string =>
+    running.model.seen
+      .at(-1)
+      ?.body.messages.map(({ content }) => content)
+      .join("\n") ?? "";
+
+  test("a base is made, changed, listed and found, by its own tenant only", async () => {
+    expect((await acme.put("hr", { description: "Leave" })).status).toBe(201);
+    const changed = await acme.put("hr", { description: "Leave and holidays", keywords: ["holiday"], worker: "hybrid_agent" });
+    expect({ status: changed.status, json: changed.json }).toEqual({
+      status: 200,
+      json: { kb_prefix: "hr", description: "Leave and holidays", keywords: ["holiday"], worker: "hybrid_agent" },
+    });
+    const { json } = await callApi<{ knowledge: { kb_prefix: string }[] }>(`${running.url}/api/v1/knowledge`, { headers: KEYS.acme });
+    expect(json.knowledge.map(({ kb_prefix }) => kb_prefix)).toEqual(["hr", "travel"]);
+    const other = await callApi<{ knowledge: unknown[] }>(`${running.url}/api/v1/knowledge`, { headers: KEYS.globex });
+    expect(other.json.knowledge).toEqual([]);
+    expectRefusal(await globex.remove("hr"), { status: 404, code: "not_found", says: /"hr"/ });
+    expect((await acme.remove("hr")).json).toEqual({ deleted: { documents: 0 } });
+    expectRefusal(await acme.remove("hr"), { status: 404, code: "not_found" });
+  });
+
+  test.each([
+    ["general", TRAVEL, "kb"],
+    ["Travel!", TRAVEL, "kb"],
+    ["%00", TRAVEL, "kb"],
+    ["x".repeat(65), TRAVEL, "kb"],
+    ["fine", {}, "description"],
+    ["fine", { description: " " }, "description"],
+    ["fine", { description: "x", keywords: "y" }, "keywords"],
+    ["fine", { description: "x", keywords: [""] }, "keywords.0"],
+    ["fine", { description: "x", colour: "red" }, "colour"],
+  ])("PUT %s with %j is refused, naming %s", async (kb, body, field) => {
+    expectRefusal(await acme.put(kb, body), { status: 400, code: "invalid_request", field });
+  });
+
+  test("an answer has the passages that fit, fenced and numbered, and its receipt names them in that order", async () => {
+    const { receipt, degraded } = await say("What is the hotel limit in Lisbon?");
+    expect(degraded).toEqual([]);
+    expect(receipt.passages[0]).toMatchObject({ title: "Travel handbook", document_id: expect.any(String) as unknown });
+    const prompt = running.model.seen.at(-1)?.body.messages ?? [];
+    expect(prompt[0]?.content).not.toContain("140 euros");
+    expect(prompt.at(-1)?.content).toMatch(
+      /<passages>\n\[1\] Travel handbook[^\n]*\n> [^]*140 euros[^]*<\/passages>[^]*What is the hotel limit in Lisbon\?$/,
+    );
+  });
+
+  test("a passage of a receipt can be read, by its own tenant and in its own base", async () => {
+    const { receipt } = await say("What is the hotel limit in Lisbon?");
+    const id = receipt.passages[0]?.id;
+    const read = (headers: Record<string, string>, kb = "travel", passage = id) =>
+      callApi(`${running.url}/api/v1/knowledge/${kb}/passages/${passage}`, { headers });
+    expect((await read(KEYS.acme)).json).toEqual({
+      id,
+      document_id: receipt.passages[0]?.document_id,
+      title: "Travel handbook",
+      heading: expect.any(String) as unknown,
+      position: expect.any(Number) as unknown,
+      text: expect.stringContaining("140 euros") as unknown,
+    });
+    expectRefusal(await read(KEYS.globex), { status: 404, code: "not_found" });
+    expectRefusal(await read(KEYS.acme, "hr"), { status: 404, code: "not_found" });
+    expectRefusal(await read(KEYS.acme, "travel", "x"), { status: 400, code: "invalid_request" });
+  });
+
+  test("a question that nothing fits is told so, and says that nothing was found rather than invent", async () => {
+    const { receipt } = await say("qwertz asdf yxcv", { kb_prefix: "travel" });
+    expect(receipt.passages).toEqual([]);
+    expect(lastPrompt()).toMatch(/nothing in them fits it.*do not invent/);
+  });
+
+  test("chat_agent uses no documents, naive_rag_agent vectors alone, and what needs none asks for none", async () => {
+    expect((await say("What is the hotel limit in Lisbon?", { agent_type: "chat_agent" })).receipt.passages).toEqual([]);
+    expect((await say("What is the hotel limit in Lisbon?", { agent_type: "naive_rag_agent" })).receipt.passages[0]?.title).toBe(
+      "Travel handbook",
+    );
+    expect((await say("Good morning to you!")).receipt.passages).toEqual([]);
+    expect(lastPrompt()).not.toContain("<passages>");
+  });
+
+  test("the documents of one tenant are neither found nor named for another", async () => {
+    await globex.put("travel", { description: "Their own travel rules", keywords: ["hotel"] });
+    const { receipt } = await say("What is the hotel limit in Lisbon?", {}, KEYS.globex);
+    expect(receipt.passages).toEqual([]);
+    expect(lastPrompt()).not.toContain("140 euros");
+    const [document] = await acme.list("travel");
+    expectRefusal(await globex.remove(`travel/documents/${document?.id}`), { status: 404, code: "not_found" });
+    expect(await globex.list("travel")).toEqual([]);
+  });
+
+  test("the same external_id replaces: the old version answers until the new one does, then is gone; a failed one replaces nothing", async () => {
+    const text = (limit: number): string => HANDBOOK.replace("140", String(limit));
+    await acme.put("replaced", TRAVEL);
+    await acme.add("replaced", { title: "Rules", text: text(150), external_id: "rules" });
+    const [first] = await acme.settled("replaced");
+    await acme.add("replaced", { title: "Rules", text: text(155), external_id: "rules" });
+    const [second, ...others] = await acme.settled("replaced");
+    expect(others).toEqual([]);
+    expect(second?.id).not.toBe(first?.id);
+    await say("What is the hotel limit in Lisbon?", { kb_prefix: "replaced" });
+    expect(lastPrompt()).toContain("155 euros");
+    expect(lastPrompt()).not.toContain("150 euros");
+    const broken = `%PDF-1.4 ${"no more than that ".repeat(20)}`;
+    await acme.upload("replaced", { title: "Rules", external_id: "rules" }, "application/pdf", broken);
+    const [failed, kept] = await acme.settled("replaced");
+    expect(failed).toMatchObject({ status: "failed", error: expect.stringMatching(/Rules/) as unknown });
+    expect(kept).toMatchObject({ id: second?.id, status: "indexed" });
+    await say("What is the hotel limit in Lisbon?", { kb_prefix: "replaced" });
+    expect(lastPrompt()).toContain("155 euros");
+  });
+
+  test("a document that is deleted answers no more, nor do those of a base that is", async () => {
+    await acme.put("gone", TRAVEL);
+    await acme.add("gone", { title: "One", text: HANDBOOK });
+    const [one] = await acme.settled("gone");
+    expect((await acme.remove(`gone/documents/${one?.id}`)).status).toBe(200);
+    expect((await say("What is the hotel limit in Lisbon?", { kb_prefix: "gone" })).receipt.passages).toEqual([]);
+    expectRefusal(await acme.remove(`gone/documents/${one?.id}`), { status: 404, code: "not_found" });
+    expectRefusal(await acme.remove("gone/documents/xyz"), { status: 400, code: "invalid_request", field: "document id" });
+    await acme.remove("gone");
+    const body = { user_id: "ada", session_id: "s", message: "hotel", kb_prefix: "gone" };
+    expectRefusal(await postJson(`${running.url}/api/v1/chat`, body, KEYS.acme), {
+      status: 400,
+      code: "invalid_request",
+      field: "kb_prefix",
+    });
+  });
+
+  test.each([
+    [{}, "text/plain", "x", 400, "invalid_request"],
+    [{ title: "x" }, "image/png", "png", 415, "unsupported_media_type"],
+    [{ title: "x" }, "text/plain", "", 422, "document_unreadable"],
+    [{ title: "x" }, "application/pdf", "no PDF", 422, "document_unreadable"],
+  ] as const)("a file with %j of type %s that is %j is refused with %i %s", async (query, type, bytes, status, code) => {
+    const answer = await acme.upload("travel", { ...query }, type, bytes);
+    expect({ status: answer.status, code: answer.json.error.code }).toEqual({ status, code });
+  });
+
+  test("a document for a base that is not there is 404, and one that is too large 413", async () => {
+    expectRefusal(await acme.add("nowhere", { title: "x", text: "y" }), { status: 404, code: "not_found", says: /"nowhere"/ });
+    const large = new Uint8Array(21 * 1024 * 1024).fill(97);
+    expectRefusal(await acme.upload("travel", { title: "x" }, "text/plain", large), {
+      status: 413,
+      code: "body_too_large",
+      says: /20971520 bytes/,
+    });
+  });
+});
+
+test("without an index documents are refused with the way out, and a turn that needs them says that it goes without", async () => {
+  const service = await openTestService();
+  try {
+    const knowledge = makeKnowledgeClient(service.url);
+    await knowledge.put("travel", TRAVEL);
+    expectRefusal(await knowledge.add("travel", { title: "x", text: "y" }), {
+      status: 503,
+      code: "index_unavailable",
+      says: /ENABLE_EPISODIC_MEMORY=true/,
+    });
+    const body = { user_id: "ada", session_id: "s", message: "Which hotel?" };
+    const { json } = await postJson<TurnResult>(`${service.url}/api/v1/chat`, body);
+    expect(json.degraded).toEqual(["knowledge"]);
+  } finally {
+    await service.close();
+  }
+});

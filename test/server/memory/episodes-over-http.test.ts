@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
+import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { importedTurns, openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+
+const FACTS = importedTurns([
+  ["My favourite director is Agnès Varda.", "A fine choice."],
+  ["I am allergic to peanuts, remember that.", "I will."],
+  ["我女儿的钢琴老师叫林晓梅。", "林老师听起来很好。"],
+]);
+
+describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
+  let running: ServiceWithEpisodes;
+  let conversationId: string;
+  beforeAll(async () => {
+    running = await openServiceWithEpisodes();
+    const messages = FACTS.map((message, number) => (number < 2 ? { ...message, metadata: { external_id: `x${number}` } } : message));
+    conversationId = (await running.bring("ada", messages)).conversation_id;
+    expect(await running.settle(conversationId)).toEqual({ settled: true, pending: 0 });
+  });
+  afterAll(() => running.close());
+
+  const lastPrompt = (): string[] => (running.model.seen.at(-1)?.body.messages ?? []).map(({ content }) => content);
+
+  test("shows each episode with every field, best first", async () => {
+    const { status, json } = await running.episodes("ada", { query: "Which director do I like?" });
+    expect(status).toBe(200);
+    expect(json.degraded).toEqual([]);
+    expect(json.episodes[0]).toEqual({
+      id: expect.any(String),
+      score: expect.any(Number),
+      conversation_id: conversationId,
+      user_message: "My favourite director is Agnès Varda.",
+      assistant_message: "A fine choice.",
+      episode_type: "preference",
+      importance: 0.8,
+      created_at: "2024-03-05T12:00:00.000Z",
+      message_ids: [json.episodes[0]?.id, expect.any(String)],
+      metadata: { external_ids: ["x0", "x1"] },
+    });
+    const scores = json.episodes.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((one, other) => other - one));
+  });
+
+  test("finds Chinese by Chinese, and has no external ids where none were given", async () => {
+    const { json } = await running.episodes("ada", { query: "钢琴老师是谁？" });
+    expect(json.episodes[0]).toMatchObject({ user_message: "我女儿的钢琴老师叫林晓梅。", metadata: {} });
+  });
+
+  test("gives at most as many as asked for, and those of one conversation when it is named", async () => {
+    const query = "director peanuts 钢琴老师";
+    expect((await running.episodes("ada", { query, limit: "1" })).json.episodes).toHaveLength(1);
+    expect((await running.episodes("ada", { query, limit: "100" })).json.episodes).toHaveLength(3);
+    expect((await running.episodes("ada", { query, conversation_id: conversationId })).json.episodes).toHaveLength(3);
+    expect((await running.episodes("ada", { query, conversation_id: crypto.randomUUID() })).json.episodes).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ["no query", {}, "query"],
+    ["a blank query", { query: "  " }, "query"],
+    ["a query with a NUL", { query: "a\0b" }, "query"],
+    ["a query that is far too long", { query: "x".repeat(4_001) }, "query"],
+    ["a limit of 0", { query: "x", limit: "0" }, "limit"],
+    ["a limit of 101", { query: "x", limit: "101" }, "limit"],
+    ["a limit that is no number", { query: "x", limit: "ten" }, "limit"],
+    ["a conversation that is no UUID", { query: "x", conversation_id: "1' or '1'='1" }, "conversation_id"],
+  ])("refuses %s and names the field", async (_name, query, field) => {
+    const { status, headers, text } = await running.episodes("ada", query);
+    expectRefusal({ status, headers, text, json: JSON.parse(text) as ErrorBody }, { status: 400, code: "invalid_request", field });
+  });
+
+  test.each(["%", "ada' or '1'='1", "ad", "ADA", "ada ", "../ada", '"ada"'])("gives user %j nothing of another's", async (user) => {
+    expect((await running.episodes(user, { query: "director peanuts" })).json).toEqual({ episodes: [], degraded: [] });
+  });
+
+  test("a turn in another session has it in the prompt the model sees, fenced and dated, and in its receipt", async () => {
+    const found = (await running.episodes("ada", { query: "Which director do I like?", limit: "3" })).json.episodes;
+    const done = await running.say("ada", "Which director do I like?", "another");
+    const prompt = lastPrompt();
+    expect(prompt.at(-1)).toMatch(
+      /<earlier_exchanges>\n[^]*\[2024-03-05\] User:\n> My favourite director is Agnès Varda\.\nAssistant:\n> A fine choice\.[^]*\n<\/earlier_exchanges>\n\nWhich director do I like\?$/,
+    );
+    expect(prompt.slice(0, -1).join()).not.toContain("Varda");
+    const { id, message_ids } = found[0] ?? {};
+    expect(done.receipt.episodes[0]).toEqual({ id, score: expect.any(Number), conversation_id: conversationId, message_ids });
+    expect(done.degraded).toEqual([]);
+    for (const { id: recalled } of done.receipt.episodes) {
+      const text = found.find((episode) => episode.id === recalled)?.user_message ?? "not among those that were found";
+      expect(prompt.at(-1)).toContain(text);
+    }
+  });
+
+  test("a turn does not recall what its window shows word for word", async () => {
+    const first = await running.say("window", "My cat is called Minka.", "s");
+    await running.settle(first.conversation_id);
+    const second = await running.say("window", "What is my cat called?", "s");
+    expect(second.receipt).toMatchObject({ window_messages: 2, episodes: [] });
+    const elsewhere = await running.say("window", "What is my cat called?", "another");
+    expect(elsewhere.receipt.episodes.map(({ message_ids }) => message_ids[1])).toContain(first.message_id);
+  });
+
+  test("a conversation that outgrew its window recalls its own beginning", async () => {
+    const turns = Array.from({ length: 12 }, (_, number) => [`The weather is fine on trip ${number}.`, "Good."] as const);
+    const messages = importedTurns([["My passport number ends in 4711.", "Noted."], ...turns]);
+    const imported = await running.bring("long", messages, "s");
+    await running.settle(imported.conversation_id);
+    const { receipt } = await running.say("long", "What does my passport number end in?", "s");
+    expect(receipt.episodes[0]).toMatchObject({ conversation_id: imported.conversation_id });
+    expect(lastPrompt().at(-1)).toContain("ends in 4711");
+  });
+
+  test("a conversation's episodes go with it: counted, recalled no more, gone from the index, with hashes alone in the job that is left", async () => {
+    const owner = { tenantId: "default", userId: "user-to-erase" };
+    const own = await openServiceWithEpisodes();
+    const { conversation_id: erased } = await own.bring(owner.userId, FACTS, "a");
+    const { conversation_id: kept } = await own.bring(owner.userId, importedTurns([["I play the piano.", "Nice."]]), "b");
+    await Promise.all([own.settle(erased), own.settle(kept)]);
+    const answer = await callApi<{ erased: object }>(`${own.url}/api/v1/conversations/${erased}`, { method: "DELETE" });
+    expect(answer.json.erased).toMatchObject({ messages: 6, episodes: 3, jobs: 0 });
+    expect((await own.episodes(owner.userId, { query: "director peanuts 钢琴老师 piano" })).json).toMatchObject({
+      episodes: [{ conversation_id: kept }],
+    });
+    expect((await own.say(owner.userId, "Which director do I like?", "c")).receipt.episodes).toEqual([]);
+
+    // Looked at with the service stopped: an embedded database is one process's own. Its folder goes with `close`.
+    await own.service.close();
+    const database = await openEmbeddedPostgres(own.folder);
+    const [index] = await database.query<{ name: string }>({ text: "select name from search_indexes" });
+    const groups = await database.query<{ group_id: string }>({ text: `select distinct group_id from search."${index?.name}"` });
+    expect(groups.map(({ group_id }) => group_id)).not.toContain(episodeGroupId(erased));
+    expect(groups.map(({ group_id }) => group_id)).toContain(episodeGroupId(kept));
+    const jobs = await database.query<{ row: string; data: object }>({ text: "select job::text as row, data from pgboss.job" });
+    const left = jobs.filter(({ data }) => "kind" in data && data.kind === "erase_episodes");
+    // The first clearing may have run; the second comes a minute after the erase.
+    expect(left.length).toBeGreaterThanOrEqual(1);
+    for (const { data } of left) {
+      const expected = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [episodeGroupId(erased)], episodeIds: [] };
+      expect(data).toEqual({ kind: "erase_episodes", id: expect.any(String) as unknown, ...expected });
+    }
+    expect(jobs.map(({ row }) => row).join()).not.toMatch(new RegExp(erased));
+    expect(left.map(({ row }) => row).join()).not.toMatch(/user-to-erase|tenant/);
+    await database.close();
+    await own.model.close();
+  });
+});
+
+test("with ENABLE_EPISODIC_MEMORY=false a search is refused with what to do, and turns go on without it", async () => {
+  const service = await openTestService({ DATA_DIR: "memory://" });
+  const address = `${service.url}/api/v1/users/ada/episodes?query=x`;
+  expectRefusal(await callApi(address), { status: 503, code: "index_unavailable", says: /ENABLE_EPISODIC_MEMORY=true/ });
+  await service.close();
+});

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { holdConversations } from "../../support/databases/hold-conversations.ts";
+import { connectTo, parseChunkedResponse, postBytes } from "../../support/clients/raw-connection.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const HEARTBEAT = ": heartbeat\n\n";
+
+describe("the bytes of an import's stream", () => {
+  let database: Awaited<ReturnType<typeof createRealDatabase>>;
+  let service: TestService;
+  beforeAll(async () => {
+    database = await createRealDatabase();
+    service = await openTestService({ DATABASE_URL: database.url }, { heartbeatMs: 50 });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.drop();
+  });
+
+  test("have the headers of an unbuffered event stream, and heartbeats while the import waits, beside the ids of its events", async () => {
+    const held = await holdConversations(database.url);
+    const connection = await connectTo(service.url);
+    const body = { user_id: "ada", session_id: "s", messages: [{ role: "user", content: "hello" }] };
+    connection.socket.write(postBytes("/api/v1/conversations/import", body, { accept: "text/event-stream" }));
+    await waitUntil("three heartbeats", () => connection.received().split(HEARTBEAT).length > 3);
+    await held.release();
+    await connection.until("\r\n0\r\n\r\n");
+    connection.socket.destroy();
+    const { headers, chunks } = parseChunkedResponse(connection.received());
+    expect(headers).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-store, no-transform",
+      "x-accel-buffering": "no",
+    });
+    const events = chunks.join("").replaceAll(HEARTBEAT, "");
+    expect([...events.matchAll(/^id: (\d+)\ndata: \{"status":"(\w+)"/gm)].map(([, id, status]) => [id, status])).toEqual([
+      ["1", "progress"],
+      ["2", "done"],
+    ]);
+    expect(events).not.toMatch(/^:/m);
+  });
+});

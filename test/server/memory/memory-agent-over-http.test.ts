@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import {
+  callOnce,
+  MEMORY_MODEL,
+  openServiceWithCoreMemory,
+  writing,
+  type ServiceWithCoreMemory,
+} from "../../support/services/service-with-core-memory.ts";
+import { importedTurns, type ShownEpisode } from "../../support/services/service-with-episodes.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const INSERT = {
+  name: "archival_insert",
+  arguments: { content: "Grace sold her boat Albatross in Porto.", episode_type: "outcome", importance: 0.9 },
+};
+
+describe("the memory agent with a model and an archive", () => {
+  let running: ServiceWithCoreMemory;
+  let user: string;
+  beforeAll(async () => {
+    running = await openServiceWithCoreMemory({
+      DATA_DIR: "memory://",
+      ENABLE_EPISODIC_MEMORY: "true",
+      EMBEDDING_MODEL: "built-in",
+      ENABLE_SUMMARY: "false",
+    });
+  });
+  afterAll(() => running.close());
+  beforeEach(() => {
+    user = crypto.randomUUID();
+    running.model.seen.splice(0);
+    running.remember(() => ({ tokens: ["nothing to do"] }));
+    running.answer(({ messages }) => ({ tokens: ["re: ", messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
+  });
+
+  async function episodes(userId: string, query: string, limit = 5): Promise<ShownEpisode[]> {
+    const address = `${running.url}/api/v1/users/${userId}/episodes?${new URLSearchParams({ query, limit: `${limit}` }).toString()}`;
+    return (await callApi<{ episodes: ShownEpisode[] }>(address)).json.episodes;
+  }
+  const toldToModel = (): string[] =>
+    running.memoryRequests().flatMap(({ body }) => body.messages.filter(({ role }) => role === "tool").map(({ content }) => content));
+
+  test("asks MEMORY_MODEL after a turn, and what it writes is in the prompt of the next", async () => {
+    running.remember(callOnce(writing("profile", "Lives in Porto")));
+    const turn = await running.say(user, "I moved to Porto.");
+    await running.settle(turn.conversation_id);
+    expect(running.memoryRequests()).toHaveLength(2);
+    expect(await running.read(user)).toMatchObject([{ section: "profile", content: "Lives in Porto", version: 1, updated_by: "agent" }]);
+    running.remember(() => ({ tokens: ["nothing to do"] }));
+    const next = await running.say(user, "Where do I live?", "another session");
+    await running.settle(next.conversation_id);
+    expect(next.receipt.core_memory).toEqual([{ section: "profile", version: 1 }]);
+    const prompt = running.model.seen.filter(({ body }) => body.model !== MEMORY_MODEL).at(-1)?.body.messages[0]?.content;
+    expect(prompt).toMatch(/<core_memory>\n\[profile\]\n> Lives in Porto\n<\/core_memory>/);
+  });
+
+  test("reads turns that came while it was at work together, in one call of the model", async () => {
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    running.remember(() => ({ until, tokens: ["nothing to do"] }));
+    const first = await running.say(user, "message one");
+    await waitUntil("the first reading", () => running.memoryRequests().length === 1);
+    for (const message of ["message two", "message three", "message four"]) await running.say(user, message);
+    release();
+    await running.settle(first.conversation_id);
+    const asked = running.memoryRequests().map(({ body }) => body.messages[1]?.content.match(/(?<=<user_message>\n> )message .*/g));
+    expect(asked).toEqual([["message one"], ["message two", "message three", "message four"]]);
+  });
+
+  test("is given what is known and what was said: no summary, no recalled episodes, no incomplete turns", async () => {
+    const imported = await running.bring(user, importedTurns([["My favourite director is Agnès Varda.", "A fine choice."]]));
+    await running.settle(imported.conversation_id);
+    await running.write(user, "goals", "To sail");
+    running.answer(() => ({ tokens: ["half an ans"], ending: "cut" }));
+    await callApi(`${running.url}/api/v1/chat`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ user_id: user, session_id: "s", message: "incomplete words" }),
+    });
+    running.answer(() => ({ tokens: ["Varda?"] }));
+    running.model.seen.splice(0);
+    const turn = await running.say(user, "Which director do I like?");
+    expect(turn.receipt.episodes.length).toBeGreaterThan(0);
+    await running.settle(turn.conversation_id);
+    const [request, ...others] = running.memoryRequests();
+    expect(others).toEqual([]);
+    expect(request?.body.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(request?.body.messages[1]?.content).toMatch(
+      /^<core_memory>\n\[goals\] \(last changed by what was said on [\d :-]+ UTC\)\n> To sail\n<\/core_memory>\nTurn 1, said on [\d :-]+ UTC:\n<user_message>\n> Which director do I like\?\n<\/user_message>\n<assistant_message>\n> Varda\?\n<\/assistant_message>$/,
+    );
+  });
+
+  test("what it archives becomes an episode: found over HTTP and recalled in another session, and it is logged", async () => {
+    running.remember(callOnce(INSERT));
+    const turn = await running.say(user, "By the way, Grace has news.");
+    await running.settle(turn.conversation_id);
+    running.remember(() => ({ tokens: ["nothing to do"] }));
+    const [found] = await episodes(user, "Albatross boat");
+    expect(found).toMatchObject({
+      user_message: INSERT.arguments.content,
+      conversation_id: turn.conversation_id,
+      episode_type: "outcome",
+      importance: 0.9,
+    });
+    const next = await running.say(user, "What became of the boat Albatross?", "another session");
+    expect(next.receipt.episodes.map(({ id }) => id)).toContain(found?.id);
+    await running.settle(next.conversation_id);
+    expect(running.model.seen.findLast(({ body }) => body.model !== MEMORY_MODEL)?.body.messages.at(-1)?.content).toContain(
+      "sold her boat",
+    );
+    expect(await episodes(crypto.randomUUID(), "Albatross boat")).toEqual([]);
+    const { operations } = (await running.operations(user)).json;
+    expect(operations).toMatchObject([
+      { operation: "archival_insert", new_value: INSERT.arguments.content, actor: "agent", refused: null },
+    ]);
+  });
+
+  test("archives the same again in a later turn as one episode, without another operation", async () => {
+    for (const message of ["Grace has news.", "Grace has the same news."]) {
+      running.remember(callOnce(INSERT));
+      await running.settle((await running.say(user, message)).conversation_id);
+    }
+    const found = await episodes(user, "Albatross boat", 20);
+    expect(found.filter(({ user_message }) => user_message === INSERT.arguments.content)).toHaveLength(1);
+    expect((await running.operations(user)).json.operations).toHaveLength(1);
+  });
+
+  test("finds in its archive what a turn would recall, in the same order", async () => {
+    const imported = await running.bring(
+      user,
+      importedTurns([
+        ["I am allergic to peanuts, remember that.", "I will."],
+        ["My favourite director is Agnès Varda.", "A fine choice."],
+        ["The director of my choir is called Tom.", "Good."],
+        ["I watched a film by a director from Porto.", "Which?"],
+      ]),
+    );
+    await running.settle(imported.conversation_id);
+    running.model.seen.splice(0);
+    const ranked = await episodes(user, "director", 3);
+    expect(ranked.length).toBeGreaterThan(1);
+    running.remember(callOnce({ name: "archival_search", arguments: { query: "director", limit: 3 } }));
+    await running.settle((await running.say(user, "Hm.")).conversation_id);
+    const found = (toldToModel()[0] ?? "").match(/(?<=^\[\d{4}-\d\d-\d\d\]\n> ).*/gm);
+    expect(found).toEqual(ranked.map(({ user_message }) => user_message));
+    expect((await running.operations(user)).json.operations).toMatchObject([{ operation: "archival_search", reason: "director" }]);
+  });
+
+  test("tries a reading again that failed, and leaves no half of it behind", async () => {
+    let requests = 0;
+    running.remember((body) => {
+      requests++;
+      if (requests === 1) return { status: 503 };
+      if (requests === 2) return { toolCalls: [writing("profile", "half"), INSERT], ending: "end" };
+      return callOnce(writing("profile", "Lives in Porto"))(body);
+    });
+    const turn = await running.say(user, "I moved to Porto.");
+    await running.settle(turn.conversation_id);
+    expect(requests).toBe(4);
+    expect(await running.contents(user)).toEqual({ profile: "Lives in Porto" });
+    expect((await running.operations(user)).json.operations).toHaveLength(1);
+  });
+
+  // Fails: twenty turns, each message of up to 204 tokens, and core memory as it is come to 14,600.
+  test("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
+    for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
+    const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);
+    const imported = await running.bring(user, importedTurns(long));
+    await running.settle(imported.conversation_id);
+    const tokens = running.memoryRequests().map(({ body }) => body.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0));
+    expect(tokens.length).toBeGreaterThan(0);
+    expect(Math.max(...tokens)).toBeLessThanOrEqual(8_192);
+  });
+
+  test("lists what it refused, with the reason", async () => {
+    running.remember(callOnce(writing("secrets", "x"), { name: "run_shell", arguments: {} }));
+    await running.settle((await running.say(user, "hello")).conversation_id);
+    expect((await running.operations(user)).json.operations).toMatchObject([
+      { operation: "unknown_tool", reason: "run_shell", refused: expect.stringMatching(/no tool/) },
+      { operation: "core_update", section: "secrets", new_value: "x", refused: expect.stringMatching(/no section "secrets"/) },
+    ]);
+    expect(await running.read(user)).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { callApi, listMessages } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openServiceWithSummaries, type ServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const UNKNOWN = "00000000-0000-7000-8000-000000000000";
+const GLOBEX = { authorization: "Bearer key-of-globex" };
+const ACME = { authorization: "Bearer key-of-acme" };
+
+describe("the summary of a conversation", () => {
+  let running: ServiceWithSummaries;
+  beforeAll(async () => {
+    running = await openServiceWithSummaries();
+  });
+  afterAll(() => running.close());
+  beforeEach(() => {
+    running.summarise({ tokens: ["They ", "spoke."] });
+    running.model.seen.splice(0);
+  });
+
+  test("is null until enough was said, then what the summary model wrote of all but the window", async () => {
+    const { conversation_id: id } = await running.say("ada", "one");
+    expect(await running.settle(id)).toEqual({ settled: true, pending: 0 });
+    expect(await running.summaryOf(id)).toBeNull();
+
+    await running.say("ada", "two");
+    expect(await running.settle(id)).toEqual({ settled: true, pending: 0 });
+    const [first, second] = await listMessages(running.url, id);
+    expect(first?.content).toBe("one");
+    expect(await running.summaryOf(id)).toEqual({
+      text: "They spoke.",
+      version: 1,
+      covered_message_count: 2,
+      covered_through: { created_at: second?.created_at, message_id: second?.id },
+      updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+  });
+
+  test("is in the next prompt and its receipt, with the window behind it; each model is asked for its own", async () => {
+    await running.say("grace", "My ship is the Hopper.");
+    const { conversation_id: id, receipt: before } = await running.say("grace", "two");
+    expect(before).toMatchObject({ summary: null, window_messages: 2 });
+    await running.settle(id);
+    const { receipt, answer } = await running.say("grace", "three");
+    expect(answer).toBe("re: three");
+    expect(receipt).toMatchObject({ summary: { version: 1, covered_message_count: 2 }, window_messages: 2 });
+    const prompt = running.model.seen.filter(({ body }) => body.model === "test-chat").at(-1)?.body.messages ?? [];
+    expect(prompt[0]?.content).toContain("They spoke.");
+    expect(prompt.slice(1).map(({ content }) => content)).toEqual(["two", "re: two", "three"]);
+    const [asked] = running.summaryRequests();
+    expect(JSON.stringify(asked?.body.messages)).toContain("My ship is the Hopper.");
+    expect(JSON.stringify(asked?.body.messages)).not.toContain("re: two");
+    await running.settle(id);
+    expect(JSON.stringify(running.summaryRequests().at(-1)?.body.messages)).toContain("They spoke.");
+    expect(await running.summaryOf(id)).toMatchObject({ version: 2, covered_message_count: 4 });
+  });
+
+  test("is never part of a turn's stream, also while it is being written", async () => {
+    running.summarise({ tokens: ["SUMMARY "], firstTokenMs: 300 });
+    await running.say("edsger", "one");
+    const { conversation_id: id } = await running.say("edsger", "two");
+    const { events } = await postTurn(running.url, { user_id: "edsger", session_id: "s", message: "three", debug: true });
+    await running.settle(id);
+    const after = await postTurn(running.url, { user_id: "edsger", session_id: "s", message: "four" });
+    expect(tokenText(events)).toBe("re: three");
+    expect(tokenText(after.events)).toBe("re: four");
+    expect(contentOf(after.events, "done").answer).toBe("re: four");
+    expect(JSON.stringify([events, after.events])).not.toContain("SUMMARY");
+    expect(running.summaryRequests().length).toBeGreaterThan(0);
+  });
+
+  test("settle says what is pending when the time is over, and waits for it otherwise", async () => {
+    running.summarise({ tokens: ["late"], firstTokenMs: 2_000 });
+    await running.say("barbara", "one");
+    const { conversation_id: id } = await running.say("barbara", "two");
+    expect(await running.settle(id, 50)).toEqual({ settled: false, pending: 1 });
+    expect(await running.settle(id, 0)).toEqual({ settled: false, pending: 1 });
+    expect(await running.summaryOf(id)).toBeNull();
+    expect(await running.settle(id)).toEqual({ settled: true, pending: 0 });
+    expect(await running.summaryOf(id)).toMatchObject({ text: "late" });
+  });
+
+  test.each(["-1", "1.5", "soon", "", "300001", "1&timeout_ms=2"])("settle refuses timeout_ms=%s and names it", async (value) => {
+    const { conversation_id: id } = await running.say("tony", "one");
+    const refused = await callApi(`${running.url}/api/v1/conversations/${id}/settle?timeout_ms=${value}`, { method: "POST" });
+    expectRefusal(refused, { status: 400, code: "invalid_request", field: "timeout_ms" });
+  });
+
+  test.each([
+    ["GET", "summary"],
+    ["POST", "settle"],
+  ])("%s %s of an unknown conversation is a 404, of what is no UUID a 400", async (method, path) => {
+    const call = (id: string) => callApi(`${running.url}/api/v1/conversations/${id}/${path}`, { method });
+    expectRefusal(await call(UNKNOWN), { status: 404, code: "not_found" });
+    expectRefusal(await call("1"), { status: 400, code: "invalid_request", field: "conversation id" });
+  });
+
+  test("a summary model that is down keeps no turn from its answer, and what is missing is made up for", async () => {
+    running.summarise({ status: 500 });
+    let last = await running.say("alan", "message 1");
+    for (let index = 2; index <= 5; index++) last = await running.say("alan", `message ${index}`);
+    expect(last).toMatchObject({ completed: true, degraded: [], receipt: { summary: null, window_messages: 8 } });
+    expect(await running.settle(last.conversation_id, 0)).toEqual({ settled: false, pending: 1 });
+    await waitUntil("a failed try", () => running.summaryRequests().length > 0);
+
+    running.summarise({ tokens: ["caught up"] });
+    expect(await running.settle(last.conversation_id, 60_000)).toEqual({ settled: true, pending: 0 });
+    const summary = await running.summaryOf(last.conversation_id);
+    expect(summary).toMatchObject({ text: "caught up", covered_message_count: 8 });
+    expect((await running.say("alan", "and now")).receipt).toMatchObject({ summary: { version: summary?.version }, window_messages: 2 });
+  }, 120_000);
+});
+
+describe("with API keys", () => {
+  test("another tenant's summary is a 404, and there is nothing to settle", async () => {
+    const running = await openServiceWithSummaries({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
+    const { conversation_id: id } = await running.say("ada", "one", ACME);
+    for (const [method, path] of [
+      ["GET", "summary"],
+      ["POST", "settle"],
+    ] as const) {
+      const address = `${running.url}/api/v1/conversations/${id}/${path}`;
+      expectRefusal(await callApi(address, { method, headers: GLOBEX }), { status: 404, code: "not_found" });
+      expectRefusal(await callApi(address, { method }), { status: 401, code: "unauthorized" });
+      expect((await callApi(address, { method, headers: ACME })).status).toBe(200);
+    }
+    await running.close();
+  });
+});
+
+describe("with ENABLE_SUMMARY=false", () => {
+  test("no summary is asked for, and the window is everything that was said", async () => {
+    const running = await openServiceWithSummaries({ ENABLE_SUMMARY: "false" });
+    let last = await running.say("ada", "message 1");
+    for (let index = 2; index <= 6; index++) last = await running.say("ada", `message ${index}`);
+    expect(last.receipt).toMatchObject({ summary: null, window_messages: 10 });
+    expect(await running.settle(last.conversation_id)).toEqual({ settled: true, pending: 0 });
+    expect(await running.summaryOf(last.conversation_id)).toBeNull();
+    expect(running.summaryRequests()).toEqual([]);
+    await running.close();
+  });
+});

@@ -1,0 +1,139 @@
+import { readdir } from "node:fs/promises";
+import os from "node:os";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { SignJWT } from "jose";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { restoreExport } from "../../../stores/postgres/export/restore-export.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
+import { createExportFolder, parseLines, type ExportFolder } from "../../stores/postgres/export/export-files.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
+import { storeExchange, rememberConversation } from "../../support/samples/user-with-memory.ts";
+
+const KEYS = { acme: "key-of-acme-long-enough", other: "key-of-other-long-enough" };
+const SECRET = "a-secret-that-is-long-enough-for-hs256";
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+describe("GET /api/v1/users/:id/export", () => {
+  let real: Awaited<ReturnType<typeof createRealDatabase>>;
+  let database: Database;
+  let service: TestService;
+  let folder: ExportFolder;
+  beforeAll(async () => {
+    folder = await createExportFolder();
+    real = await createRealDatabase();
+    database = await openPostgres(real.url);
+    await rememberConversation(database, { tenantId: "acme", userId: "艾达" }, "plums 李子 🍑");
+    await rememberConversation(database, { tenantId: "acme", userId: "bob" }, "figs");
+    await rememberConversation(database, { tenantId: "other", userId: "艾达" }, "limes");
+    const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
+    service = await openTestService({ DATABASE_URL: real.url, API_KEYS, JWT_SECRET: SECRET, JWT_TENANT_CLAIM: "tenant" });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.close();
+    await real.drop();
+    await folder.remove();
+  });
+
+  const get = (user: string, headers: Record<string, string>) =>
+    fetch(`${service.url}/api/v1/users/${encodeURIComponent(user)}/export`, { headers });
+
+  test("answers with what is stored of that user of the caller's tenant, a line each, to be saved as a file", async () => {
+    const response = await get("艾达", bearer(KEYS.acme));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+    expect(response.headers.get("content-disposition")).toBe("attachment; filename=export.jsonl");
+    const text = await response.text();
+    expect(text).not.toMatch(/figs|limes/);
+    const lines = parseLines(text);
+    expect(lines[0]).toMatchObject({ kind: "header", tenant: "acme", user: "艾达" });
+    expect(new Set(lines.slice(1, -1).map(({ kind }) => kind))).toEqual(
+      new Set([
+        "conversations",
+        "messages",
+        "conversation_summaries",
+        "conversation_summary_versions",
+        "memory_cursors",
+        "archived_memories",
+        "turns",
+        "core_memory_sections",
+        "core_memory_versions",
+        "core_memory_lines",
+        "memory_operations",
+      ]),
+    );
+    expect(lines.at(-1)).toMatchObject({ kind: "end", rows: { conversations: 1, messages: 4, turns: 2, knowledge_bases: 0 } });
+  });
+
+  test("gives what npm run restore brings back", async () => {
+    const file = await folder.write(await (await get("艾达", bearer(KEYS.acme))).text());
+    const target = await openTestEmbedded();
+    try {
+      expect((await restoreExport({ database: target, file })).get("messages")).toBe(4);
+    } finally {
+      await target.close();
+    }
+  });
+
+  test("of somebody of whom nothing is there has a first and a last line only", async () => {
+    const text = await (await get("nobody", bearer(KEYS.acme))).text();
+    expect(parseLines(text).map(({ kind }) => kind)).toEqual(["header", "end"]);
+  });
+
+  test("is for the user of a token, also one that may only read, and 404 for another", async () => {
+    const claims = new SignJWT({ sub: "bob", tenant: "acme", scope: "read" }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("5m");
+    const token = await claims.sign(Buffer.from(SECRET));
+    const own = await get("bob", bearer(token));
+    expect(own.status).toBe(200);
+    expect(await own.text()).toContain("figs");
+    const foreign = await callApi(`${service.url}/api/v1/users/${encodeURIComponent("艾达")}/export`, { headers: bearer(token) });
+    expect({ status: foreign.status, code: foreign.json.error.code }).toEqual({ status: 404, code: "not_found" });
+  });
+
+  test("counts towards the limit of its user", async () => {
+    const limited = await openTestService({ DATABASE_URL: real.url, RATE_LIMIT_PER_MINUTE: "2" });
+    try {
+      const statuses: number[] = [];
+      for (let time = 0; time < 3; time++) statuses.push((await fetch(`${limited.url}/api/v1/users/bob/export`)).status);
+      expect(statuses).toEqual([200, 200, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  test("is one moment of the store, and leaves nothing on the disk", async () => {
+    const owner = { tenantId: "acme", userId: "busy" };
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) await storeExchange(database, owner, `session ${Math.random()}`, "leeks");
+    })();
+    try {
+      for (let time = 0; time < 10; time++) {
+        const lines = parseLines(await (await get("busy", bearer(KEYS.acme))).text());
+        const rowsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ row }) => row);
+        const counted = rowsOf("conversations").reduce((sum, row) => sum + Number(row["message_count"]), 0);
+        expect(rowsOf("messages")).toHaveLength(counted);
+      }
+    } finally {
+      isWriting = false;
+      await writing;
+    }
+    expect((await readdir(os.tmpdir())).filter((name) => name.startsWith("conversation-graph-user-export"))).toEqual([]);
+  });
+
+  test("is 503 while Postgres is away, and not half an answer", async () => {
+    const proxy = await startTcpProxy(real.url);
+    const cut = await openTestService({ DATABASE_URL: proxy.url });
+    try {
+      await proxy.refuse();
+      const { status, json } = await callApi(`${cut.url}/api/v1/users/bob/export`);
+      expect({ status, code: json.error.code }).toEqual({ status: 503, code: "storage_unavailable" });
+    } finally {
+      await cut.close();
+      await proxy.close();
+    }
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { readMetrics, type ReadMetrics } from "../../support/clients/read-metrics.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+
+interface Dashboard {
+  uid: string;
+  title: string;
+  panels: { id: number; type: string; title: string; targets?: { expr: string }[] }[];
+}
+
+const MINE = "conversation_graph_";
+
+/** The metrics of a service whose turns recalled, called for jobs, and failed. */
+describe("what the metrics tell of", () => {
+  let running: ServiceWithEpisodes;
+  let metrics: ReadMetrics;
+
+  beforeAll(async () => {
+    running = await openServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true", MEMORY_MODEL: "test-memory" });
+    const { conversation_id: id } = await running.say("ada", "My bicycle is red and stands in the cellar.", "first");
+    await running.settle(id);
+    await running.say("ada", "What colour is my bicycle?", "second");
+    await callApi(`${running.url}/api/v1/conversations/${id}/messages`);
+    await callApi(`${running.url}/API/V1/users/ada/core-memory`);
+    await callApi(`${running.url}/nowhere/ada`);
+    await postJson(`${running.url}/api/v1/chat/stream`, { user_id: "ada" });
+    metrics = await readMetrics(running.url);
+  });
+  afterAll(() => running.close());
+
+  /** The sum of all samples of a family whose labels have these values. */
+  function sum(name: string, labels: Record<string, string> = {}): number {
+    const fitting = [...metrics.samples].filter(
+      ([sample]) =>
+        (sample === MINE + name || sample.startsWith(`${MINE}${name}{`)) &&
+        Object.entries(labels).every(([label, value]) => sample.includes(`${label}="${value}"`)),
+    );
+    return fitting.reduce((total, [, value]) => total + value, 0);
+  }
+
+  test("nodes: one time for each turn and node", () => {
+    for (const node of ["route", "history", "core_memory", "retrieve", "generate_rag", "persist"])
+      expect([node, sum("node_duration_seconds_count", { node })]).toEqual([node, 2]);
+    expect(sum("node_errors_total")).toBe(0);
+  });
+
+  test("models: calls by purpose and outcome, their time and tokens, under the names of the configuration", () => {
+    expect(sum("model_calls_total", { purpose: "chat", model: "test-chat", outcome: "ok" })).toBe(2);
+    expect(sum("model_call_duration_seconds_count", { purpose: "chat", model: "test-chat" })).toBe(2);
+    expect(sum("model_first_token_seconds_count", { purpose: "chat" })).toBe(2);
+    expect(sum("model_calls_total", { purpose: "memory", model: "test-memory", outcome: "ok" })).toBeGreaterThan(0);
+    expect(sum("model_calls_total", { purpose: "embed_question", model: "built-in", outcome: "ok" })).toBe(1);
+    expect(sum("model_calls_total", { purpose: "embed_passages", model: "built-in", outcome: "ok" })).toBeGreaterThan(0);
+    for (const direction of ["prompt", "completion"])
+      expect([direction, sum("tokens_total", { purpose: "chat", direction }) > 0]).toEqual([direction, true]);
+  });
+
+  test("stores: statements by name without their variants, the index by operation, and no errors", () => {
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "turn-begin" })).toBe(2);
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "transaction" })).toBeGreaterThan(0);
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "job-claim" })).toBeGreaterThan(0);
+    expect(metrics.text).not.toMatch(/statement="[^"]*\d"/);
+    for (const operation of ["upsert", "search_words", "search_vectors"])
+      expect([operation, sum("search_duration_seconds_count", { store: "postgres", operation }) > 0]).toEqual([operation, true]);
+    expect(sum("postgres_errors_total") + sum("search_errors_total")).toBe(0);
+  });
+
+  test("recall and circuits", () => {
+    expect(sum("turn_recalled_episodes_sum")).toBe(1);
+    expect(sum("turn_recalled_episodes_count")).toBe(2);
+    for (const circuit of ["episode_index", "episode_embedder", "passage_index", "passage_embedder", "router_embedder", "router_model"]) {
+      expect([circuit, sum("circuit_state", { circuit, state: "closed" })]).toEqual([circuit, 1]);
+      expect([circuit, sum("circuit_state", { circuit, state: "open" })]).toEqual([circuit, 0]);
+    }
+  });
+
+  test("requests: by the template of their route, however it was spelt and whether it was answered or refused", () => {
+    const requests = (method: string, route: string, status: string): number => sum("http_requests_total", { method, route, status });
+    expect(requests("POST", "/api/v1/chat", "200")).toBe(2);
+    expect(requests("GET", "/api/v1/conversations/:id/messages", "200")).toBe(1);
+    expect(requests("GET", "/api/v1/users/:id/core-memory", "200")).toBe(1);
+    expect(requests("POST", "/api/v1/chat/stream", "400")).toBe(1);
+    expect(requests("GET", "unmatched", "404")).toBe(1);
+    expect(sum("http_requests_open")).toBe(1); // the one that asks
+  });
+
+  test("the process: its event loop, memory and CPU", () => {
+    for (const name of ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes", "process_cpu_seconds_total"])
+      expect(metrics.families).toContain(name);
+  });
+
+  test("nothing that tells users apart, and a thousand samples at most of each family", () => {
+    expect(metrics.text).not.toMatch(/\bada\b|bicycle|[0-9a-f]{8}-[0-9a-f]{4}-/);
+    const perFamily = Map.groupBy(metrics.samples.keys(), (sample) => sample.split("{")[0]);
+    for (const [family, samples] of perFamily) expect([family, samples.length < 1_000]).toEqual([family, true]);
+  });
+
+  test("the dashboard: every metric of the service, and none that is not there", () => {
+    const dashboard = JSON.parse(readFileSync("monitoring/grafana-dashboard.json", "utf8")) as Dashboard;
+    expect(dashboard).toMatchObject({ uid: "conversation-graph", title: "conversation-graph" });
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const named = new Set(expressions.flatMap((expr) => expr.match(/\b(conversation_graph|nodejs|process)_\w+/g) ?? []));
+    const families = [...named].map((name) => (metrics.families.has(name) ? name : name.replace(/_(bucket|sum|count)$/, "")));
+    expect(families.filter((name) => !metrics.families.has(name))).toEqual([]);
+    const unseen = [...metrics.families].filter((name) => name.startsWith(MINE) && !families.includes(name));
+    expect(unseen).toEqual([]);
+  });
+});

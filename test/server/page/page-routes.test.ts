@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import express from "express";
+import { pino } from "pino";
+import { errorResponse } from "../../../server/error-response.ts";
+import { closeServer, listen, portOf } from "../../../server/listen.ts";
+import { pageRoutes } from "../../../server/page-routes.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+
+describe("the page over HTTP", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ API_KEYS: "a-long-secret:acme" });
+  });
+  afterAll(() => service.close());
+
+  const assetsOf = (page: string): string[] => [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
+
+  test("needs no key, is always asked for anew, and lets scripts and styles come from the service only", async () => {
+    const response = await fetch(service.url);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+    const policy = response.headers.get("content-security-policy")?.split("; ");
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:"]),
+    );
+    expect(policy?.join()).not.toContain("unsafe");
+    expect(await response.text()).not.toMatch(/<script(?![^>]* src=)|<style| style=| on\w+=/);
+  });
+
+  test("its files have names of their contents, are kept for a year, and come compressed in what the client takes", async () => {
+    const assets = assetsOf(await (await fetch(service.url)).text());
+    expect(assets).toHaveLength(2);
+    for (const asset of assets) {
+      expect(asset).toMatch(/-[A-Z0-9]{8}\.(js|css)$/);
+      for (const encoding of ["br", "gzip", "identity"]) {
+        const response = await fetch(service.url + asset, { headers: { "accept-encoding": encoding } });
+        expect({ status: response.status, encoding: response.headers.get("content-encoding") ?? "identity" }).toEqual({
+          status: 200,
+          encoding,
+        });
+        expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+        expect((await response.text()).length).toBeGreaterThan(10_000);
+      }
+    }
+  });
+
+  test("the first load is less than 100 KB of compressed script", async () => {
+    const [script] = assetsOf(await (await fetch(service.url)).text()).filter((address) => address.endsWith(".js"));
+    const response = await fetch(service.url + script, { method: "HEAD", headers: { "accept-encoding": "gzip" } });
+    expect(response.headers.get("content-encoding")).toBe("gzip");
+    const bytes = Number(response.headers.get("content-length"));
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(100_000);
+  });
+
+  test("nothing else lies there, and the API still asks for a key", async () => {
+    for (const address of ["/assets/nothing.js", "/assets/..%2findex.html", "/assets/%2e%2e%2f%2e%2e%2fpackage.json"]) {
+      expect((await fetch(service.url + address)).status).toBe(401);
+    }
+    expect((await service.get("/api/v1/status")).status).toBe(401);
+  });
+});
+
+test("without a built page, the answer says what to run", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-no-page-"));
+  const app = express().use(pageRoutes(path.join(folder, "web")), errorResponse(pino({ level: "silent" }), 1));
+  const server = await listen(app, 0, "127.0.0.1");
+  try {
+    const response = await fetch(`http://127.0.0.1:${portOf(server)}/`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: "not_found", message: expect.stringContaining("npm run build") } });
+  } finally {
+    await closeServer(server);
+    await rm(folder, { recursive: true });
+  }
+});

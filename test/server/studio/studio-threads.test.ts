@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startStudio, type StudioProcess, type Thread, type ThreadMessage } from "../../servers/studio-process.ts";
+
+const TIMES = 20;
+
+/** What Studio does around a message: it runs the graph, then looks at the state and the history, and draws the graph. */
+async function sayAsStudio(studio: StudioProcess, thread: Thread, content: string): Promise<string> {
+  const { messages } = await thread.run({ messages: [{ type: "human", content }] });
+  const [state, history, picture] = await Promise.all([
+    thread.state(),
+    thread.history(5),
+    studio.call("GET", `/assistants/${studio.assistantId}/graph`),
+  ]);
+  expect(picture.status).toBe(200);
+  expect(state.values.messages).toEqual(messages);
+  expect(history[0]?.values.messages).toEqual(messages);
+  return messages.at(-1)?.content ?? "";
+}
+
+const STORES: [string, () => Promise<{ environment: Record<string, string>; remove: () => Promise<void> }>][] = [
+  ["in memory", async () => ({ environment: {}, remove: async () => undefined })],
+  [
+    "with DATA_DIR",
+    async () => {
+      const { folder, remove } = await createDataFolder();
+      return { environment: { DATA_DIR: folder }, remove };
+    },
+  ],
+  [
+    "with a real Postgres",
+    async () => {
+      const { url, drop } = await createRealDatabase();
+      return { environment: { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" }, remove: drop };
+    },
+  ],
+];
+
+describe.each(STORES)("a thread in Studio %s", (_name, createStore) => {
+  let studio: StudioProcess;
+  let databaseUrl: string | undefined;
+  let remove: () => Promise<void>;
+
+  beforeAll(async () => {
+    const store = await createStore();
+    remove = store.remove;
+    databaseUrl = store.environment["DATABASE_URL"];
+    studio = await startStudio(store.environment);
+  }, 120_000);
+  afterAll(async () => {
+    await studio.stop();
+    await remove();
+  });
+
+  /** Of a real Postgres; the embedded ones are only open in their own process. */
+  async function ask<Row>(text: string): Promise<Row[]> {
+    if (databaseUrl === undefined) return [];
+    const database = await openPostgres(databaseUrl);
+    return database.query<Row>({ text }).finally(() => database.close());
+  }
+  const countConnections = async (): Promise<number> => {
+    const text = "select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    return (await ask<{ n: number }>(text))[0]?.n ?? 0;
+  };
+
+  test("remembers what was said before, twenty times, at the same cost each time", async () => {
+    const thread = await studio.createThread();
+    await sayAsStudio(studio, thread, "My boat is called Calypso.");
+    expect(await sayAsStudio(studio, thread, "What is my boat called?")).toContain("Calypso");
+    const connections = await countConnections();
+    const megabytes = studio.memory();
+    for (let turn = 3; turn <= TIMES; turn++) await sayAsStudio(studio, thread, `Message ${turn}`);
+    expect(await sayAsStudio(studio, thread, "What is my boat called?")).toContain("Calypso");
+    const { messages } = (await thread.state()).values;
+    expect(messages).toHaveLength(2 * (TIMES + 1));
+    if (databaseUrl !== undefined) {
+      const stored = await ask<ThreadMessage>(
+        "select id, case role when 'user' then 'human' else 'ai' end as type, content from messages order by created_at, id",
+      );
+      expect(messages.map(({ id, type, content }) => ({ id, type, content }))).toEqual(stored);
+      // A pool of ten, and those that listen for jobs and turns.
+      expect(await countConnections()).toBeLessThanOrEqual(Math.max(connections, 12));
+    }
+    expect(studio.memory()).toBeLessThan(megabytes + 200);
+  }, 120_000);
+});

@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { NO_LIMITS } from "../support/services/no-limits.ts";
+import { freePort } from "./postgres-server.ts";
+
+const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
+
+/** The service as a process of its own, for tests that kill it. */
+export interface ServiceProcess {
+  url: string;
+  pid: number;
+  /** What it has printed so far. */
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Its exit code, or null when a signal ended it. */
+  exited: Promise<number | null>;
+}
+
+const started = new Set<ServiceProcess>();
+
+/**
+ * Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. On the real Postgres, which lacks the
+ * extensions, without episodic memory unless told otherwise; without limits, too. `main` is that of another version.
+ */
+export function spawnService(environment: Record<string, string>, main = MAIN): ServiceProcess {
+  const child = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env["PATH"],
+      ...NO_LIMITS,
+      ...(environment["DATABASE_URL"] ? { ENABLE_EPISODIC_MEMORY: "false", ENABLE_CORE_MEMORY: "false" } : {}),
+      ...environment,
+    },
+    cwd: "/",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  // 'close' comes after 'exit', when everything it printed is here.
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const service: ServiceProcess = {
+    url: `http://127.0.0.1:${environment["PORT"]}`,
+    pid: child.pid ?? 0,
+    output: () => printed,
+    kill: (signal) => void child.kill(signal),
+    exited,
+  };
+  started.add(service);
+  void exited.then(() => started.delete(service));
+  return service;
+}
+
+/** Starts the service on a free port and waits until it listens. */
+export async function startServiceProcess(environment: Record<string, string>, main = MAIN): Promise<ServiceProcess> {
+  const service = spawnService({ PORT: String(await freePort()), ...environment }, main);
+  for (;;) {
+    const state = await Promise.race([
+      service.exited.then((code) => `ended with ${code}`),
+      fetch(`${service.url}/healthz`).then(
+        () => "listening",
+        () => new Promise<string>((resolve) => setTimeout(() => resolve("starting"), 50)),
+      ),
+    ]);
+    if (state === "listening") return service;
+    if (state !== "starting") throw new Error(`the service ${state} at its start: ${service.output()}`);
+  }
+}
+
+/** Ends what this test file started and has not ended itself; for `afterEach`. */
+export async function killServiceProcesses(): Promise<void> {
+  for (const service of started) service.kill("SIGKILL");
+  await Promise.all([...started].map(({ exited }) => exited));
+}

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { emptyTurns } from "../../../../stores/postgres/empty-turns.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
+import { CANCEL_CHANNEL, makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/turn-record-store.ts";
+import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import {
+  beginFreely,
+  completeTurn,
+  EXPIRED_LEASE_MS,
+  LONG_LEASE_MS,
+  sampleAnswer,
+  sampleTurn,
+} from "../../../support/samples/sample-turns.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
+
+/** Of whichever user. */
+const TENANT = { tenantId: "tenant", userId: null };
+
+const OUTCOME: OutcomeToStore = {
+  outcome: { completed: true, error: null },
+  ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
+};
+
+describeOnBothDatabases("the records of turns", (open) => {
+  let database: Database;
+  let turns: TurnStore;
+  let records: TurnRecordStore;
+  beforeAll(async () => {
+    database = await open();
+    turns = makeTurnStore(database);
+    records = makeTurnRecordStore(database);
+  });
+  afterAll(() => database.close());
+
+  const count = async (userId: string): Promise<number | undefined> => {
+    const [row] = await database.query<{ count: number }>({
+      text: "select count(*)::int as count from turns where user_id = $1",
+      values: [userId],
+    });
+    return row?.count;
+  };
+
+  test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
+    const begun = await beginFreely(turns, sampleTurn());
+    expect(await records.find(TENANT, begun.turnId)).toEqual({
+      id: begun.turnId,
+      tenantId: "tenant",
+      userId: "user",
+      conversationId: begun.conversationId,
+      questionId: begun.messageId,
+      answerId: null,
+      answer: null,
+      bodyHash: null,
+      outcome: null,
+      isHeld: true,
+      isGone: false,
+      startedAt: expect.any(Date),
+      endedAt: null,
+    });
+  });
+
+  test("tell of one that has ended its outcome, and the text of the answer from its message", async () => {
+    const begun = await beginFreely(turns, sampleTurn());
+    const answer = sampleAnswer({ content: "答案 😀" });
+    await turns.finish(begun, answer, [], OUTCOME);
+    const found = await records.find(TENANT, begun.turnId);
+    expect(found).toMatchObject({ answerId: answer.messageId, answer: "答案 😀", outcome: OUTCOME.outcome, isHeld: false });
+    expect(found?.endedAt?.getTime()).toBeGreaterThanOrEqual(found?.startedAt.getTime() ?? Infinity);
+    expect(JSON.stringify(found?.outcome)).not.toContain("答案");
+  });
+
+  test("keep an outcome with characters that the database takes none of, without them", async () => {
+    const begun = await beginFreely(turns, sampleTurn());
+    const odd = { ...OUTCOME.outcome, route_decision: { reason: "a\0b \\u0000 \ud800c" } };
+    expect(await turns.finish(begun, sampleAnswer(), [], { ...OUTCOME, outcome: odd })).toBe("stored");
+    expect((await records.find(TENANT, begun.turnId))?.outcome).toMatchObject({ route_decision: { reason: "ab \\u0000 \ufffdc" } });
+  });
+
+  test("keep the first outcome when it is stored again", async () => {
+    const begun = await beginFreely(turns, sampleTurn());
+    await turns.finish(begun, null, [], OUTCOME);
+    await turns.finish(begun, null, [], { outcome: { completed: false, error: { code: "internal_error" } }, ifSuperseded: {} });
+    expect((await records.find(TENANT, begun.turnId))?.outcome).toEqual(OUTCOME.outcome);
+  });
+
+  test("tell of one whose conversation was taken over that it was, and before its end that it holds nothing", async () => {
+    const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+    expect(await records.find(TENANT, late.turnId)).toMatchObject({ isHeld: false, outcome: null });
+    await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
+    expect(await turns.finish(late, sampleAnswer(), [], OUTCOME)).toBe("superseded");
+    expect((await records.find(TENANT, late.turnId))?.outcome).toEqual(OUTCOME.ifSuperseded);
+  });
+
+  test("leave none of a turn that was refused, and none of another tenant", async () => {
+    const turn = sampleTurn({ userId: uuidv7() });
+    await beginFreely(turns, turn);
+    const refused = { ...turn, turnId: uuidv7() };
+    expect(await turns.begin(refused)).toBeNull();
+    expect(await records.find(TENANT, refused.turnId)).toBeNull();
+    expect(await records.find({ tenantId: "tenant ", userId: null }, turn.turnId)).toBeNull();
+  });
+
+  describe("asked to cancel", () => {
+    test("notify whoever listens, and tell it at the next renewal", async () => {
+      const heard: string[] = [];
+      const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
+      const begun = await beginFreely(turns, sampleTurn());
+      expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
+      expect(await records.requestCancel(begun, begun.turnId)).toBe(true);
+      await waitUntil("the notification", () => heard.length > 0);
+      expect(heard).toEqual([begun.turnId]);
+      await expect(turns.renew(begun, LONG_LEASE_MS)).rejects.toMatchObject({ code: "turn_cancelled" });
+      expect(await turns.begin(sampleTurn({ sessionId: begun.sessionId }))).toBeNull();
+      await stop();
+    });
+
+    test.each([{ tenantId: "other" }, { userId: "other" }])("do nothing for anybody else: %p", async (fields) => {
+      const begun = await beginFreely(turns, sampleTurn());
+      expect(await records.requestCancel({ ...begun, ...fields }, begun.turnId)).toBe(false);
+      expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
+    });
+
+    test("say false of a turn that has ended, or whose process died", async () => {
+      const ended = await completeTurn(turns, sampleTurn());
+      const dead = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+      expect(await records.requestCancel(ended, ended.turnId)).toBe(false);
+      expect(await records.requestCancel(dead, dead.turnId)).toBe(false);
+    });
+  });
+
+  describe("a day later", () => {
+    const age = (turnId: string): Promise<unknown> =>
+      database.query({ text: "update turns set started_at = started_at - interval '25 hours' where id = $1", values: [turnId] });
+
+    test("are gone, and emptied with their key; those of today are not", async () => {
+      const key = { keyHash: uuidv7(), bodyHash: "body", earlier: null };
+      const old = await beginFreely(turns, sampleTurn({ key }));
+      const today = await beginFreely(turns, sampleTurn());
+      for (const turn of [old, today]) await turns.finish(turn, sampleAnswer(), [], OUTCOME);
+      await age(old.turnId);
+      expect(await records.find(TENANT, old.turnId)).toMatchObject({
+        isGone: true,
+        outcome: OUTCOME.outcome,
+      });
+      expect(await emptyTurns(database)).toBeGreaterThanOrEqual(1);
+      expect(await records.find(TENANT, old.turnId)).toMatchObject({
+        isGone: true,
+        outcome: null,
+        bodyHash: null,
+      });
+      expect(await records.findByKey(old, key.keyHash)).toBeNull();
+      expect(await records.find(TENANT, today.turnId)).toMatchObject({
+        isGone: false,
+        outcome: OUTCOME.outcome,
+      });
+      expect(await emptyTurns(database)).toBe(0);
+    });
+  });
+
+  describe("erased", () => {
+    test("go with the exchange, the conversation and the user, and a turn that ends afterwards brings none back", async () => {
+      const owner = { tenantId: "tenant", userId: uuidv7() };
+      const erases = makeEraseStore(database);
+      const pair = await completeTurn(turns, sampleTurn(owner));
+      await erases.episode(owner, pair.messageId);
+      expect(await count(owner.userId)).toBe(0);
+
+      const ofConversation = await beginFreely(turns, sampleTurn(owner));
+      await erases.conversation(ofConversation);
+      expect(await turns.finish(ofConversation, sampleAnswer(), [], OUTCOME)).toBe("gone");
+      expect(await count(owner.userId)).toBe(0);
+
+      const ofUser = await beginFreely(turns, sampleTurn(owner));
+      await erases.user(owner);
+      expect(await turns.finish(ofUser, sampleAnswer(), [], OUTCOME)).toBe("gone");
+      expect(await count(owner.userId)).toBe(0);
+    });
+  });
+});

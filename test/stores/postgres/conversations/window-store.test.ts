@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/summary-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/window-store.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import {
+  messagesFromTo,
+  placeOf,
+  sampleSummary,
+  storeConversation,
+  summariseThrough,
+} from "../../../support/databases/stored-conversation.ts";
+
+const contents = ({ messages }: LoadedWindow): string[] => messages.map(({ content }) => content);
+
+describeOnBothDatabases("the window store", (open) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  });
+  afterAll(() => database.close());
+
+  function load(conversation: OwnedConversation, fields: Partial<WindowRequest> = {}): Promise<LoadedWindow> {
+    const { conversationId, tenantId, userId } = conversation;
+    const request = { exceptMessageId: uuidv7(), atLeast: 6, maxTokens: 1_000_000, useSummary: true };
+    return makeWindowStore(database).load({ conversationId, tenantId, userId, ...request, ...fields });
+  }
+
+  describe("without a summary", () => {
+    test("has every completed message, oldest first, as the model is given it", async () => {
+      const conversation = await storeConversation(database, { count: 9, tokenCount: 7 });
+      const window = await load(conversation);
+      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
+      expect(contents(window)).toEqual(messagesFromTo(1, 9));
+      expect(window.messages[8]).toEqual({
+        ...(await placeOf(database, conversation, 9)),
+        role: "user",
+        content: "message 9",
+        tokenCount: 7,
+      });
+      expect(window.messages[7]?.role).toBe("assistant");
+    });
+
+    test("is empty and whole when nothing was said before", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      expect(await load(conversation)).toEqual({ summary: null, messages: [], isWhole: true, lastErasure: null });
+    });
+
+    test("leaves the current message out by its id: the same text said before stays in", async () => {
+      const turns = makeTurnStore(database);
+      const { sessionId } = sampleTurn();
+      const earlier = await completeTurn(turns, sampleTurn({ sessionId, message: "again" }), sampleAnswer({ content: "again" }));
+      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "again" }));
+      const { messages } = await load(current, { exceptMessageId: current.messageId });
+      expect(messages.map(({ content }) => content)).toEqual(["again", "again"]);
+      expect(messages[0]?.id).toBe(earlier.messageId);
+      expect(messages.map(({ id }) => id)).not.toContain(current.messageId);
+    });
+  });
+
+  describe("with a summary", () => {
+    test("has every completed message behind the cover point, however many, and the summary with it", async () => {
+      const conversation = await storeConversation(database, { count: 20 });
+      await summariseThrough(database, conversation, 8);
+      const window = await load(conversation);
+      expect(contents(window)).toEqual(messagesFromTo(9, 20));
+      expect(window.isWhole).toBe(true);
+      expect(window.summary).toMatchObject({ text: "summary 1", version: 1, coveredMessageCount: 8 });
+      expect(window.summary?.coveredThrough).toEqual(await placeOf(database, conversation, 8));
+    });
+
+    test.each([
+      ["exactly as many as asked for are behind the cover point", 14, 15],
+      ["fewer are behind the cover point", 16, 15],
+      ["everything is covered", 20, 15],
+      ["there are not as many", 3, 1],
+    ])("reaches back to have at least as many as asked for when %s", async (_name, through, first) => {
+      const count = first === 1 ? 4 : 20;
+      const conversation = await storeConversation(database, { count });
+      await summariseThrough(database, conversation, through);
+      const window = await load(conversation);
+      expect(contents(window)).toEqual(messagesFromTo(first, count));
+      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
+    });
+
+    test("asked for none at least, has what is behind the cover point, be it nothing", async () => {
+      const conversation = await storeConversation(database, { count: 20 });
+      await summariseThrough(database, conversation, 18);
+      expect(contents(await load(conversation, { atLeast: 0 }))).toEqual(messagesFromTo(19, 20));
+      const covered = await storeConversation(database, { count: 4 });
+      await summariseThrough(database, covered, 4);
+      expect(await load(covered, { atLeast: 0 })).toMatchObject({
+        summary: { version: 1 },
+        messages: [],
+        isWhole: true,
+        lastErasure: null,
+      });
+    });
+
+    test("goes by the id among messages of one moment", async () => {
+      const conversation = await storeConversation(database, { count: 9 });
+      const text = "update messages set created_at = '2024-01-31 12:00:00Z' where conversation_id = $1 returning id, content";
+      const rows = await database.query<{ id: string; content: string }>({ text, values: [conversation.conversationId] });
+      const inOrder = rows.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ content }) => content);
+      await summariseThrough(database, conversation, Number(inOrder[4]?.slice("message ".length)));
+      expect(contents(await load(conversation, { atLeast: 1 }))).toEqual(inOrder.slice(5));
+    });
+
+    test("that is switched off leaves it aside: every message is in the window", async () => {
+      const conversation = await storeConversation(database, { count: 20 });
+      await summariseThrough(database, conversation, 8);
+      const window = await load(conversation, { useSummary: false });
+      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
+      expect(contents(window)).toEqual(messagesFromTo(1, 20));
+    });
+
+    test("read while it is written anew, again and again, has each message either in the window or covered, once", async () => {
+      const count = 60;
+      const conversation = await storeConversation(database, { count });
+      const places = await Promise.all(Array.from({ length: count }, (_, index) => placeOf(database, conversation, index + 1)));
+      let written = false;
+      const write = async (): Promise<void> => {
+        try {
+          for (const [readVersion, place] of places.entries()) {
+            expect(await makeSummaryStore(database).save(conversation, sampleSummary(place, { readVersion }))).toBe(true);
+          }
+        } finally {
+          written = true;
+        }
+      };
+      const read = async (): Promise<void> => {
+        while (!written) {
+          const { summary, messages } = await load(conversation, { atLeast: 0 });
+          expect((summary?.coveredMessageCount ?? 0) + messages.length).toBe(count);
+        }
+      };
+      await Promise.all([write(), read(), read(), read()]);
+    });
+  });
+
+  test("never has an incomplete message, and reaches further back instead", async () => {
+    const conversation = await storeConversation(database, { count: 12, incomplete: [1, 8, 10, 12] });
+    const complete = messagesFromTo(2, 11).filter((content) => !["message 8", "message 10"].includes(content));
+    expect(contents(await load(conversation))).toEqual(complete);
+    await summariseThrough(database, conversation, 7);
+    expect(contents(await load(conversation, { atLeast: 1 }))).toEqual(["message 9", "message 11"]);
+    expect(contents(await load(conversation, { atLeast: 4 }))).toEqual(["message 6", "message 7", "message 9", "message 11"]);
+  });
+
+  describe("of a long conversation", () => {
+    test.each([199, 200, 201, 1_199, 1_200, 1_201, 2_201])("has all %i messages in order and is whole", async (count) => {
+      const window = await load(await storeConversation(database, { count }));
+      expect(window.isWhole).toBe(true);
+      expect(contents(window)).toEqual(messagesFromTo(1, count));
+    });
+
+    test.each([200, 201, 1_200, 1_201])("has all %i behind the cover point and stops there", async (behind) => {
+      const conversation = await storeConversation(database, { count: 50 + behind });
+      await summariseThrough(database, conversation, 50);
+      const window = await load(conversation);
+      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
+      expect(contents(window)).toEqual(messagesFromTo(51, 50 + behind));
+    });
+
+    test("has as many as asked for at least, also when those are more than it reads at first", async () => {
+      const conversation = await storeConversation(database, { count: 400 });
+      await summariseThrough(database, conversation, 390);
+      const window = await load(conversation, { atLeast: 300 });
+      expect(contents(window)).toEqual(messagesFromTo(101, 400));
+      expect(window.isWhole).toBe(true);
+    });
+
+    test.each([
+      // 14 tokens each; a page has one message more than it is for, which tells whether there are older ones.
+      ["when the newest have them already", 201 * 14, 201],
+      ["when the next thousand has them", 201 * 14 + 1, 1_202],
+      ["when the thousand after that has them", 1_202 * 14 + 1, 2_203],
+    ])("stops reading back at maxTokens, %s, and says that it is not whole", async (_name, maxTokens, read) => {
+      const window = await load(await storeConversation(database, { count: 2_500, tokenCount: 10 }), { maxTokens });
+      expect(window.isWhole).toBe(false);
+      expect(contents(window)).toEqual(messagesFromTo(2_501 - read, 2_500));
+    });
+
+    test("is whole below 200 messages whatever their tokens: what has no room in the prompt is the prompt's to say", async () => {
+      const window = await load(await storeConversation(database, { count: 150, tokenCount: 10_000 }), { maxTokens: 10 });
+      expect(window.messages).toHaveLength(150);
+      expect(window.isWhole).toBe(true);
+    });
+  });
+
+  test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
+    "is empty for whoever does not own the conversation, and tells no summary: %p",
+    async (fields) => {
+      const conversation = await storeConversation(database, { count: 250 });
+      await summariseThrough(database, conversation, 8);
+      for (const useSummary of [true, false]) {
+        expect(await load(conversation, { useSummary, ...fields })).toEqual({
+          summary: null,
+          messages: [],
+          isWhole: true,
+          lastErasure: null,
+        });
+      }
+    },
+  );
+});

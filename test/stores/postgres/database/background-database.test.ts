@@ -1,0 +1,84 @@
+import { setImmediate as nextRound } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { backgroundDatabase } from "../../../../stores/postgres/background-database.ts";
+import { openTestEmbedded } from "../../../support/databases/databases.ts";
+
+const STEPS = 20;
+
+describe("the database of background work", () => {
+  let embedded: Database;
+  beforeAll(async () => {
+    embedded = await openTestEmbedded();
+  });
+  afterAll(() => embedded.close());
+
+  /** How often the event loop goes round while two pieces of work ask one statement after the other. */
+  async function roundsDuring(database: Database): Promise<number> {
+    let rounds = 0;
+    let isOver = false;
+    const counted = (async () => {
+      while (!isOver) {
+        await nextRound();
+        rounds++;
+      }
+    })();
+    await nextRound();
+    rounds = 0;
+    const work = async (): Promise<void> => {
+      for (let step = 0; step < STEPS; step++) await database.query({ name: "one", text: "select 1" });
+    };
+    await Promise.all([work(), work()]);
+    const counts = rounds;
+    isOver = true;
+    await counted;
+    return counts;
+  }
+
+  test("lets the event loop go round before each, which the embedded database does not", async () => {
+    expect(await roundsDuring(embedded)).toBeLessThan(STEPS);
+    expect(await roundsDuring(backgroundDatabase(embedded, () => false))).toBeGreaterThanOrEqual(2 * STEPS - 1);
+  });
+
+  test("asks for the next when the one before has its answer, whole transactions too; when it is late, without waiting for the others", async () => {
+    const heard: string[] = [];
+    let isLate = false;
+    const told = async <Result>(what: string, run: () => Promise<Result>): Promise<Result> => {
+      heard.push(`${what} begins`);
+      const result = await run();
+      heard.push(`${what} ends`);
+      return result;
+    };
+    const database = backgroundDatabase(
+      {
+        ...embedded,
+        query: (statement) => told(statement.text, () => embedded.query(statement)),
+        transaction: (work) => told("transaction", () => embedded.transaction(work)),
+      },
+      () => isLate,
+    );
+    const askAll = () =>
+      Promise.all([
+        database.query({ text: "select 1" }),
+        database.transaction(async (transaction) => {
+          await nextRound();
+          await transaction.query({ text: "select 2" });
+        }),
+        database.query({ text: "select 3" }),
+      ]);
+    await askAll();
+    expect(heard).toEqual(["select 1", "transaction", "select 3"].flatMap((what) => [`${what} begins`, `${what} ends`]));
+    isLate = true;
+    heard.splice(0);
+    await askAll();
+    expect(heard.slice(0, 3)).toEqual(["select 1 begins", "transaction begins", "select 3 begins"]);
+  });
+
+  test("goes on behind one that failed, which fails as without it", async () => {
+    const database = backgroundDatabase(embedded, () => false);
+    const failed = database.query({ text: "select nonsense" });
+    const next = database.query<{ one: number }>({ text: "select 1 as one" });
+    await expect(failed).rejects.toThrow("nonsense");
+    expect(await next).toEqual([{ one: 1 }]);
+  });
+});

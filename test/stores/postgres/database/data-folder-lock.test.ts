@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { openAsBlob } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { lockDataFolder } from "../../../../stores/postgres/data-folder-lock.ts";
+import { openEmbeddedPostgres } from "../../../../stores/postgres/open-embedded-postgres.ts";
+
+const LOCK_SOURCE = new URL("../../../../stores/postgres/data-folder-lock.ts", import.meta.url).href;
+/** Takes the folder given as argument, says so or why not, and holds it until it is killed. */
+const HOLDER = `
+import { lockDataFolder } from ${JSON.stringify(LOCK_SOURCE)};
+try {
+  await lockDataFolder(process.argv[1]);
+  console.log("locked");
+  setInterval(() => undefined, 60_000);
+} catch (error) {
+  console.log(error.code + " " + error.message);
+}`;
+
+let folder: string;
+let children: (() => Promise<unknown>)[];
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-lock-"));
+  children = [];
+});
+afterEach(async () => {
+  for (const kill of children) await kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Starts a process that locks the folder; `said` is its first line. */
+async function startHolder(): Promise<{ said: string; kill: () => Promise<unknown> }> {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", HOLDER, folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const kill = (): Promise<unknown> => {
+    child.kill("SIGKILL");
+    return exited;
+  };
+  children.push(kill);
+  const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+  return { said: chunk.toString().trim(), kill };
+}
+
+const refusal = (): object => ({ code: "invalid_configuration", message: expect.stringMatching(/^DATA_DIR ".*" is in use/) });
+
+describe("the lock of the data folder", () => {
+  test("refuses a second holder in the same process, names DATA_DIR and the folder, and is free after the release", async () => {
+    const release = await lockDataFolder(folder);
+    await expect(lockDataFolder(folder)).rejects.toMatchObject(refusal());
+    await expect(lockDataFolder(folder)).rejects.toThrow(folder);
+    release();
+    (await lockDataFolder(folder))();
+  });
+
+  test("makes the folder when there is none", async () => {
+    (await lockDataFolder(path.join(folder, "not", "there", "yet")))();
+  });
+
+  test("lets two folders be held at once", async () => {
+    const releases = [await lockDataFolder(path.join(folder, "one")), await lockDataFolder(path.join(folder, "two"))];
+    for (const release of releases) release();
+  });
+
+  test("refuses another process", async () => {
+    const release = await lockDataFolder(folder);
+    const { said } = await startHolder();
+    release();
+    expect(said).toBe(
+      `invalid_configuration DATA_DIR "${folder}" is in use by another process. Stop that one, choose another DATA_DIR, or set DATABASE_URL to share a real Postgres.`,
+    );
+  });
+
+  test("is free again at once when the process that held it was killed with SIGKILL", async () => {
+    const { said, kill } = await startHolder();
+    expect(said).toBe("locked");
+    await expect(lockDataFolder(folder)).rejects.toMatchObject(refusal());
+    await kill();
+    (await lockDataFolder(folder))();
+  });
+});
+
+describe("an embedded database in a folder", () => {
+  test("refuses a second one on the same folder, and opens again with its data after the close", async () => {
+    const database = await openEmbeddedPostgres(folder, { loadDataDir: await openAsBlob(process.env["TEST_SNAPSHOT"] ?? "") });
+    await database.query({ text: "create table kept as select 42 as answer" });
+    await expect(openEmbeddedPostgres(folder)).rejects.toMatchObject(refusal());
+    await database.close();
+
+    const again = await openEmbeddedPostgres(folder);
+    expect(await again.query({ text: "select answer from kept" })).toEqual([{ answer: 42 }]);
+    await again.close();
+  });
+
+  test("leaves the folder free when it could not be opened", async () => {
+    await expect(openEmbeddedPostgres(folder, { loadDataDir: new Blob(["this is no archive"]) })).rejects.toThrow();
+    (await lockDataFolder(folder))();
+  });
+});

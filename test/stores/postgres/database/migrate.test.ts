@@ -1,0 +1,200 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../../../errors/app-error.ts";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { migrate, migrateFrom } from "../../../../stores/postgres/migrate.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/open-embedded-postgres.ts";
+import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { createEmptyDatabase } from "../../../support/databases/empty-database.ts";
+import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/version-tree.ts";
+
+/** The lock that migrations take, and how long all other statements have. */
+const LOCK_KEY = "27988542917800563";
+const OTHERS_TIMEOUT_MS = 10_000;
+const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
+
+async function migrationNames(): Promise<string[]> {
+  return (await readdir(FOLDER)).sort();
+}
+
+async function appliedNames(database: Database): Promise<string[]> {
+  const rows = await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" });
+  return rows.map(({ name }) => name);
+}
+
+async function tableNames(database: Database): Promise<string[]> {
+  const rows = await database.query<{ name: string }>({
+    text: "select tablename as name from pg_tables where schemaname = 'public' order by tablename",
+  });
+  return rows.map(({ name }) => name);
+}
+
+test("each migration has a number of its own, and file order is number order", async () => {
+  const names = await migrationNames();
+  const versions = names.map((name) => Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]));
+  expect(versions).toEqual(Array.from(versions, (_, index) => index + 1));
+});
+
+const previous = await findPreviousVersion();
+const namesPrevious = "each migration since the last release names the newest one of that release as the one to serve beside";
+(previous ? test : test.skip)(previous ? namesPrevious : `${namesPrevious} (skipped: git knows no earlier release)`, async () => {
+  const released = await migrationsOfVersion(previous as string);
+  for (const name of await migrationNames()) {
+    if (released.includes(name)) continue;
+    const [line] = (await readFile(new URL(name, FOLDER), "utf8")).split("\n");
+    expect({ name, line }).toEqual({ name, line: `-- Compatible from ${released.at(-1)?.slice(0, 4)}.` });
+  }
+});
+
+describe("migrate on an empty database", () => {
+  const releasers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const release of releasers.splice(0).reverse()) await release();
+  });
+
+  async function openEmpty(count: number): Promise<Database[]> {
+    const { url, drop } = await createEmptyDatabase();
+    releasers.push(drop);
+    const databases = await Promise.all(Array.from({ length: count }, () => openPostgres(url)));
+    for (const database of databases) releasers.push(() => database.close());
+    return databases;
+  }
+
+  async function openEmptyOne(): Promise<Database> {
+    const [database] = await openEmpty(1);
+    if (!database) throw new Error("nothing was opened");
+    return database;
+  }
+
+  test("applies every migration exactly once when four start together on real Postgres", async () => {
+    const databases = await openEmpty(4);
+    const applied = await Promise.all(databases.map((database) => migrate(database)));
+    expect(applied.flat().sort()).toEqual(await migrationNames());
+    for (const database of databases) {
+      expect(await appliedNames(database)).toEqual(await migrationNames());
+      await beginFreely(makeTurnStore(database), sampleTurn());
+    }
+  });
+
+  test("applies every migration exactly once when two start together on embedded PGlite", async () => {
+    const database = await openEmbeddedPostgres(IN_MEMORY);
+    releasers.push(() => database.close());
+    const applied = await Promise.all([migrate(database), migrate(database)]);
+    expect(applied.flat().sort()).toEqual(await migrationNames());
+    expect(await appliedNames(database)).toEqual(await migrationNames());
+    await beginFreely(makeTurnStore(database), sampleTurn());
+  });
+
+  test("has longer than other statements: waits for another process that migrates for more than ten seconds", async () => {
+    const [database, other] = (await openEmpty(2)) as [Database, Database];
+    const migrating = other.transaction(async (transaction) => {
+      await transaction.query({ text: "select pg_advisory_xact_lock($1)", values: [LOCK_KEY] });
+      await sleep(OTHERS_TIMEOUT_MS + 1_000);
+    });
+    expect(await migrate(database)).toEqual(await migrationNames());
+    await migrating;
+  }, 60_000);
+
+  test("tries again while somebody holds on to a table, waiting for half a second only each time", async () => {
+    const [database, other, third] = (await openEmpty(3)) as [Database, Database, Database];
+    const over = Promise.withResolvers<void>();
+    const holding = other.transaction(async (transaction) => {
+      await transaction.query({ text: "create table conversations (what text)" });
+      await over.promise;
+      throw new Error("taken back");
+    });
+    const migrating = migrate(database);
+    const waits: number[] = [];
+    for (let look = 0; look < 60; look++) {
+      const text =
+        "select extract(epoch from clock_timestamp() - query_start)::float8 as seconds from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+      waits.push(...(await third.query<{ seconds: number }>({ text })).map(({ seconds }) => seconds));
+      await sleep(50);
+    }
+    over.resolve();
+    await expect(holding).rejects.toThrow("taken back");
+    expect(await migrating).toEqual(await migrationNames());
+    expect(waits.length).toBeGreaterThan(0);
+    expect(Math.max(...waits)).toBeLessThan(1); // Postgres looks for those who wait for each other after a second
+  }, 60_000);
+
+  test("tries again when it and somebody else wait for each other, and is the one that gives way", async () => {
+    const [database, other] = (await openEmpty(2)) as [Database, Database];
+    const holding = other.transaction(async (transaction) => {
+      await transaction.query({ text: "create table messages (what text)" });
+      await sleep(300); // the migration has made conversations by then, and waits for messages
+      await transaction.query({ text: "create table conversations (what text)" });
+      throw new Error("taken back");
+    });
+    const migrating = migrate(database);
+    await expect(holding).rejects.toThrow("taken back");
+    expect(await migrating).toEqual(await migrationNames());
+  }, 60_000);
+
+  test("leaves alone what a newer version has applied, and its tables", async () => {
+    const database = await openEmptyOne();
+    await migrate(database);
+    await database.query({ text: "create table of_the_next_version (what text)" });
+    await database.query({ text: "insert into schema_migrations (version, name) values (9999, '9999_of_the_next_version.sql')" });
+    expect(await migrate(database)).toEqual([]);
+    expect(await appliedNames(database)).toContain("9999_of_the_next_version.sql");
+    expect(await tableNames(database)).toContain("of_the_next_version");
+  });
+
+  test("lets the version before start beside a migration that names its newest one, and no version before that", async () => {
+    const database = await openEmptyOne();
+    const folder = await mkdtemp(path.join(os.tmpdir(), "migrations-"));
+    releasers.push(() => rm(folder, { recursive: true, force: true }));
+    await cp(FOLDER, folder, { recursive: true });
+    const nextVersion = pathToFileURL(`${folder}/`);
+    const newest = Number.parseInt((await migrationNames()).at(-1) ?? "", 10);
+    await writeFile(
+      new URL("9001_next.sql", nextVersion),
+      `-- Compatible from ${String(newest).padStart(4, "0")}.\ncreate table next (what text);`,
+    );
+    expect(await migrateFrom(database, nextVersion)).toContain("9001_next.sql");
+    expect(await migrate(database)).toEqual([]);
+
+    await writeFile(new URL("9002_the_one_after.sql", nextVersion), "-- Compatible from 9001.\ndrop table next;");
+    expect(await migrateFrom(database, nextVersion)).toEqual(["9002_the_one_after.sql"]);
+    const refusal = await migrate(database).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(AppError);
+    expect(refusal).toMatchObject({
+      code: "invalid_configuration",
+      message: expect.stringMatching(new RegExp(`9002_the_one_after\\.sql.*migration 9001.*knows ${newest} at most.*newer version`)),
+    });
+    await rm(new URL("9002_the_one_after.sql", nextVersion));
+    expect(await migrateFrom(database, nextVersion)).toEqual([]);
+  });
+
+  test("leaves nothing of a migration that fails half-way, and applies it whole the next time", async () => {
+    const database = await openEmptyOne();
+    await database.query({ text: "create table messages (what text)" }); // in the way of the second table of the first migration
+    await expect(migrate(database)).rejects.toThrow('"messages" already exists');
+    expect(await tableNames(database)).toEqual(["messages"]);
+    await database.query({ text: "drop table messages" });
+    expect(await migrate(database)).toEqual(await migrationNames());
+  });
+});
+
+describeOnBothDatabases("migrate on a migrated database", (open) => {
+  test("applies nothing and keeps the data", async () => {
+    const database = await open();
+    try {
+      const turns = makeTurnStore(database);
+      const turn = await beginFreely(turns, sampleTurn());
+      expect(await migrate(database)).toEqual([]);
+      expect(await appliedNames(database)).toEqual(await migrationNames());
+      expect(await turns.finish(turn, null)).toBe("stored");
+    } finally {
+      await database.close();
+    }
+  });
+});

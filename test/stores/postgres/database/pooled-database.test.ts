@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../../../errors/app-error.ts";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import { createRealDatabase, describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { freePort } from "../../../servers/postgres-server.ts";
+
+const unavailable = (): object => expect.objectContaining({ name: "AppError", code: "storage_unavailable", retryable: true });
+
+describeOnBothDatabases("a database", (open) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+    await database.query({ text: "create table notes (id integer primary key, text text not null)" });
+  });
+  afterAll(() => database.close());
+
+  async function noteIds(): Promise<number[]> {
+    const rows = await database.query<{ id: number }>({ text: "select id from notes order by id" });
+    await database.query({ text: "delete from notes" });
+    return rows.map(({ id }) => id);
+  }
+
+  const insert = (id: number) => ({ text: "insert into notes (id, text) values ($1, 'a note')", values: [id] });
+
+  test.each([
+    ["a syntax error", { text: "selec 1" }, "42601"],
+    ["a division by zero", { text: "select 1 / $1::int", values: [0] }, "22012"],
+    ["a missing table", { text: "select 1 from nowhere" }, "42P01"],
+    ["a NUL in a text", { text: "select $1::text", values: ["a\0b"] }, "22021"],
+  ])("stays usable after %s, and the error passes unchanged", async (_name, statement, code) => {
+    const failed = await database.query(statement).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code });
+    expect(failed).not.toBeInstanceOf(AppError);
+    expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
+  });
+
+  test("stays usable after many failed statements at once", async () => {
+    const results = await Promise.allSettled(Array.from({ length: 30 }, () => database.query({ text: "select 1 from nowhere" })));
+    expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 30 }, () => "rejected"));
+    expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
+  });
+
+  test("gives the rows of every statement of a text that has several", async () => {
+    const text =
+      "select 1 as one; insert into notes values (7, 'a note') returning id; update notes set text = 'x' where false; select 2 as two";
+    expect(await database.query({ text })).toEqual([{ one: 1 }, { id: 7 }, { two: 2 }]);
+    expect(await noteIds()).toEqual([7]);
+    expect(await database.transaction((transaction) => transaction.query({ text: "select 3 as three; select 4 as four" }))).toEqual([
+      { three: 3 },
+      { four: 4 },
+    ]);
+  });
+
+  test("fails at the commit when a statement of the transaction had failed and was passed over: nothing of it is stored", async () => {
+    const work = database.transaction(async (transaction) => {
+      await transaction.query(insert(1));
+      await transaction.query({ text: "select 1 from nowhere" }).catch(() => undefined);
+      return "done";
+    });
+    await expect(work).rejects.toMatchObject({ name: "RolledBack" });
+    expect(await noteIds()).toEqual([]);
+  });
+
+  test("gives no rows for an empty text", async () => {
+    expect(await database.query({ text: "" })).toEqual([]);
+  });
+
+  test("keeps nothing of a text of several statements of which one fails", async () => {
+    const work = database.query({ text: "insert into notes values (1, 'a note'); select 1 from nowhere" });
+    await expect(work).rejects.toMatchObject({ code: "42P01" });
+    expect(await noteIds()).toEqual([]);
+  });
+
+  test("after a script that began a transaction and failed in it is clean: nothing of it stays, and the next statement is on its own", async () => {
+    const script = "begin; insert into notes values (1, 'a note'); select 1 from nowhere; commit;";
+    for (let round = 0; round < 12; round++) {
+      await expect(database.query({ text: script })).rejects.toMatchObject({ code: "42P01" });
+    }
+    await Promise.all(Array.from({ length: 12 }, (_, id) => database.query(insert(id + 10))));
+    const inTransaction = { text: "select now() = statement_timestamp() as alone" };
+    expect(await database.query(inTransaction)).toEqual([{ alone: true }]);
+    expect(await noteIds()).toEqual(Array.from({ length: 12 }, (_, id) => id + 10));
+  });
+
+  test("keeps what a script committed before it failed", async () => {
+    const script = "begin; insert into notes values (1, 'a note'); commit; begin; insert into notes values (1, 'again'); commit;";
+    await expect(database.query({ text: script })).rejects.toMatchObject({ code: "23505" });
+    expect(await noteIds()).toEqual([1]);
+  });
+
+  test("keeps what a transaction wrote and gives its result", async () => {
+    const result = await database.transaction(async (transaction) => {
+      await transaction.query(insert(1));
+      await transaction.query(insert(2));
+      return "written";
+    });
+    expect(result).toBe("written");
+    expect(await noteIds()).toEqual([1, 2]);
+  });
+
+  test("rolls a transaction back when its work throws, and throws the same error", async () => {
+    const reason = new Error("changed my mind");
+    const work = database.transaction(async (transaction) => {
+      await transaction.query(insert(1));
+      throw reason;
+    });
+    await expect(work).rejects.toBe(reason);
+    expect(await noteIds()).toEqual([]);
+  });
+
+  test("rolls a transaction back when one of its statements fails", async () => {
+    const work = database.transaction(async (transaction) => {
+      await transaction.query(insert(1));
+      await transaction.query(insert(1));
+    });
+    await expect(work).rejects.toMatchObject({ code: "23505" });
+    expect(await noteIds()).toEqual([]);
+  });
+
+  test("runs transactions that are asked for at once one by one or side by side, each whole", async () => {
+    const works = Array.from({ length: 20 }, (_, id) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(insert(id));
+        if (id % 2 === 1) throw new Error("odd");
+      }),
+    );
+    const results = await Promise.allSettled(works);
+    expect(results.map(({ status }) => status === "fulfilled")).toEqual(works.map((_, id) => id % 2 === 0));
+    expect(await noteIds()).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+  });
+});
+
+test("a closed database answers with storage_unavailable", async () => {
+  const { url, drop } = await createRealDatabase();
+  const database = await openPostgres(url);
+  await database.close();
+  await expect(database.query({ text: "select 1" })).rejects.toMatchObject({ code: "storage_unavailable", retryable: false });
+  await drop();
+});
+
+describe("a real Postgres whose connections are terminated", () => {
+  let url: string;
+  let drop: () => Promise<void>;
+  let database: Database;
+  let administrator: Database;
+  beforeAll(async () => {
+    ({ url, drop } = await createRealDatabase());
+    database = await openPostgres(url);
+    administrator = await openPostgres(url);
+  });
+  afterAll(async () => {
+    await administrator.close();
+    await database.close();
+    await drop();
+  });
+
+  /** Ends every other connection to this database and waits until the server has none. */
+  async function terminateOthers(): Promise<void> {
+    const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    await administrator.query({ text: `select pg_terminate_backend(pid, 5000) ${others}` });
+  }
+
+  async function waitUntilSleeping(): Promise<void> {
+    for (;;) {
+      const rows = await administrator.query({ text: "select 1 from pg_stat_activity where wait_event = 'PgSleep'" });
+      if (rows.length > 0) return;
+    }
+  }
+
+  test("fails the running statement with storage_unavailable, and the next one works", async () => {
+    const running = database.query({ text: "select pg_sleep(30)" }).catch((error: unknown) => error);
+    await waitUntilSleeping();
+    await terminateOthers();
+    const failed = await running;
+    expect(failed).toEqual(unavailable());
+    expect((failed as AppError).message).not.toMatch(/terminat|administrator/);
+    expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
+  });
+
+  test("fails the transaction between two of its statements, keeps nothing of it, and the next one works", async () => {
+    await database.query({ text: "create table notes (id integer primary key)" });
+    const work = database.transaction(async (transaction) => {
+      await transaction.query({ text: "insert into notes values (1)" });
+      await terminateOthers();
+      await transaction.query({ text: "insert into notes values (2)" });
+    });
+    await expect(work).rejects.toEqual(unavailable());
+    await database.transaction((transaction) => transaction.query({ text: "insert into notes values (3)" }));
+    expect(await database.query({ text: "select id from notes" })).toEqual([{ id: 3 }]);
+  });
+
+  test("drops idle connections unnoticed: the process lives and statements get new connections", async () => {
+    await Promise.all(Array.from({ length: 5 }, () => database.query({ text: "select pg_sleep(0.05)" })));
+    await terminateOthers();
+    // A statement that meets a connection whose end has not arrived yet fails; each failure removes that connection.
+    let failures = 0;
+    for (;;) {
+      const result = await database.query({ text: "select 1 as one" }).catch((error: unknown) => error);
+      if (!(result instanceof AppError)) {
+        expect(result).toEqual([{ one: 1 }]);
+        break;
+      }
+      expect(result).toEqual(unavailable());
+      expect(++failures).toBeLessThanOrEqual(5);
+    }
+  });
+});
+
+describe("opening a real Postgres", () => {
+  test("fails with storage_unavailable when nothing listens there", async () => {
+    await expect(openPostgres(`postgres://ada:secret@127.0.0.1:${await freePort()}/nothing`)).rejects.toEqual(unavailable());
+  });
+
+  test("describes itself without user and password", async () => {
+    const { url, drop } = await createRealDatabase();
+    const database = await openPostgres(url);
+    const { host, pathname } = new URL(url);
+    expect(database.description).toBe(`Postgres at ${host}${pathname}`);
+    await database.close();
+    await drop();
+  });
+});

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Database, Statement } from "../../../../stores/postgres/database.ts";
+import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
+import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/summary-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/window-store.ts";
+import { createRealDatabase } from "../../../support/databases/databases.ts";
+import { explainStatement, rowsReadBy, type PlanMode } from "./explain-statement.ts";
+import { recordStatements } from "../../../support/databases/record-statements.ts";
+import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
+
+const LENGTH = 20_000;
+const OTHERS = 150;
+const LENGTH_OF_OTHERS = 100;
+
+/** Conversations of this length: one whose summary is up to date, one whose is somewhat late, one whose has only begun, one without any. */
+type Kind = "covered" | "late" | "behind" | "uncovered";
+const COVERED_THROUGH: Record<Kind, number | null> = { covered: LENGTH - 10, late: LENGTH - 500, behind: 10, uncovered: null };
+
+describe(`statements over conversations of ${LENGTH} messages among others on real Postgres`, () => {
+  let database: Database;
+  let drop: () => Promise<void>;
+  const conversations = {} as Record<Kind, OwnedConversation>;
+  beforeAll(async () => {
+    const real = await createRealDatabase();
+    drop = real.drop;
+    database = await openPostgres(real.url);
+    for (const [kind, through] of Object.entries(COVERED_THROUGH) as [Kind, number | null][]) {
+      conversations[kind] = await storeConversation(database, { count: LENGTH, tokenCount: 10 });
+      if (through !== null) await summariseThrough(database, conversations[kind], through);
+    }
+    await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
+    await database.query({ text: "analyze" });
+  }, 120_000);
+  afterAll(async () => {
+    await database.close();
+    await drop();
+  });
+
+  /** The statements of this work that read messages, as the stores send them. */
+  async function statementsOf(work: (recorded: Database) => Promise<unknown>): Promise<Statement[]> {
+    const { database: recorded, statements } = recordStatements(database);
+    await work(recorded);
+    const reading = statements.filter(({ text }) => text.includes("messages"));
+    expect(reading).not.toHaveLength(0);
+    return reading;
+  }
+
+  const loadWindow = (kind: Kind, atLeast: number) => (recorded: Database) =>
+    makeWindowStore(recorded).load({
+      ...conversations[kind],
+      exceptMessageId: uuidv7(),
+      atLeast,
+      maxTokens: 201 * 14 + 1, // one page more than the first
+      useSummary: true,
+    });
+  const readBacklog = (kind: Kind) => (recorded: Database) => makeSummaryStore(recorded).readBacklog(conversations[kind], 206);
+  const count = (kind: Kind) => (recorded: Database) =>
+    recorded.transaction((transaction) => makeSummaryStore(recorded).lockAndCount(transaction, conversations[kind], 11));
+  const listBehind = (number: number) => async (recorded: Database) => {
+    const after = number === 0 ? null : await placeOf(database, conversations.uncovered, number);
+    return makeMessageStore(recorded).list(conversations.uncovered, { limit: 50, after });
+  };
+
+  // The most rows that one statement may look at.
+  const works: [string, (recorded: Database) => Promise<unknown>, number][] = [
+    ["the window behind a summary that is up to date", loadWindow("covered", 6), 10],
+    ["the window that reaches back before the cover point", loadWindow("covered", 30), 30],
+    ["the window behind a summary that is somewhat late", loadWindow("late", 6), 300],
+    ["the window of a conversation without a summary", loadWindow("uncovered", 6), 1_001],
+    ["the window behind a summary that is far behind", loadWindow("behind", 6), 1_001],
+    ["the backlog of a conversation without a summary", readBacklog("uncovered"), 206],
+    ["the backlog behind a summary that is far behind", readBacklog("behind"), 206],
+    ["the backlog behind a summary that is up to date", readBacklog("covered"), 10],
+    ["the count of a conversation without a summary", count("uncovered"), 11],
+    ["the count behind a summary that is far behind", count("behind"), 11],
+    ["the count behind a summary that is up to date", count("covered"), 10],
+    ["the first page of the list of messages", listBehind(0), 51],
+    ["a page in the middle of the list of messages", listBehind(LENGTH / 2), 51],
+    ["the last page of the list of messages", listBehind(LENGTH - 20), 20],
+  ];
+  const modes: PlanMode[] = ["custom", "generic"];
+
+  describe.each(modes)("with a %s plan", (mode) => {
+    test.each(works)(
+      "%s goes by the index in order, without sorting, and looks at no more rows than it needs",
+      async (_name, work, most) => {
+        for (const statement of await statementsOf(work)) {
+          const nodes = await explainStatement(database, statement, mode);
+          const onMessages = nodes.filter((node) => node["Relation Name"] === "messages");
+          expect(onMessages.map((node) => [node["Node Type"], node["Index Name"]])).toEqual([
+            [expect.stringMatching(/^Index (Only )?Scan$/), "messages_in_order"],
+          ]);
+          expect(onMessages.map(rowsReadBy).filter((rows) => rows > most)).toEqual([]);
+          expect(nodes.map((node) => node["Node Type"]).filter((type) => /Sort|Bitmap/.test(type))).toEqual([]);
+        }
+      },
+    );
+  });
+
+  test("the window of a conversation without a summary is read in two pages, the second by its own statement", async () => {
+    const names = (await statementsOf(loadWindow("uncovered", 6))).map(({ name }) => name);
+    expect(names).toEqual(["window-newest", "window-older"]);
+  });
+});

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
+import type { Owner } from "../../../../stores/owner.ts";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase-store.ts";
+import { makeCoreMemoryStore } from "../../../../stores/postgres/core-memory-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeUnreadStore } from "../../../../stores/postgres/unread-store.ts";
+import { episodeGroupId } from "../../../../stores/search/episode-group-id.ts";
+import { ownerKey } from "../../../../stores/search/owner-key.ts";
+import { sampleMemory, teach } from "../../../support/samples/core-memory.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { addJobs, clearJobs, failJob, killJobs } from "../../../support/samples/sample-jobs.ts";
+import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";
+import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { tablesHolding } from "../../../support/databases/scan-tables.ts";
+import { rememberConversation, type RememberedConversation } from "../../../support/samples/user-with-memory.ts";
+
+/** Everything that is kept of one conversation, by its word; jobs are counted by the conversation's id. */
+const WHOLE = {
+  conversations: 1,
+  messages: 4,
+  conversation_summaries: 1,
+  conversation_summary_versions: 1,
+  archived_memories: 1,
+  core_memory_sections: 1,
+};
+
+describeOnBothDatabases("the erase store", (open) => {
+  let database: Database;
+  let erases: EraseStore;
+  let owner: Owner;
+  let first: RememberedConversation;
+  let second: RememberedConversation;
+  let words: { first: string; second: string };
+  beforeAll(async () => {
+    database = await open();
+    erases = makeEraseStore(database);
+  });
+  beforeEach(async () => {
+    await clearJobs(database);
+    await database.query({ text: "delete from erase_markers" });
+    owner = { tenantId: `tenant ${uuidv7()}`, userId: `user ${uuidv7()}` };
+    words = { first: `canary${uuidv7()}`, second: `canary${uuidv7()}` };
+    first = await rememberConversation(database, owner, words.first);
+    second = await rememberConversation(database, owner, words.second, "goals");
+  });
+  afterAll(() => database.close());
+
+  /** Rows of our own tables that hold the word, by table. */
+  async function holding(word: string): Promise<Record<string, number>> {
+    const found = Object.entries(await tablesHolding(database, word)).map(([name, count]) => [name.replace("public.", ""), count]);
+    return Object.fromEntries(found) as Record<string, number>;
+  }
+  const markers = () =>
+    database.query<{ owner_key: string; group_id: string | null; episode_id: string | null }>({
+      text: "select owner_key, group_id, episode_id from erase_markers order by id",
+    });
+  const jobs = async () =>
+    (await database.query<{ data: { kind: string } }>({ text: "select data from pgboss.job order by created_on, id" })).map(
+      ({ data }) => data,
+    );
+  const sweepsOf = (what: object) =>
+    expect.objectContaining({ kind: "erase_episodes", ownerKey: ownerKey(owner.tenantId, owner.userId), ...what });
+
+  test("what is to be erased is there before: the helper of these tests writes to every place", async () => {
+    expect(await holding(words.first)).toEqual({ ...WHOLE, core_memory_versions: 1, memory_operations: 3 });
+  });
+
+  describe("conversation", () => {
+    test("takes all of it, counts it, and leaves the user's other conversation whole", async () => {
+      const before = await holding(words.second);
+      expect((await erases.conversation(first))?.erased).toEqual({
+        messages: 4,
+        summaries: 1,
+        coreMemorySections: 1,
+        memoryOperations: 3,
+        jobs: 2, // summarise and index_episodes; the memory agent's job is the user's
+      });
+      expect(await holding(words.first)).toEqual({});
+      expect(await tablesHolding(database, first.conversationId)).toEqual({});
+      expect(await holding(words.second)).toEqual(before);
+      expect(await jobs()).toContainEqual({ kind: "remember", ...owner });
+      expect(await jobs()).toContainEqual({ kind: "summarise", ...owner, conversationId: second.conversationId });
+    });
+
+    test("leaves a marker and two jobs for its group in the index: hashes and ids, no text, no user id", async () => {
+      const rows = await erases.conversation(first);
+      const key = ownerKey(owner.tenantId, owner.userId);
+      const groupIds = [episodeGroupId(first.conversationId)];
+      expect(rows?.left).toEqual({ ownerKey: key, groupIds, episodeIds: [] });
+      expect(await markers()).toEqual([{ owner_key: key, group_id: groupIds[0], episode_id: null }]);
+      const sweeps = (await jobs()).filter(({ kind }) => kind === "erase_episodes");
+      expect(sweeps).toEqual([sweepsOf({ groupIds, episodeIds: [] }), sweepsOf({ groupIds, episodeIds: [] })]);
+      expect(JSON.stringify([sweeps, await markers()])).not.toContain(owner.userId);
+    });
+
+    test("gives null for another's, and leaves no marker, no job, and everything there", async () => {
+      const before = [await holding(words.first), await jobs()];
+      for (const fields of [{ tenantId: "other" }, { userId: `${owner.userId} ` }, { conversationId: uuidv7() }]) {
+        expect(await erases.conversation({ ...first, ...fields })).toBeNull();
+      }
+      expect([await holding(words.first), await jobs()]).toEqual(before);
+      expect(await markers()).toEqual([]);
+    });
+
+    test("takes a turn that is running with it: its end finds nothing and writes nothing", async () => {
+      const turn = await beginFreely(makeTurnStore(database), sampleTurn({ ...owner, sessionId: first.sessionId }));
+      expect((await erases.conversation(first))?.erased).toMatchObject({ messages: 5 });
+      const answer = sampleAnswer({ content: words.first });
+      expect(await makeTurnStore(database).finish(turn, answer, [{ kind: "summarise", ...first }])).toBe("gone");
+      expect(await holding(words.first)).toEqual({});
+    });
+  });
+
+  describe("user", () => {
+    test("takes everything, in every table, and counts it", async () => {
+      expect((await erases.user(owner)).erased).toEqual({
+        messages: 8,
+        summaries: 2,
+        coreMemorySections: 2,
+        memoryOperations: 6,
+        jobs: 5,
+      });
+      for (const trace of [words.first, words.second, owner.userId, owner.tenantId, first.conversationId, second.memoryId]) {
+        expect(await tablesHolding(database, trace)).toEqual({});
+      }
+    });
+
+    test("leaves other users whole, also of the same name in another tenant, and of a name that is its own and more", async () => {
+      const others: Owner[] = [
+        { ...owner, tenantId: `${owner.tenantId} ` },
+        { ...owner, userId: `${owner.userId} ` },
+        { tenantId: owner.userId, userId: owner.tenantId },
+      ];
+      const ofOthers = others.map(() => `canary${uuidv7()}`);
+      for (const [index, other] of others.entries()) await rememberConversation(database, other, ofOthers[index] ?? "");
+      const look = async () => [
+        await Promise.all(ofOthers.map(holding)),
+        (await jobs()).filter((job) => others.some((other) => isOf(job, other))),
+      ];
+      const isOf = (job: object, { tenantId, userId }: Owner) =>
+        "userId" in job && job.userId === userId && "tenantId" in job && job.tenantId === tenantId;
+      const before = await look();
+      await erases.user(owner);
+      expect(await look()).toEqual(before);
+      expect(before[1]).toHaveLength(9);
+    });
+
+    test("leaves a marker of the whole and one of each group, and two jobs that clear them", async () => {
+      const key = ownerKey(owner.tenantId, owner.userId);
+      const groupIds = [first, second].map(({ conversationId }) => episodeGroupId(conversationId));
+      const { left } = await erases.user(owner);
+      expect({ ...left, groupIds: left?.groupIds.toSorted() }).toEqual({ ownerKey: key, groupIds: groupIds.toSorted(), episodeIds: [] });
+      const marked = await markers();
+      expect(marked).toHaveLength(3);
+      for (const group_id of [null, ...groupIds]) expect(marked).toContainEqual({ owner_key: key, group_id, episode_id: null });
+      expect((await jobs()).filter(({ kind }) => kind === "erase_episodes")).toHaveLength(2);
+    });
+
+    test("of whom nothing is there leaves a marker and nothing else", async () => {
+      const nobody = { tenantId: "tenant", userId: uuidv7() };
+      const { erased } = await erases.user(nobody);
+      expect(erased).toEqual({ messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });
+      expect(await markers()).toEqual([{ owner_key: ownerKey(nobody.tenantId, nobody.userId), group_id: null, episode_id: null }]);
+      expect(await tablesHolding(database, nobody.userId)).toEqual({});
+    });
+
+    test("takes the user's jobs of every state, and each counts once", async () => {
+      await clearJobs(database);
+      const queue = makeJobQueue(database);
+      const job = (conversationId: string = uuidv7()) => ({ kind: "summarise" as const, ...owner, conversationId });
+      await killJobs(queue, [job(), { kind: "remember", ...owner }]);
+      await addJobs(queue, job(), job());
+      const [retrying, running] = await queue.claim(2);
+      if (!retrying || !running) throw new Error("two jobs are due");
+      await failJob(queue, retrying, { retryAfterSeconds: 3_600 });
+      await addJobs(queue, job(), { kind: "remember", ...owner });
+      expect((await erases.user(owner)).erased.jobs).toBe(6);
+      expect(await tablesHolding(database, owner.userId)).toEqual({});
+      expect(await queue.touch([running])).toEqual([]);
+      expect(await queue.transaction((_transaction, jobTransaction) => jobTransaction.settle(running))).toBe(false);
+    });
+
+    test("a turn that was running ends with nothing written; the next begins a new conversation", async () => {
+      const turns = makeTurnStore(database);
+      const turn = await beginFreely(turns, sampleTurn({ ...owner, sessionId: first.sessionId }));
+      await erases.user(owner);
+      const answer = sampleAnswer({ content: words.first });
+      expect(await turns.finish(turn, answer, [{ kind: "remember", ...owner }])).toBe("gone");
+      expect(await turns.renew(turn, 1_000)).toBe(false);
+      expect(await tablesHolding(database, owner.userId)).toEqual({});
+      const next = await beginFreely(turns, sampleTurn({ ...owner, sessionId: first.sessionId }));
+      expect(next.conversationId).not.toBe(first.conversationId);
+    });
+  });
+
+  test("markers go after thirty days, by the next erase of anybody", async () => {
+    await erases.user(owner);
+    await database.query({ text: "update erase_markers set erased_at = erased_at - interval '31 days' where group_id is not null" });
+    await erases.user({ tenantId: "tenant", userId: uuidv7() });
+    expect((await markers()).map(({ group_id }) => group_id)).toEqual([null, null]);
+  });
+
+  test("a memory that two conversations archived outlives an erase of the first", async () => {
+    const unread = makeUnreadStore(database);
+    const { messageId } = await completeTurn(makeTurnStore(database), sampleTurn({ ...owner, sessionId: second.sessionId }));
+    const read = await readNext(unread, owner);
+    const again = sampleMemory(messageId, { content: `Memory of ${words.first}` });
+    expect(await unread.save(owner, read, endOf(read), decided({ archived: [again] }))).toBe("saved");
+    await erases.conversation(first);
+    const text = "select id from archived_memories where conversation_id = $1 and content = $2";
+    expect(await database.query({ text, values: [second.conversationId, again.content] })).toEqual([{ id: again.id }]);
+  });
+
+  // The new version is as new as the last one that is left, which may be older than what was said before it.
+  test("what is erased takes back how new a section is only as far as nothing else says otherwise", async () => {
+    const from = { conversationId: second.conversationId, section: "constraints" };
+    const [today, longAgo] = [new Date(Date.UTC(2026, 0, 1)), new Date(Date.UTC(2020, 0, 1))];
+    await teach(database, owner, { ...from, content: "Eats no fish.", saidAt: today });
+    await teach(database, owner, { ...from, content: "Eats no fish.\nOr meat.", saidAt: longAgo, actor: "import" });
+    await teach(database, owner, { ...from, conversationId: first.conversationId, content: "Eats no fish.\nOr meat.\nOr eggs." });
+    await erases.conversation(first);
+    const { sections } = await makeCoreMemoryStore(database).load(owner);
+    expect(sections.find(({ section }) => section === "constraints")?.saidAt).toEqual(today);
+  });
+});

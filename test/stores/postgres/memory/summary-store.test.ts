@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Cursor } from "../../../../stores/page.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import {
+  makeSummaryStore,
+  type OwnedConversation,
+  type StoredSummary,
+  type SummaryStore,
+} from "../../../../stores/postgres/summary-store.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { idOf, timeAt } from "../../../support/samples/sample-window.ts";
+import {
+  messagesFromTo,
+  placeOf,
+  sampleSummary,
+  storeConversation,
+  summariseThrough,
+} from "../../../support/databases/stored-conversation.ts";
+
+/** A cover point: the time first, then the id. */
+const at = (time: number, id: number): Cursor => ({ createdAt: new Date(timeAt(time)), id: idOf(id) });
+
+const NOT_THE_OWNER = [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }];
+
+describeOnBothDatabases("the summary store", (open) => {
+  let database: Database;
+  let summaries: SummaryStore;
+  beforeAll(async () => {
+    database = await open();
+    summaries = makeSummaryStore(database);
+  });
+  afterAll(() => database.close());
+
+  async function found(conversation: OwnedConversation): Promise<StoredSummary> {
+    const summary = await summaries.find(conversation);
+    if (!summary) throw new Error("there is no summary");
+    return summary;
+  }
+
+  async function countSummaries({ conversationId }: OwnedConversation): Promise<number> {
+    const text = "select 1 from conversation_summaries where conversation_id = $1";
+    return (await database.query({ text, values: [conversationId] })).length;
+  }
+
+  describe("save", () => {
+    test("writes the first summary as version 1, as it is given", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      const text = "Ada's cat is “Tom”.\n她住在里斯本。 $1 \\n {} 😀";
+      const began = Date.now();
+      expect(await summaries.save(conversation, { ...sampleSummary(at(5, 5)), text, tokenCount: 17, addedMessageCount: 4 })).toBe(true);
+      const { updatedAt, ...summary } = await found(conversation);
+      expect(summary).toEqual({ text, version: 1, coveredThrough: at(5, 5), coveredMessageCount: 4, tokenCount: 17 });
+      expect(Math.abs(updatedAt.getTime() - began)).toBeLessThan(60_000);
+    });
+
+    test("writes each further one in its place: versions rise by one, counts add up", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      for (const [readVersion, addedMessageCount] of [4, 5, 7].entries()) {
+        const summary = sampleSummary(at(readVersion + 1, 1), { readVersion, addedMessageCount, tokenCount: readVersion });
+        expect(await summaries.save(conversation, summary)).toBe(true);
+      }
+      const third = { text: "summary 3", version: 3, coveredThrough: at(3, 1), coveredMessageCount: 16, tokenCount: 2 };
+      expect(await found(conversation)).toMatchObject(third);
+      expect(await countSummaries(conversation)).toBe(1);
+    });
+
+    test("keeps the last twenty versions as they were, each with its cover point", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      for (let version = 1; version <= 22; version++) {
+        await summaries.save(conversation, sampleSummary(at(version, 1), { readVersion: version - 1, addedMessageCount: 2 }));
+      }
+      expect(await summaries.findVersion(conversation, 22)).toEqual(await summaries.find(conversation));
+      const third = { text: "summary 3", version: 3, coveredThrough: at(3, 1), coveredMessageCount: 6 };
+      expect(await summaries.findVersion(conversation, 3)).toMatchObject(third);
+      expect(await summaries.findVersion(conversation, 2)).toBeNull();
+      expect(await summaries.findVersion(conversation, 23)).toBeNull();
+      for (const other of NOT_THE_OWNER) expect(await summaries.findVersion({ ...conversation, ...other }, 22)).toBeNull();
+    });
+
+    test("keeps no version of what it refused to save", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      await summaries.save(conversation, sampleSummary(at(5, 5), { readVersion: 0 }));
+      expect(await summaries.save(conversation, sampleSummary(at(4, 1), { readVersion: 1 }))).toBe(false);
+      expect(await summaries.findVersion(conversation, 2)).toBeNull();
+      expect(await summaries.findVersion(conversation, 1)).not.toBeNull();
+    });
+
+    // Kept: version 2 through (5, 5). Version and place must both be right; the same time goes by the id.
+    test.each<[boolean, string, Cursor, number]>([
+      [true, "a later time with the version read", at(6, 1), 2],
+      [true, "the same time and a later id with the version read", at(5, 6), 2],
+      [false, "the same place with the version read", at(5, 5), 2],
+      [false, "the same time and an earlier id with the version read", at(5, 4), 2],
+      [false, "an earlier time and a later id with the version read", at(4, 9), 2],
+      [false, "a later time with the version before", at(6, 9), 1],
+      [false, "a later time with a version that is not there yet", at(6, 9), 3],
+      [false, "a later time as the first version", at(6, 9), 0],
+      [false, "the same time and a later id with the version before", at(5, 6), 1],
+      [false, "the same time and a later id as the first version", at(5, 6), 0],
+      [false, "an earlier time with the version before", at(4, 1), 1],
+    ])("answers %p to %s, and writes nothing that it refuses", async (isSaved, _name, coveredThrough, readVersion) => {
+      const conversation = await storeConversation(database, { count: 0 });
+      await summaries.save(conversation, sampleSummary(at(3, 3)));
+      await summaries.save(conversation, sampleSummary(at(5, 5), { readVersion: 1 }));
+      const before = await found(conversation);
+      const summary = sampleSummary(coveredThrough, { readVersion, text: "the next", addedMessageCount: 3 });
+      expect(await summaries.save(conversation, summary)).toBe(isSaved);
+      const after = await found(conversation);
+      if (isSaved) expect(after).toMatchObject({ text: "the next", version: 3, coveredThrough, coveredMessageCount: 5 });
+      else expect(after).toEqual(before);
+    });
+
+    test("writes the first summary once: a second first one is refused", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      expect(await summaries.save(conversation, sampleSummary(at(1, 1)))).toBe(true);
+      expect(await summaries.save(conversation, sampleSummary(at(2, 2), { text: "another" }))).toBe(false);
+      expect(await found(conversation)).toMatchObject({ text: "summary 1", version: 1, coveredThrough: at(1, 1) });
+    });
+
+    test("refuses a later version when there is none at all", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      expect(await summaries.save(conversation, sampleSummary(at(1, 1), { readVersion: 1 }))).toBe(false);
+      expect(await countSummaries(conversation)).toBe(0);
+    });
+
+    test.each(NOT_THE_OWNER)("writes nothing for whoever does not own the conversation: %p", async (fields) => {
+      const conversation = await storeConversation(database, { count: 0 });
+      expect(await summaries.save({ ...conversation, ...fields }, sampleSummary(at(1, 1)))).toBe(false);
+      expect(await countSummaries(conversation)).toBe(0);
+      await summaries.save(conversation, sampleSummary(at(1, 1)));
+      expect(await summaries.save({ ...conversation, ...fields }, sampleSummary(at(2, 2), { readVersion: 1 }))).toBe(false);
+      expect(await found(conversation)).toMatchObject({ version: 1, coveredThrough: at(1, 1) });
+    });
+
+    test.each([0, 1])("of version %i + 1 after the conversation is deleted writes nothing", async (readVersion) => {
+      const conversation = await storeConversation(database, { count: 2 });
+      if (readVersion === 1) await summaries.save(conversation, sampleSummary(at(1, 1)));
+      const erased = await makeEraseStore(database).conversation(conversation);
+      expect(erased).toMatchObject({ erased: { messages: 2, summaries: readVersion } });
+      expect(await summaries.save(conversation, sampleSummary(at(2, 2), { readVersion }))).toBe(false);
+      expect(await countSummaries(conversation)).toBe(0);
+    });
+
+    test("of many at once lets exactly one through, at each version", async () => {
+      const conversation = await storeConversation(database, { count: 0 });
+      for (const readVersion of [0, 1, 2]) {
+        const saves = Array.from({ length: 12 }, (_, writer) =>
+          summaries.save(
+            conversation,
+            sampleSummary(at(readVersion + 1, writer), { readVersion, text: `by ${writer}`, addedMessageCount: 5 }),
+          ),
+        );
+        const winners = (await Promise.all(saves)).flatMap((isSaved, writer) => (isSaved ? [writer] : []));
+        expect(winners).toHaveLength(1);
+        const kept = { text: `by ${winners[0]}`, version: readVersion + 1, coveredMessageCount: 5 * (readVersion + 1) };
+        expect(await found(conversation)).toMatchObject({ ...kept, coveredThrough: at(readVersion + 1, winners[0] ?? -1) });
+      }
+    });
+  });
+
+  describe("find", () => {
+    test("gives null when there is none yet", async () => {
+      expect(await summaries.find(await storeConversation(database, { count: 2 }))).toBeNull();
+    });
+
+    test.each(NOT_THE_OWNER)("gives null to whoever does not own the conversation: %p", async (fields) => {
+      const conversation = await storeConversation(database, { count: 2 });
+      await summariseThrough(database, conversation, 1);
+      expect(await summaries.find({ ...conversation, ...fields })).toBeNull();
+    });
+  });
+
+  describe("readBacklog", () => {
+    test("has the oldest completed messages, oldest first, no more than the limit, and no summary when there is none", async () => {
+      const conversation = await storeConversation(database, { count: 9, incomplete: [2], tokenCount: 7 });
+      const { summary, messages } = await summaries.readBacklog(conversation, 4);
+      expect(summary).toBeNull();
+      expect(messages.map(({ content }) => content)).toEqual(["message 1", "message 3", "message 4", "message 5"]);
+      const first = { ...(await placeOf(database, conversation, 1)), role: "user", content: "message 1", tokenCount: 7 };
+      expect(messages[0]).toEqual(first);
+    });
+
+    test("begins right behind the cover point, with the summary of that very moment", async () => {
+      const conversation = await storeConversation(database, { count: 9 });
+      await summariseThrough(database, conversation, 4);
+      const { summary, messages } = await summaries.readBacklog(conversation, 100);
+      expect(summary).toEqual(await found(conversation));
+      expect(messages.map(({ content }) => content)).toEqual(messagesFromTo(5, 9));
+    });
+
+    test("is empty when everything is covered", async () => {
+      const conversation = await storeConversation(database, { count: 4 });
+      await summariseThrough(database, conversation, 4);
+      expect(await summaries.readBacklog(conversation, 100)).toMatchObject({ summary: { version: 1 }, messages: [] });
+    });
+
+    test.each(NOT_THE_OWNER)("is empty for whoever does not own the conversation: %p", async (fields) => {
+      const conversation = await storeConversation(database, { count: 9 });
+      await summariseThrough(database, conversation, 4);
+      expect(await summaries.readBacklog({ ...conversation, ...fields }, 100)).toEqual({ summary: null, messages: [], rewrites: 0 });
+    });
+  });
+
+  describe("lockAndCount", () => {
+    const count = (conversation: OwnedConversation, atMost = 1_000) =>
+      database.transaction((transaction) => summaries.lockAndCount(transaction, conversation, atMost));
+
+    test("counts the completed messages, all of them without a summary", async () => {
+      const conversation = await storeConversation(database, { count: 9, incomplete: [2, 9] });
+      expect(await count(conversation)).toEqual({ hasSummary: false, uncovered: 7 });
+    });
+
+    test("counts only what is behind the cover point of a summary", async () => {
+      const conversation = await storeConversation(database, { count: 9, incomplete: [2, 9] });
+      await summariseThrough(database, conversation, 4);
+      expect(await count(conversation)).toEqual({ hasSummary: true, uncovered: 4 });
+    });
+
+    test("counts no further than it is asked to", async () => {
+      const conversation = await storeConversation(database, { count: 9 });
+      for (const atMost of [0, 1, 8]) expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: atMost });
+      for (const atMost of [9, 10]) expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: 9 });
+    });
+
+    test("gives null when the conversation is deleted, and to whoever does not own it", async () => {
+      const conversation = await storeConversation(database, { count: 9 });
+      for (const fields of NOT_THE_OWNER) expect(await count({ ...conversation, ...fields })).toBeNull();
+      await makeEraseStore(database).conversation(conversation);
+      expect(await count(conversation)).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import type { Owner } from "../../../../stores/owner.ts";
+import { makeCoreMemoryStore } from "../../../../stores/postgres/core-memory-store.ts";
+import type { Database } from "../../../../stores/postgres/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
+import { makeImportStore } from "../../../../stores/postgres/import-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/unread-store.ts";
+import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
+import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";
+import { completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+
+const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: [], cursors: [], jobs: [] };
+
+describeOnBothDatabases("saving what the memory agent decided", (open) => {
+  let database: Database;
+  let unread: UnreadStore;
+  let owner: Owner;
+  let read: UnreadConversation;
+  beforeAll(async () => {
+    database = await open();
+    unread = makeUnreadStore(database);
+  });
+  beforeEach(async () => {
+    owner = { tenantId: uuidv7(), userId: uuidv7() };
+    for (const message of ["q1", "q2"]) await complete(message);
+    read = await readNext(unread, owner);
+  });
+  afterAll(() => database.close());
+
+  const complete = (message: string, sessionId = "session") => {
+    const turn = sampleTurn({ ...owner, sessionId, message });
+    return completeTurn(makeTurnStore(database), turn, sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turn.turnId } }));
+  };
+  const written = () => writtenByReadings(database, owner);
+  const profile = async () => (await contentsOf(database, owner))["profile"];
+
+  test("writes sections, operations, memories, the cursor and the job that indexes", async () => {
+    const result = sampleResult(read, 0);
+    expect(await saveReading(database, owner, read, result)).toBe("saved");
+    const from = { conversation_id: read.conversationId, trigger_message_id: read.messages[0]?.id };
+    const { sections, versions, operations, archived, cursors, jobs } = await written();
+    expect(sections).toMatchObject([{ section: "profile", content: "Has a cat.", version: 1, updated_by: "agent" }]);
+    expect(versions).toMatchObject([{ section: "profile", version: 1, ...from }]);
+    expect(operations).toHaveLength(2);
+    expect(operations).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ operation: "core_update", new_value: "Has a cat.", actor: "agent", ...from }),
+        expect.objectContaining({ operation: "archival_search", reason: "cats", ...from }),
+      ]),
+    );
+    expect(archived).toMatchObject([{ id: result.archived[0]?.id, content: "Met Grace in Porto.", index_names: [], ...from }]);
+    expect(cursors).toMatchObject([{ conversation_id: read.conversationId, read_through_message_id: read.messages[3]?.id }]);
+    expect(jobs).toEqual([{ kind: "index_episodes", ...owner, conversationId: read.conversationId }]);
+    const [first] = read.messages;
+    expect((await makeCoreMemoryStore(database).load(owner)).sections[0]?.saidAt).toEqual(first?.createdAt);
+  });
+
+  test("of nothing decided moves the cursor and nothing else", async () => {
+    expect(await saveReading(database, owner, read, decided())).toBe("saved");
+    expect(await written()).toEqual({ ...NOTHING_WRITTEN, cursors: [expect.anything()] });
+    expect(await unread.next(owner, 40)).toBeNull();
+  });
+
+  test("of a part of what was read leaves the rest unread", async () => {
+    const [, answer] = read.messages;
+    if (!answer) throw new Error("no answer was read");
+    expect(await unread.save(owner, read, answer, sampleResult(read))).toBe("saved");
+    expect((await readNext(unread, owner)).messages.map(({ content }) => content)).toEqual(["q2", "to q2"]);
+  });
+
+  test("writes several changes of one section one after another; what is expected is said by the first", async () => {
+    const changes = ["one", "two", null, "four"].map((content) => sampleChange({ content, expectedVersion: 0 }));
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("saved");
+    const { versions, operations } = await written();
+    expect(versions).toMatchObject([
+      { version: 1, content: "one" },
+      { version: 2, content: "two" },
+      { version: 3, content: null },
+      { version: 4, content: "four" },
+    ]);
+    expect(operations.map(({ old_value, new_value }) => [old_value, new_value])).toEqual([
+      [null, "one"],
+      ["one", "two"],
+      ["two", null],
+      [null, "four"],
+    ]);
+    expect(await contentsOf(database, owner)).toEqual({ profile: "four" });
+  });
+
+  test("of the same reading a second time is lost, and writes nothing", async () => {
+    await saveReading(database, owner, read);
+    const before = await written();
+    expect(await saveReading(database, owner, read)).toBe("lost");
+    expect(await written()).toEqual(before);
+  });
+
+  test("of an earlier reading than the one that was saved is lost, also when a later one is at the same place", async () => {
+    await saveReading(database, owner, read);
+    await complete("q3");
+    const later = await readNext(unread, owner);
+    expect(await saveReading(database, owner, later)).toBe("saved");
+    const before = await written();
+    expect(await saveReading(database, owner, read)).toBe("lost");
+    expect(await saveReading(database, owner, { ...read, readThrough: endOf(read) })).toBe("lost");
+    expect(await written()).toEqual(before);
+  });
+
+  test("is stale when a section has changed, come or gone since, and writes nothing: not even the cursor", async () => {
+    const coreMemory = makeCoreMemoryStore(database);
+    await coreMemory.put(owner, { section: "profile", content: "Lives in Lisbon." });
+    for (const expectedVersion of [0, 2]) {
+      const before = await written();
+      expect(await saveReading(database, owner, read, sampleResult(read, expectedVersion))).toBe("stale");
+      expect(await written()).toEqual(before);
+    }
+    await coreMemory.remove(owner, { section: "profile" });
+    expect(await saveReading(database, owner, read, sampleResult(read, 1))).toBe("stale");
+    expect(await saveReading(database, owner, read, sampleResult(read, 0))).toBe("saved");
+  });
+
+  test("is stale when the second of two sections has changed: the first is not written either", async () => {
+    await makeCoreMemoryStore(database).put(owner, { section: "goals", content: "To sail." });
+    const before = await written();
+    const changes = [sampleChange({ expectedVersion: 0 }), sampleChange({ section: "goals", expectedVersion: 0 })];
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
+    expect(await written()).toEqual(before);
+  });
+
+  test("is stale when an exchange of the reading was erased since, and can be read anew without it", async () => {
+    await makeEraseStore(database).episode(owner, read.messages[2]?.id ?? "");
+    const before = await written();
+    expect(await saveReading(database, owner, read)).toBe("stale");
+    expect(await written()).toEqual(before);
+    expect((await readNext(unread, owner)).messages.map(({ content }) => content)).toEqual(["q1", "to q1"]);
+  });
+
+  test.each(["the conversation", "the user"])("is lost when %s was erased since, and brings nothing back", async (what) => {
+    const erases = makeEraseStore(database);
+    await (what === "the user" ? erases.user(owner) : erases.conversation({ ...owner, conversationId: read.conversationId }));
+    expect(await saveReading(database, owner, read)).toBe("lost");
+    expect(await written()).toEqual(NOTHING_WRITTEN);
+  });
+
+  test("is lost when older messages were imported since: they are read from there on", async () => {
+    await saveReading(database, owner, read);
+    await complete("q3");
+    const later = await readNext(unread, owner);
+    const messages = [{ role: "user" as const, content: "q0", createdAt: new Date(Date.UTC(2020, 0, 1)), metadata: {} }];
+    await makeImportStore(database).import({ ...owner, sessionId: "session", messages, jobKinds: [] });
+    const before = await written();
+    expect(await saveReading(database, owner, later)).toBe("lost");
+    expect(await written()).toEqual(before);
+    expect((await readNext(unread, owner)).messages[0]?.content).toBe("q0");
+  });
+
+  test.each([{ tenantId: "other" }, { userId: "other" }])("is lost for whoever does not own the conversation: %p", async (fields) => {
+    const stranger = { ...owner, ...fields };
+    expect(await saveReading(database, stranger, read)).toBe("lost");
+    expect(await writtenByReadings(database, stranger)).toEqual(NOTHING_WRITTEN);
+    expect(await written()).toEqual(NOTHING_WRITTEN);
+  });
+
+  test("that fails in its last statement leaves nothing, and the reading can be saved", async () => {
+    const wrong = { ...sampleResult(read), archived: [sampleMemory(read.messages[0]?.id ?? "", { episodeType: "gossip" })] };
+    await expect(saveReading(database, owner, read, wrong)).rejects.toThrow();
+    expect(await written()).toEqual(NOTHING_WRITTEN);
+    expect(await saveReading(database, owner, read)).toBe("saved");
+  });
+
+  test("archives the same of one conversation once: the first is kept, no operation is logged, no index job is added", async () => {
+    const result = sampleResult(read);
+    await saveReading(database, owner, read, result);
+    await database.query({ text: "delete from pgboss.job where data->>'userId' = $1", values: [owner.userId] });
+    await complete("q3");
+    const later = await readNext(unread, owner);
+    const asked = later.messages[0]?.id ?? "";
+    const from = { conversationId: later.conversationId, triggerMessageIds: [asked] };
+    const [memory] = result.archived;
+    const again = sampleMemory(asked, { content: memory?.content ?? "", importance: 1, episodeType: "decision" });
+    const archiving = sampleOperation({ ...from, operation: "archival_insert", newValue: again.content });
+    const refused = { ...archiving, id: uuidv7(), refused: "The archive is switched off." };
+    const search = sampleOperation(from);
+    const before = await written();
+    const operations = [archiving, refused, search];
+    expect(await saveReading(database, owner, later, decided({ operations, archived: [again] }))).toBe("saved");
+    const after = await written();
+    expect(after.archived).toEqual(before.archived.map((archived) => ({ ...archived, repeated_in: [asked] })));
+    expect(after.archived).toMatchObject([{ id: memory?.id }]);
+    const added = after.operations.filter(({ id }) => !before.operations.some((operation) => operation.id === id));
+    expect(added.map(({ id }) => id).toSorted()).toEqual([refused.id, search.id].toSorted());
+    expect(after.jobs).toEqual([]);
+  });
+
+  test("of what is archived anew and again logs, stores and indexes what is new", async () => {
+    const result = sampleResult(read);
+    await saveReading(database, owner, read, result);
+    await complete("q3");
+    const later = await readNext(unread, owner);
+    const asked = later.messages[0]?.id ?? "";
+    const archived = [
+      ...result.archived.map(({ content }) => sampleMemory(asked, { content })),
+      sampleMemory(asked, { content: "Met Ada." }),
+    ];
+    const operations = archived.map(({ content: newValue }) =>
+      sampleOperation({ operation: "archival_insert", newValue, conversationId: later.conversationId, triggerMessageIds: [asked] }),
+    );
+    expect(await saveReading(database, owner, later, decided({ operations, archived }))).toBe("saved");
+    const after = await written();
+    expect(after.archived.map(({ id }) => id)).toEqual([result.archived[0]?.id, archived[1]?.id]);
+    expect(after.operations.filter(({ operation }) => operation === "archival_insert")).toMatchObject([{ new_value: "Met Ada." }]);
+    expect(after.jobs).toEqual([{ kind: "index_episodes", ...owner, conversationId: read.conversationId }]);
+  });
+
+  test("archives the same of two conversations once each: an erase of one leaves the other's", async () => {
+    await saveReading(database, owner, read);
+    const { conversationId } = await complete("q3", "elsewhere");
+    await saveReading(database, owner, await readNext(unread, owner));
+    const same = { content: "Met Grace in Porto." };
+    expect((await written()).archived).toMatchObject([
+      { conversation_id: read.conversationId, ...same },
+      { conversation_id: conversationId, ...same },
+    ]);
+    await makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
+    expect((await written()).archived).toMatchObject([{ conversation_id: conversationId, ...same }]);
+  });
+
+  test("is stale when a section that it was decided on has lost lines to an erase since", async () => {
+    const other = await complete("q", "elsewhere");
+    await teach(database, owner, { content: "A secret.", conversationId: other.conversationId, triggerMessageIds: [other.messageId] });
+    const { version } = await teach(database, owner, { content: "A secret.\nLikes tea.", conversationId: read.conversationId });
+    const content = `${await profile()}\nHas a cat.`; // what the agent decides on what it has loaded
+    await makeEraseStore(database).conversation({ ...owner, conversationId: other.conversationId });
+    expect(await profile()).toBe("Likes tea.");
+    const changes = [sampleChange({ content, expectedVersion: version })];
+    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
+    expect(await profile()).toBe("Likes tea.");
+  });
+});

@@ -1,0 +1,72 @@
+import { createParser } from "eventsource-parser";
+import type { TurnEvent } from "../../../graph/turn-event.ts";
+
+export interface ReceivedEvent {
+  id: string | undefined;
+  data: TurnEvent;
+  /** Milliseconds since the request was sent. */
+  at: number;
+}
+
+export interface EventStreamResponse {
+  status: number;
+  headers: Headers;
+  events: ReceivedEvent[];
+  /** The body when it was no event stream. */
+  json: { error: { code: string; message: string; details?: { field: string; problem: string }[] } } | undefined;
+}
+
+export interface StreamOptions {
+  headers?: Record<string, string>;
+  path?: string;
+  /** Return `leave` to drop the connection. */
+  onEvent?: (event: ReceivedEvent, events: ReceivedEvent[]) => "leave" | void;
+}
+
+/** Posts a turn and reads its events to the end, or until `onEvent` leaves. */
+export async function postTurn(
+  url: string,
+  body: unknown,
+  { headers = {}, path = "/api/v1/chat/stream", onEvent }: StreamOptions = {},
+): Promise<EventStreamResponse> {
+  const leaving = new AbortController();
+  const began = performance.now();
+  const response = await fetch(url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: leaving.signal,
+  });
+  const events: ReceivedEvent[] = [];
+  const result = { status: response.status, headers: response.headers, events, json: undefined };
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
+  }
+  const parser = createParser({
+    onEvent({ id, data }) {
+      const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
+      events.push(event);
+      if (onEvent?.(event, events) === "leave") leaving.abort();
+    },
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+  } catch (error) {
+    if (!leaving.signal.aborted) throw error;
+  }
+  return result;
+}
+
+export function tokenText(events: ReceivedEvent[]): string {
+  return events.map(({ data }) => (data.status === "token" ? data.content : "")).join("");
+}
+
+type EventOf<Status extends TurnEvent["status"]> = Extract<TurnEvent, { status: Status }>;
+
+/** The content of the first event with this status; throws when there is none. */
+export function contentOf<Status extends TurnEvent["status"]>(events: ReceivedEvent[], status: Status): EventOf<Status>["content"] {
+  const found = events.map(({ data }) => data).find((data): data is EventOf<Status> => data.status === status);
+  if (!found) throw new Error(`no ${status} among ${events.map(({ data }) => data.status).join()}: ${JSON.stringify(events.at(-1)?.data)}`);
+  return found.content as unknown as EventOf<Status>["content"];
+}

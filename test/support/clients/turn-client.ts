@@ -1,0 +1,38 @@
+import { callApi, type ApiResponse } from "./api-client.ts";
+import { createParser } from "eventsource-parser";
+import type { TurnEvent } from "../../../graph/turn-event.ts";
+import type { EventStreamResponse, ReceivedEvent } from "./event-client.ts";
+
+/** A turn as the service tells of it. */
+export interface ShownTurn {
+  id: string;
+  state: string;
+  conversation_id: string | null;
+  message_id: string | null;
+  answer_message_id: string | null;
+  completed: boolean | null;
+  error: { code: string; retryable: boolean } | null;
+  [field: string]: unknown;
+}
+
+export const getTurn = (url: string, turnId: string, headers: Record<string, string> = {}): Promise<ApiResponse<ShownTurn>> =>
+  callApi<ShownTurn>(`${url}/api/v1/turns/${turnId}`, { headers });
+
+export const cancelTurn = (url: string, turnId: string): Promise<ApiResponse<{ turn_id: string; cancelled: boolean }>> =>
+  callApi(`${url}/api/v1/turns/${turnId}/cancel`, { method: "POST" });
+
+/** The events of a turn behind `lastEventId`, to its end. */
+export async function streamTurn(
+  url: string,
+  turnId: string,
+  { lastEventId, signal }: { lastEventId?: string | undefined; signal?: AbortSignal } = {},
+): Promise<EventStreamResponse> {
+  const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+  const response = await fetch(`${url}/api/v1/turns/${turnId}/stream`, { headers, ...(signal ? { signal } : {}) });
+  const events: ReceivedEvent[] = [];
+  const result = { status: response.status, headers: response.headers, events, json: undefined };
+  if (response.status !== 200) return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
+  const parser = createParser({ onEvent: ({ id, data }) => void events.push({ id, data: JSON.parse(data) as TurnEvent, at: 0 }) });
+  parser.feed(await response.text());
+  return result;
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { openAsBlob } from "node:fs";
+import { describe } from "@jest/globals";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { TEMPLATE_DATABASE, withDatabase } from "../../servers/database-url.ts";
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run the tests with npm test, whose global set-up sets it`);
+  return value;
+}
+
+/** A new, migrated database on the real Postgres, as a URL; `drop` removes it. */
+export async function createRealDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const serverUrl = required("TEST_SERVER_URL");
+  const name = `test_${randomBytes(8).toString("hex")}`;
+  const onServer = async (text: string): Promise<void> => {
+    const server = await openPostgres(serverUrl);
+    await server.query({ text }).finally(() => server.close());
+  };
+  await onServer(`create database ${name} template ${TEMPLATE_DATABASE}`);
+  return { url: withDatabase(serverUrl, name), drop: () => onServer(`drop database if exists ${name} with (force)`) };
+}
+
+/** A new, migrated, embedded database in memory. */
+export async function openTestEmbedded(): Promise<Database> {
+  return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
+}
+
+async function openTestPostgres(): Promise<Database> {
+  const { url, drop } = await createRealDatabase();
+  const database = await openPostgres(url);
+  return { ...database, close: () => database.close().then(drop) };
+}
+
+/** Runs the same suite on the embedded and on a real Postgres; `open` gives a new, migrated database, which the suite closes. */
+export function describeOnBothDatabases(title: string, suite: (open: () => Promise<Database>) => void): void {
+  describe.each([
+    ["embedded PGlite", openTestEmbedded],
+    ["real Postgres", openTestPostgres],
+  ])(`${title} on %s`, (_name, open) => suite(open));
+}

@@ -1,0 +1,65 @@
+import type { SectionWithLines } from "../../../stores/postgres/core-memory-store.ts";
+import { linesAfter } from "../../../stores/postgres/memory-lines.ts";
+import type { ReadingResult } from "../../../stores/postgres/unread-store.ts";
+import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
+import {
+  makeWorkingMemory,
+  type ToolCall,
+  type Trigger,
+  type WorkingMemory,
+  type WorkingMemoryParts,
+} from "../../../memory/agent/working-memory.ts";
+import { idOf } from "./sample-window.ts";
+
+const NOON = new Date("2024-01-31T12:00:00.000Z");
+
+/** A section at version 3, written by the agent at noon, its lines resting on nothing, unless `fields` say otherwise. */
+export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWithLines {
+  const content = fields.content ?? "Name: Ada";
+  const lines = linesAfter(content, { before: [], elsewhere: [] }, []);
+  return { section: "profile", content, version: 3, updatedBy: "agent", updatedAt: NOON, saidAt: NOON, lines, ...fields };
+}
+
+/** What comes of a reading on these sections in which nothing was decided. */
+export function nothingDecided(sections: readonly SectionWithLines[] = []): ReadingResult {
+  const basedOn = { sections: sections.map(({ section, version }) => ({ section, version })), messageIds: [] };
+  return { changes: [], repeated: [], operations: [], archived: [], basedOn };
+}
+
+/** A live turn, a minute after the one with the number before. */
+export function turnToRead(userMessage: string, number = 1, fields: Partial<TurnToRead> = {}): TurnToRead {
+  return {
+    messageId: idOf(number),
+    userMessage,
+    assistantMessage: "Noted.",
+    saidAt: new Date(NOON.getTime() + number * 60_000),
+    actor: "agent",
+    ...fields,
+  };
+}
+
+export const TRIGGER: Trigger = { messageId: idOf(1), saidAt: NOON, actor: "agent" };
+export const CONVERSATION_ID = idOf(900);
+
+/** With the sections `profile` and `goals`, of which nothing is stored, and no archive, unless `parts` say otherwise. */
+export function workingMemory(parts: Partial<WorkingMemoryParts> = {}): WorkingMemory & { do(call: ToolCall): Promise<string> } {
+  const memory = makeWorkingMemory({
+    conversationId: CONVERSATION_ID,
+    sections: [],
+    allowed: ["profile", "goals"],
+    leftOut: new Set(),
+    search: null,
+    ...parts,
+  });
+  return { ...memory, do: (call) => memory.call(call, [TRIGGER]) };
+}
+
+export const update = (section: string, content: string, reason?: string): ToolCall => ({
+  name: "core_memory_update",
+  arguments: { section, content, ...(reason === undefined ? {} : { reason }) },
+});
+
+export const archive = (content: string, fields: object = {}): ToolCall => ({
+  name: "archival_insert",
+  arguments: { content, episode_type: "context", importance: 0.5, ...fields },
+});

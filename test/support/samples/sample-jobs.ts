@@ -1,0 +1,50 @@
+import { v7 as uuidv7 } from "uuid";
+import type { ClaimedJob, Job } from "../../../stores/jobs/job.ts";
+import type { JobFailure, JobQueue, RetryPlan } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+
+export const SAMPLE_FAILURE: JobFailure = { code: "model_unavailable", message: "The model is away." };
+
+export type SampleJob = Extract<Job, { kind: "summarise" }>;
+
+/** A job of a conversation of its own unless `fields` say otherwise. */
+export function sampleJob(fields: Partial<SampleJob> = {}): SampleJob {
+  return { kind: "summarise", tenantId: "tenant", userId: "user", conversationId: uuidv7(), ...fields };
+}
+
+/** The conversation that a job is about. */
+export function conversationOf({ job }: { job: Job }): string {
+  return "conversationId" in job ? job.conversationId : "";
+}
+
+/** Adds jobs one after the other, each in a transaction of its own: the first is the oldest. */
+export async function addJobs(queue: JobQueue, ...jobs: Job[]): Promise<void> {
+  for (const job of jobs) await queue.transaction((_transaction, jobTransaction) => jobTransaction.add([job]));
+}
+
+export const settleJob = (queue: JobQueue, claimed: ClaimedJob): Promise<boolean> =>
+  queue.transaction((_transaction, jobs) => jobs.settle(claimed));
+
+export const failJob = (queue: JobQueue, claimed: ClaimedJob, plan: RetryPlan, failure = SAMPLE_FAILURE): Promise<boolean> =>
+  queue.transaction((_transaction, jobs) => jobs.fail(claimed, failure, plan));
+
+/** Claims the only job that is due. */
+export async function claimOnly(queue: JobQueue): Promise<ClaimedJob> {
+  const [claimed, ...others] = await queue.claim(100);
+  if (!claimed || others.length > 0) throw new Error(`${claimed ? others.length + 1 : 0} jobs are due, not one`);
+  return claimed;
+}
+
+/** Makes dead letters of these jobs, each after two runs. No other job may be due, and no worker be running. */
+export async function killJobs(queue: JobQueue, jobs: Job[], failure = SAMPLE_FAILURE): Promise<void> {
+  for (const job of jobs) {
+    await addJobs(queue, job);
+    await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
+    await failJob(queue, await claimOnly(queue), {}, failure);
+  }
+}
+
+/** Takes every job out of the database, dead letters too. */
+export async function clearJobs(database: Database): Promise<void> {
+  await database.query({ text: "delete from pgboss.job" });
+}

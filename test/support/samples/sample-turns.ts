@@ -1,0 +1,43 @@
+import { v7 as uuidv7 } from "uuid";
+import type { AnswerToStore, BeginTurn, BegunTurn, TurnStore } from "../../../stores/postgres/turn-store.ts";
+
+export const LONG_LEASE_MS = 60_000;
+/** A lease that ran out a second ago, as a process that died leaves it. */
+export const EXPIRED_LEASE_MS = -1_000;
+
+/** A turn to begin, in a session of its own unless `fields` say otherwise. */
+export function sampleTurn(fields: Partial<BeginTurn> = {}): BeginTurn {
+  return {
+    tenantId: "tenant",
+    userId: "user",
+    sessionId: uuidv7(),
+    turnId: uuidv7(),
+    leaseMs: LONG_LEASE_MS,
+    message: "a question",
+    tokenCount: 3,
+    ...fields,
+  };
+}
+
+/** A complete answer unless `fields` say otherwise. */
+export function sampleAnswer(fields: Partial<AnswerToStore> = {}): AnswerToStore {
+  return { messageId: uuidv7(), content: "an answer", completed: true, tokenCount: 2, metadata: {}, ...fields };
+}
+
+/** Begins a turn that must be let in. */
+export async function beginFreely(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn & BeginTurn> {
+  const begun = await turns.begin(turn);
+  if (!begun) throw new Error(`the conversation of session "${turn.sessionId}" is busy`);
+  return { ...turn, ...begun };
+}
+
+/** Begins a turn and stores its answer; null stores none. */
+export async function completeTurn(
+  turns: TurnStore,
+  turn: BeginTurn,
+  answer: AnswerToStore | null = sampleAnswer(),
+): Promise<BegunTurn & BeginTurn> {
+  const begun = await beginFreely(turns, turn);
+  await turns.finish(begun, answer);
+  return begun;
+}

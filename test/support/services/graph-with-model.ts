@@ -1,0 +1,71 @@
+import type { ConversationGraph } from "../../../graph/build-graph.ts";
+import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
+import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
+import type { Database } from "../../../stores/postgres/database.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
+import { startTurn, type LastEvent, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
+import { openTestEmbedded } from "../databases/databases.ts";
+import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { sampleTurn } from "../samples/sample-turns.ts";
+
+/** One user with one session. */
+export interface Talk {
+  input: { tenantId: string; userId: string; sessionId: string };
+  start(message: string, options?: TurnOptions): RunningTurn;
+  /** Starts a turn and waits for its end. */
+  say(message: string): Promise<LastEvent>;
+  /** Every message of the session, oldest first. */
+  stored(): Promise<StoredMessage[]>;
+  /** Whether another turn can be begun; if so, one has been. */
+  isFree(): Promise<boolean>;
+}
+
+/** An embedded database and a model server, with graphs over both. */
+export interface GraphWithModel {
+  database: Database;
+  server: ModelServer;
+  makeGraph(parts?: Partial<ConversationGraphParts>): ConversationGraph;
+  /** A user and a session of their own, talking to `graph`. */
+  makeTalk(graph?: ConversationGraph): Talk;
+  close(): Promise<void>;
+}
+
+/** Opens an embedded database and a model server; `defaults` go into every graph. */
+export async function openGraphWithModel(defaults: Partial<ConversationGraphParts> = {}): Promise<GraphWithModel> {
+  const database = await openTestEmbedded();
+  const server = await startModelServer();
+  const chatModel = createOpenAIChatModel({ model: "test-chat", baseUrl: server.url });
+  const makeGraph = (parts: Partial<ConversationGraphParts> = {}): ConversationGraph =>
+    createConversationGraph({ database, chatModel, coreMemory: null, ...defaults, ...parts });
+  return {
+    database,
+    server,
+    makeGraph,
+    makeTalk: (graph = makeGraph()) => makeTalk(database, graph),
+    async close() {
+      await server.close();
+      await database.close();
+    },
+  };
+}
+
+function makeTalk(database: Database, graph: ConversationGraph): Talk {
+  const { tenantId, userId, sessionId } = sampleTurn({ userId: crypto.randomUUID() });
+  const input = { tenantId, userId, sessionId };
+  const start = (message: string, options?: TurnOptions): RunningTurn =>
+    startTurn(graph, { ...input, message } satisfies TurnInput, options);
+  return {
+    input,
+    start,
+    say: (message) => start(message).ended,
+    async stored() {
+      const text = "select id from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
+      const [conversation] = await database.query<{ id: string }>({ text, values: [tenantId, userId, sessionId] });
+      if (!conversation) return [];
+      const page = { limit: 100, after: null };
+      return (await makeMessageStore(database).list({ ...input, conversationId: conversation.id }, page)).items;
+    },
+    isFree: async () => (await makeTurnStore(database).begin(sampleTurn(input))) !== null,
+  };
+}

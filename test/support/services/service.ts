@@ -1,0 +1,43 @@
+import { pino } from "pino";
+import { parseConfig } from "../../../server/config.ts";
+import { openService, type Service } from "../../../server/open-service.ts";
+import type { ConnectionLimits } from "../../../server/listen.ts";
+import { createRealDatabase } from "../databases/databases.ts";
+import { NO_LIMITS } from "./no-limits.ts";
+
+export interface TestService extends Service {
+  get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;
+}
+
+/** Wraps a running service with the one call most tests make. */
+export function withGet(service: Service): TestService {
+  return {
+    ...service,
+    async get(path, headers = {}) {
+      const response = await fetch(service.url + path, { headers });
+      return { status: response.status, json: (await response.json()) as Record<string, never>, headers: response.headers };
+    },
+  };
+}
+
+/**
+ * The whole service in this process on a free port, over a new database of the real Postgres unless `environment` names one. Quiet,
+ * without limits, and with a grace of one second, so that a test that leaves a turn running does not wait for it.
+ */
+export async function openTestService(
+  environment: Record<string, string> = {},
+  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits> } = {},
+): Promise<TestService> {
+  const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
+  const config = parseConfig({
+    PORT: "0",
+    SHUTDOWN_GRACE_MS: "1000",
+    ENABLE_EPISODIC_MEMORY: "false",
+    ENABLE_CORE_MEMORY: "false",
+    ...NO_LIMITS,
+    ...(real ? { DATABASE_URL: real.url } : {}),
+    ...environment,
+  });
+  const service = await openService(config, pino({ level: "silent" }), options);
+  return withGet({ ...service, close: () => service.close().then(() => real?.drop()) });
+}
