@@ -15,7 +15,6 @@ export default {
     "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
     "<rootDir>/test/*-example.test.ts",
     "<rootDir>/test/docker-*.test.ts",
-    "<rootDir>/test/benchmarks/report.test.ts",
     "<rootDir>/test/docs.test.ts",
   ],
 };

@@ -3,7 +3,7 @@ import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { killServiceProcesses } from "../test/servers/service-process.ts";
 import { figureOf, type Goal } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
-import { writeResults } from "./support/write-results.ts";
+import { writeResults } from "./support/results.ts";
 
 const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 300);
 const SEED = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);

@@ -3,20 +3,17 @@ import type { ConversationGraph } from "../graph/build-graph.ts";
 import { startTurn } from "../graph/start-turn.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";
-import { makeJobOverview, type JobOverview } from "../stores/jobs/job-overview.ts";
+import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
-import { loadConversations, type ConversationsToLoad } from "./support/dialogues/load-conversations.ts";
-import { ScriptedChatModel } from "./support/dialogues/scripted-chat-model.ts";
-import { figureOf, type Figure } from "./support/figures.ts";
-import { printFigures } from "./support/print-figures.ts";
+import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
+import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
+import { distribution, type Distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
+import { type Plot, printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import type { Plot } from "./support/results.ts";
-import { distribution, percentile, type Distribution } from "./support/statistics.ts";
-import { writeResults } from "./support/write-results.ts";
 
 /** Turns with conversations of one size before it is the next size's. */
 const TURNS_PER_ROUND = 6;

@@ -1,17 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { findOldestWaiting } from "../stores/jobs/oldest-waiting.ts";
 import { openPostgres } from "../stores/postgres/open-postgres.ts";
-import { startMemoryService, postApi, type AskedTurn, type MemoryService } from "./support/load/memory-service.ts";
+import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
-import { openPlainInsert, type PlainInsert } from "./support/load/plain-insert.ts";
-import { printFigures } from "./support/print-figures.ts";
+import { printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import { makeSamples, type Samples } from "./support/samples.ts";
+import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
-import { writeResults } from "./support/write-results.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
+
+/** The floor of an import: rows of text put into a table with a key and nothing else, in one statement for each `batch` of them. */
+export interface PlainInsert {
+  /** Milliseconds for all of these texts. */
+  insert(texts: readonly string[]): Promise<number>;
+}
+
+const BATCH = 500;
+
+/** Makes the table in a database of its own connection, which ends with `opened`. */
+export async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack): Promise<PlainInsert> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  opened.defer(() => client.end());
+  await client.query("create table plain (id bigint generated always as identity primary key, content text not null)");
+  return {
+    async insert(texts) {
+      const began = performance.now();
+      for (let start = 0; start < texts.length; start += BATCH)
+        await client.query("insert into plain (content) select unnest($1::text[])", [texts.slice(start, start + BATCH)]);
+      return performance.now() - began;
+    },
+  };
+}
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const STREAMS = 10;

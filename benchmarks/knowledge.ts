@@ -1,21 +1,21 @@
 import type { Embedder } from "../models/embedder.ts";
-import { openKnowledgeBase } from "./support/knowledge/knowledge-base.ts";
-import { readCorpus, type CorpusDocument } from "./support/knowledge/knowledge-corpus.ts";
+import { openKnowledgeBase } from "./support/knowledge/open-base.ts";
+import { type CorpusDocument, readCorpus } from "./support/knowledge/read-corpus.ts";
 import {
+  type AskedKnowledge,
   askKnowledge,
   askUnrelatedKnowledge,
   knowledgeFigures,
-  type AskedKnowledge,
   type KnowledgeFigures,
-} from "./support/knowledge/knowledge-figures.ts";
-import { goldChunks } from "./support/knowledge/knowledge-gold.ts";
-import { measureNode, type MeasuredNode } from "./support/knowledge/knowledge-node.ts";
-import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge/knowledge-questions.ts";
-import type { Legs } from "./support/recall/open-recall-set.ts";
+} from "./support/knowledge/figures.ts";
+import { goldChunks } from "./support/knowledge/gold-chunks.ts";
+import { type MeasuredNode, measureNode } from "./support/knowledge/measure-node.ts";
+import { KNOWLEDGE_QUESTIONS, UNRELATED_TO_KNOWLEDGE } from "./support/knowledge/questions.ts";
+import type { Legs } from "./support/recall/open-set.ts";
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
-import { distribution, type Distribution } from "./support/statistics.ts";
-import { writeResults } from "./support/write-results.ts";
+import { distribution, type Distribution } from "./support/figures.ts";
+import { writeResults } from "./support/results.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** Which questions a figure is about. */

@@ -1,11 +1,8 @@
-import { openLoadContenders, RAW, streamsOf, type LoadContender } from "./support/load/load-contenders.ts";
-import { printFigures } from "./support/print-figures.ts";
+import { type LoadContender, openLoadContenders, RAW, streamsOf } from "./support/load/load-contenders.ts";
+import { type Plot, printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import type { Plot } from "./support/results.ts";
-import { makeSamples, type Samples } from "./support/samples.ts";
+import { makeSamples, percentile, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
-import { percentile } from "./support/statistics.ts";
-import { writeResults } from "./support/write-results.ts";
 
 const MOST_STREAMS = Number(process.env["BENCH_STREAMS"] ?? 500);
 const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500].filter((streams) => streams <= MOST_STREAMS);

@@ -1,14 +1,12 @@
 import type { Embedder } from "../models/embedder.ts";
-import type { Figure } from "./support/figures.ts";
-import { openRecallSet, ownerOf, type Legs, type OpenedRecallSet } from "./support/recall/open-recall-set.ts";
+import { distribution, type Distribution, type Figure } from "./support/figures.ts";
+import { type Legs, type OpenedRecallSet, openRecallSet, ownerOf } from "./support/recall/open-set.ts";
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
-import { recallFiguresOf } from "./support/recall/recall-goals.ts";
-import { recallFigures, type Answered, type RecallFigures } from "./support/recall/recall-figures.ts";
-import { readRecallSets, unitOf, type RecallHistory, type RecallSet } from "./support/recall/recall-set.ts";
-import { distribution, type Distribution } from "./support/statistics.ts";
+import { type Answered, recallFigures, type RecallFigures, recallFiguresOf } from "./support/recall/figures.ts";
+import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 import { UNRELATED_QUESTIONS } from "./support/recall/unrelated-questions.ts";
-import { writeResults } from "./support/write-results.ts";
+import { writeResults } from "./support/results.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** Weights are chosen on the questions at even places and judged on the others. */

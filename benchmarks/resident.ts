@@ -1,12 +1,11 @@
 import { createDataFolder } from "../test/servers/data-folder.ts";
-import { startMemoryService, type MemoryService } from "./support/load/memory-service.ts";
+import { type MemoryService, startMemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
-import { printFigures } from "./support/print-figures.ts";
+import { printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import { makeSamples, type Samples } from "./support/samples.ts";
+import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
-import { writeResults } from "./support/write-results.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 
 const CONVERSATIONS = Number(process.env["BENCH_CONVERSATIONS"] ?? 10_000);

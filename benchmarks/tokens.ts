@@ -6,12 +6,10 @@ import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/open-embedde
 import type { Dialogue } from "./support/dialogues/dialogue.ts";
 import type { Progress } from "./support/progress.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
-import { playDialogue, type TurnTokens } from "./support/dialogues/play-dialogue.ts";
+import { playDialogue, ScriptedChatModel, type TurnTokens } from "./support/dialogues/play-dialogue.ts";
 import { readDialogues } from "./support/dialogues/read-dialogues.ts";
-import { ScriptedChatModel } from "./support/dialogues/scripted-chat-model.ts";
-import { compareWithWholeHistory, shareInCommon, type PlayedSet } from "./support/dialogues/token-figures.ts";
-import { tokenFigures, tokenPlot } from "./support/dialogues/token-goals.ts";
-import { writeResults } from "./support/write-results.ts";
+import { compareWithWholeHistory, type PlayedSet, shareInCommon, tokenFigures, tokenPlot } from "./support/dialogues/token-figures.ts";
+import { writeResults } from "./support/results.ts";
 
 /** Finished turns before the one that is looked at. */
 const POINTS = [10, 20, 50, 100, 500];

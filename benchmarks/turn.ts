@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { everyLayer } from "./support/load/every-layer.ts";
-import { figureOf } from "./support/figures.ts";
+import { distribution, figureOf } from "./support/figures.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
-import { printFigures } from "./support/print-figures.ts";
+import { type Plot, printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import type { Plot } from "./support/results.ts";
 import { startProcess } from "./support/start-process.ts";
-import { distribution } from "./support/statistics.ts";
-import { turnFigures, type MeasuredTurns, type TurnRound } from "./support/turn-figures.ts";
-import { writeResults } from "./support/write-results.ts";
-import { chatOpenAI, oneNode, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./support/turn-contenders.ts";
+import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn-figures.ts";
+import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn-contenders.ts";
 
 /** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
 const TURNS_PER_ROUND = 20;

@@ -1,5 +1,3 @@
-import { distribution, percentile, type Distribution } from "./statistics.ts";
-
 /** What a figure is held against: met when every part of it holds. */
 export interface Goal {
   /** The largest value that still meets it, in the figure's unit. */
@@ -53,5 +51,50 @@ export function figureOf(
     samples: all.length,
     ...(reference === undefined ? {} : { reference }),
     ...(goal === undefined ? {} : { goal: against(values, goal) }),
+  };
+}
+
+export interface Distribution {
+  p50: number;
+  p95: number;
+  p99: number;
+}
+
+/** The value below which a share of the sorted values lies, by the nearest-rank method. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+export function distribution(values: readonly number[]): Distribution {
+  return { p50: percentile(values, 0.5), p95: percentile(values, 0.95), p99: percentile(values, 0.99) };
+}
+
+/** Values by the name of their figure and the round they were measured in. */
+export interface Samples {
+  add(name: string, round: number, ...values: number[]): void;
+  /** The values of a figure, round by round; empty when there are none. */
+  runs(name: string): number[][];
+  /** The figure of a name. Throws when nothing was measured. */
+  figure(name: string, unit: string, more?: { reference?: string; goal?: Goal }): Figure;
+  names(): string[];
+}
+
+export function makeSamples(): Samples {
+  const byName = new Map<string, number[][]>();
+  const runs = (name: string): number[][] => byName.get(name)?.filter((values) => values.length > 0) ?? [];
+  return {
+    add(name, round, ...values) {
+      const rounds = byName.get(name) ?? [];
+      byName.set(name, rounds);
+      for (let missing = rounds.length; missing <= round; missing++) rounds.push([]);
+      rounds[round]?.push(...values);
+    },
+    runs,
+    figure(name, unit, more) {
+      if (runs(name).length === 0) throw new Error(`nothing was measured for "${name}"`);
+      return figureOf(name, unit, runs(name), more);
+    },
+    names: () => [...byName.keys()],
   };
 }

@@ -1,4 +1,55 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import os from "node:os";
+import { promisify } from "node:util";
 import type { Figure } from "./figures.ts";
+
+function verdictOf({ goal }: Figure): string {
+  if (!goal) return "";
+  const bounds = [goal.atMost === undefined ? [] : `at most ${goal.atMost}`, goal.atLeast === undefined ? [] : `at least ${goal.atLeast}`];
+  return `${bounds.flat().join(", ")} at ${goal.of ?? "p50"}: ${goal.met ? "met" : "missed"}`;
+}
+
+/** Enough digits to tell figures apart, no more. */
+const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
+
+/** Prints figures as a table in Markdown, and notes behind it. */
+export function printFigures(figures: readonly Figure[], notes: readonly string[] = []): void {
+  const rows = figures.map((figure) => {
+    const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;
+    const cells = [name, unit, [p50, p95, p99].map(shown).join(" / "), `${shown(spread.lowest)}–${shown(spread.highest)}`, samples];
+    return `| ${[...cells, reference, verdictOf(figure)].join(" | ")} |`;
+  });
+  const head = [
+    "| figure | unit | p50 / p95 / p99 | p50 of the rounds | samples | reference | goal |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+  ];
+  process.stdout.write(`${[...head, ...rows, "", ...notes].join("\n")}\n`);
+}
+
+const git = promisify(execFile);
+
+/** The short name of the commit, with "+" when files of the project differ from it; undefined outside a repository. */
+async function currentCommit(): Promise<string | undefined> {
+  const cwd = new URL("../..", import.meta.url);
+  try {
+    const [{ stdout: commit }, { stdout: changed }] = await Promise.all([
+      git("git", ["rev-parse", "--short=10", "HEAD"], { cwd }),
+      git("git", ["status", "--porcelain", "--", ".", ":!benchmarks/results"], { cwd }),
+    ]);
+    return commit.trim() + (changed === "" ? "" : "+");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes `results/NAME.json`: what was measured with the date, the machine and the commit. See `Results`. */
+export async function writeResults(name: string, measured: Measured & Record<string, unknown>): Promise<void> {
+  const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
+  const file = new URL(`../results/${name}.json`, import.meta.url);
+  const commit = await currentCommit();
+  await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured }, null, 2)}\n`);
+}
 
 /** One line of a plot. Values stand for the x values in order; null where nothing was measured. */
 export interface Series {

@@ -1,5 +1,4 @@
-import { figureOf, type Figure, type Goal } from "./figures.ts";
-import { percentile } from "./statistics.ts";
+import { type Figure, figureOf, type Goal, percentile } from "./figures.ts";
 
 /** What one contender took in one round. */
 export interface TurnRound {

@@ -1,4 +1,4 @@
-import type { Phrases } from "./phrases.ts";
+import type { Phrases } from "./dialogue.ts";
 
 export const ENGLISH: Phrases = {
   separator: " ",

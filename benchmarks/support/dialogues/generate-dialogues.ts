@@ -1,8 +1,7 @@
 import { CHINESE } from "./chinese-phrases.ts";
 import { tokensOfText } from "./count-tokens.ts";
-import type { Dialogue } from "./dialogue.ts";
+import type { Dialogue, Phrases } from "./dialogue.ts";
 import { ENGLISH } from "./english-phrases.ts";
-import type { Phrases } from "./phrases.ts";
 
 /** The shortest and longest texts, in tokens of o200k_base: what people and assistants usually write. */
 const USER_TOKENS = { least: 30, most: 80 };

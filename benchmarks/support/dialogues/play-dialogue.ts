@@ -1,10 +1,12 @@
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { startTurn } from "../../../graph/start-turn.ts";
 import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
 import type { JobOverview } from "../../../stores/jobs/job-overview.ts";
-import { tokensInCommon, tokensOfMessage, tokensOfPrompt, type PromptMessage } from "./count-tokens.ts";
+import { type PromptMessage, tokensInCommon, tokensOfMessage, tokensOfPrompt } from "./count-tokens.ts";
 import type { Dialogue } from "./dialogue.ts";
-import type { ScriptedChatModel } from "./scripted-chat-model.ts";
 
 /** One turn's prompt in tokens of o200k_base. */
 export interface TurnTokens {
@@ -66,4 +68,38 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
     onTurn(finished);
   }
   return turns;
+}
+
+/** A chat model in process and without latency: answers with the text it was told, in one piece, and keeps the last prompt it was given. */
+export class ScriptedChatModel extends BaseChatModel {
+  answer = "";
+  lastPrompt: BaseMessage[] = [];
+
+  constructor() {
+    super({});
+  }
+
+  /** What gpt-4o-mini takes: nothing of a prompt is cut unless a benchmark asks for a smaller budget. */
+  override get profile() {
+    return { maxInputTokens: 128_000 };
+  }
+
+  override _llmType(): string {
+    return "scripted";
+  }
+
+  override async _generate(prompt: BaseMessage[]): Promise<ChatResult> {
+    this.lastPrompt = prompt;
+    const message = new AIMessage({ content: this.answer, response_metadata: { finish_reason: "stop" } });
+    return { generations: [{ text: this.answer, message }] };
+  }
+
+  override async *_streamResponseChunks(prompt: BaseMessage[]): AsyncGenerator<ChatGenerationChunk> {
+    this.lastPrompt = prompt;
+    yield new ChatGenerationChunk({
+      text: this.answer,
+      message: new AIMessageChunk(this.answer),
+      generationInfo: { finish_reason: "stop" },
+    });
+  }
 }

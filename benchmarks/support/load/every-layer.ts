@@ -1,6 +1,5 @@
-import { startMemoryService } from "./memory-service.ts";
+import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "./memory-service.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
-import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
 import type { Contender } from "../turn-contenders.ts";
 
 /** So many that those who ask side by side are others, and that nobody's history grows much. */

@@ -1,7 +1,6 @@
 import { rawFetch } from "../turn-contenders.ts";
-import { makeLayersAtWork, type LayersAtWork } from "./layers-at-work.ts";
-import { askService, startMemoryService, type MemoryService } from "./memory-service.ts";
-import { startMemoryStores, type MemoryStores } from "./memory-stores.ts";
+import { askService, type LayersAtWork, makeLayersAtWork, type MemoryService, startMemoryService } from "./memory-service.ts";
+import { type MemoryStores, startMemoryStores } from "./memory-stores.ts";
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
 import type { Progress } from "../progress.ts";
 import type { StreamTimes } from "../read-stream.ts";

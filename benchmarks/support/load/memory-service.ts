@@ -1,9 +1,7 @@
 import { postJson } from "../../../test/support/clients/api-client.ts";
 import type { TurnResult } from "../../../graph/turn-event.ts";
-import { MODEL_AT_ONCE } from "../model-at-once.ts";
+import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
-import type { MeasuredProcess } from "../start-process.ts";
-import { startService } from "../start-service.ts";
 
 /** A turn as a client saw it, and what `done` said of it. */
 export interface AskedTurn extends StreamTimes {
@@ -54,4 +52,31 @@ export async function postApi<Body>(url: string, path: string, body: unknown): P
   const { status, text, json } = await postJson<Body>(`${url}/api/v1${path}`, body);
   if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${text.slice(0, 300)}`);
   return json;
+}
+
+/** In how many turns each layer of memory put something into the prompt, and in how many one that is on could not be used. */
+export interface LayersAtWork {
+  count(result: TurnResult): void;
+  /** A sentence for the notes. */
+  tell(): string;
+}
+
+export function makeLayersAtWork(): LayersAtWork {
+  const counts = { summary: 0, "core memory": 0, episodes: 0, passages: 0 };
+  let turns = 0;
+  let degraded = 0;
+  return {
+    count({ receipt, degraded: layers }) {
+      turns++;
+      if (receipt.summary) counts.summary++;
+      if (receipt.core_memory.length > 0) counts["core memory"]++;
+      if (receipt.episodes.length > 0) counts.episodes++;
+      if (receipt.passages.length > 0) counts.passages++;
+      if (layers.length > 0) degraded++;
+    },
+    tell() {
+      const parts = Object.entries(counts).map(([layer, count]) => `${layer} in ${count}`);
+      return `Of ${turns} turns, ${parts.join(", ")}; ${degraded} were degraded.`;
+    },
+  };
 }

@@ -1,7 +1,6 @@
-import { figureOf, type Figure } from "../figures.ts";
-import { compareLines, type Comparison, type Line } from "./comparisons.ts";
+import { type Figure, figureOf } from "../figures.ts";
 import type { ConflictFigures } from "./conflicts.ts";
-import { sumOf, type ErasingFigures } from "./erasing.ts";
+import { type ErasingFigures, sumOf } from "./erasing.ts";
 import { LOOKED_AT, type PromptFigures } from "./prompts.ts";
 import type { Round, SpeedSamples } from "./speed.ts";
 
@@ -130,4 +129,46 @@ export function peerFigures({ speed, ...counted }: PeerMeasurements): PeerResult
     ...counts.map(({ line, unit, name, values }) => figureOf(`${line}: ${name}`, unit, [values])),
   ];
   return { figures, comparisons: compareLines(lines), ...counted };
+}
+
+/** One contender's value on one line. */
+export interface Line {
+  line: string;
+  better: "less" | "more";
+  name: string;
+  isOurs: boolean;
+  value: number;
+}
+
+/** One of ours against one peer on one line. */
+export interface Comparison {
+  line: string;
+  ours: string;
+  peer: string;
+  ourValue: number;
+  peerValue: number;
+  result: "ahead" | "level" | "behind";
+}
+
+function resultOf(ours: Line, peer: Line): Comparison["result"] {
+  if (ours.value === peer.value) return "level";
+  return ours.value < peer.value === (ours.better === "less") ? "ahead" : "behind";
+}
+
+/** Every one of ours against every peer, line by line. Level is only what is the same number. */
+export function compareLines(lines: Line[]): Comparison[] {
+  return lines
+    .filter(({ isOurs }) => isOurs)
+    .flatMap((ours) =>
+      lines
+        .filter((peer) => !peer.isOurs && peer.line === ours.line)
+        .map((peer) => ({
+          line: ours.line,
+          ours: ours.name,
+          peer: peer.name,
+          ourValue: ours.value,
+          peerValue: peer.value,
+          result: resultOf(ours, peer),
+        })),
+    );
 }

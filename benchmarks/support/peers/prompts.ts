@@ -1,4 +1,4 @@
-import { tokensOfPrompt, tokensOfText, type PromptMessage } from "../dialogues/count-tokens.ts";
+import { type PromptMessage, tokensOfPrompt, tokensOfText } from "../dialogues/count-tokens.ts";
 import type { PeerContender } from "./contender.ts";
 import type { RecordedRequest } from "./model-process.ts";
 import { FIRST_CHINESE, messageOf } from "./script.ts";

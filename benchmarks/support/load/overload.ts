@@ -1,15 +1,11 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startPostgresServer } from "../test/servers/postgres-server.ts";
-import { startClientProcess } from "./support/load/client-process.ts";
-import { offerTurns, storedTurns, type Offered } from "./support/load/offer-turns.ts";
-import { printFigures } from "./support/print-figures.ts";
-import type { Progress } from "./support/progress.ts";
-import { makeSamples } from "./support/samples.ts";
-import { startProcess } from "./support/start-process.ts";
-import { startService } from "./support/start-service.ts";
-import { percentile } from "./support/statistics.ts";
-import { writeResults } from "./support/write-results.ts";
+import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
+import { type Offered, offerTurns, startClientProcess, storedTurns } from "./offer-turns.ts";
+import { printFigures, writeResults } from "../results.ts";
+import type { Progress } from "../progress.ts";
+import { makeSamples, percentile } from "../figures.ts";
+import { startProcess, startService } from "../start-process.ts";
 
 const OFFERED = Number(process.env["BENCH_STREAMS"] ?? 400);
 const LIMIT = Number(process.env["BENCH_LIMIT"] ?? 100);

@@ -1,6 +1,6 @@
 import type { FindPassages } from "../../../memory/knowledge/find-passages.ts";
-import { PLACE } from "./knowledge-base.ts";
-import { UNRELATED_TO_KNOWLEDGE, type KnowledgeQuestion } from "./knowledge-questions.ts";
+import { PLACE } from "./open-base.ts";
+import { UNRELATED_TO_KNOWLEDGE, type KnowledgeQuestion } from "./questions.ts";
 
 /** What a question got back. Places count from 1; null when it is not among the first 10. */
 export interface AskedKnowledge {

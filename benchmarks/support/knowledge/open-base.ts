@@ -11,9 +11,9 @@ import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-
 import { migrate } from "../../../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { CorpusDocument } from "./knowledge-corpus.ts";
-import type { StoredChunk } from "./knowledge-gold.ts";
-import { withLegs, type Legs } from "../recall/open-recall-set.ts";
+import type { CorpusDocument } from "./read-corpus.ts";
+import type { StoredChunk } from "./gold-chunks.ts";
+import { withLegs, type Legs } from "../recall/open-set.ts";
 
 export interface FilledKnowledgeBase extends AsyncDisposable {
   database: Database;

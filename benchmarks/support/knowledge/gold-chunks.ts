@@ -1,7 +1,7 @@
 import { HEADING_SEPARATOR } from "../../../memory/documents/parsed-document.ts";
 import { readMarkdown } from "../../../memory/documents/read-markdown.ts";
-import type { CorpusDocument } from "./knowledge-corpus.ts";
-import type { KnowledgeQuestion } from "./knowledge-questions.ts";
+import type { CorpusDocument } from "./read-corpus.ts";
+import type { KnowledgeQuestion } from "./questions.ts";
 
 export interface StoredChunk {
   id: string;

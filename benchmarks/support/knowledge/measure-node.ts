@@ -3,9 +3,9 @@ import type { ConversationState } from "../../../graph/state.ts";
 import { makeRetrieve } from "../../../nodes/retrieve.ts";
 import { makeImportStore } from "../../../stores/postgres/import-store.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
-import { PLACE, type FilledKnowledgeBase } from "./knowledge-base.ts";
-import type { CorpusDocument } from "./knowledge-corpus.ts";
-import { distribution, type Distribution } from "../statistics.ts";
+import { type FilledKnowledgeBase, PLACE } from "./open-base.ts";
+import type { CorpusDocument } from "./read-corpus.ts";
+import { distribution, type Distribution } from "../figures.ts";
 
 export interface MeasuredNode {
   chunks: number;

@@ -10,7 +10,7 @@ import { migrate } from "../../../stores/postgres/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
 import type { ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { RecallHistory, RecallSet } from "./recall-set.ts";
+import type { RecallHistory, RecallSet } from "./read-sets.ts";
 
 /** Which parts of the search are switched on. */
 export type Legs = "keywords" | "vectors" | "fused";
