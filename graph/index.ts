@@ -9,8 +9,8 @@ export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-j
 export type { Happening, Observer, Work, WorkFacts } from "../observe/observer.ts";
 export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/create-openai-chat-model.ts";
 export type { Embedder } from "../models/embedder.ts";
-export { makeHashedEmbedder } from "../models/hashed-embedder.ts";
-export { OfflineChatModel } from "../models/offline-chat-model.ts";
+export { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
+export { OfflineChatModel } from "../models/offline/offline-chat-model.ts";
 export { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../models/openai-embedder.ts";
 export { makeJobOverview, type DeadLetter, type JobCount, type JobOverview, type JobState } from "../stores/jobs/job-overview.ts";
 export { openMilvusSearchStore, type MilvusAddress } from "../stores/search/milvus/open-milvus-search-store.ts";

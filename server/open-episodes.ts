@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openEpisodicMemory, type EpisodicMemory } from "../memory/episodes/open-episodic-memory.ts";
 import type { Embedder } from "../models/embedder.ts";
-import { makeHashedEmbedder } from "../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../models/openai-embedder.ts";
 import { watchedEmbedder } from "../models/watched-embedder.ts";
 import { NOBODY, type Observer } from "../observe/observer.ts";

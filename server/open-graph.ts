@@ -8,7 +8,7 @@ import { NOBODY } from "../observe/observer.ts";
 import type { KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { createOpenAIChatModel } from "../models/create-openai-chat-model.ts";
 import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
-import { OfflineChatModel } from "../models/offline-chat-model.ts";
+import { OfflineChatModel } from "../models/offline/offline-chat-model.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { freeConversations } from "../stores/postgres/free-conversations.ts";
 import { makeKnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";

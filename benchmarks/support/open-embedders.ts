@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Embedder } from "../../models/embedder.ts";
-import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 
 const DEADLINE_MS = 120_000;

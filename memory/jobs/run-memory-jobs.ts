@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
+import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../../models/answer-deadlines.ts";
 import { contextTokenBudget } from "../../models/context-token-budget.ts";
 import { NOBODY } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
@@ -27,7 +27,7 @@ import { makeIngestDocument } from "../knowledge/ingest-document.ts";
 import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import { assertNoIndex, makeEraseWithoutIndex, makeIngestWithoutIndex } from "./without-index.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
-import { summariseOffline } from "../summary/summarise-offline.ts";
+import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
 import { ASKED_SUMMARY_TOKENS } from "../summary/summary-prompt.ts";

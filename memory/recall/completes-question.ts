@@ -1,6 +1,6 @@
 import { lexicalText } from "../../stores/search/lexical-text.ts";
-import { isSmallTalk } from "../summary/small-talk.ts";
-import { splitSentences } from "../summary/split-sentences.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
 import { listItems } from "./list-items.ts";
 import { pointingBack, type Pointer } from "./pointing-back.ts";
 

@@ -1,5 +1,5 @@
-import { isSmallTalk } from "../summary/small-talk.ts";
-import { splitSentences } from "../summary/split-sentences.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
 import { DECISION, OUTCOME, PREFERENCE, REMEMBER, type CueRule } from "./cue-rules.ts";
 
 export type EpisodeType = "preference" | "decision" | "context" | "outcome";

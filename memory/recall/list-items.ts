@@ -1,4 +1,4 @@
-import { splitSentences } from "../summary/split-sentences.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
 
 const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
 const INLINE_MARK = /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩])\s*/gu;

@@ -15,7 +15,7 @@ import { pointingBack } from "./pointing-back.ts";
 import { rankEpisodes } from "./rank-episodes.ts";
 import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
-import { timeOfQuestion, type QuestionTime } from "./time-of-question.ts";
+import { timeOfQuestion, type QuestionTime } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
   index: ServingIndex;

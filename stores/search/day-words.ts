@@ -1,4 +1,4 @@
-import { dayOfMoment, partsOfDay } from "./civil-day.ts";
+import { dayOfMoment, partsOfDay } from "../../text/civil-day.ts";
 
 const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"];
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];

@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { startTurn } from "../../graph/start-turn.ts";
-import { OfflineChatModel } from "../../models/offline-chat-model.ts";
+import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { startModelServer, type ModelScript, type ModelServer } from "../servers/model-server.ts";
 import { makeRouter } from "./route-test-parts.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { makeBaseVectors } from "../../nodes/routing/base-vectors.ts";
 import { chooseNearest } from "../../nodes/routing/choose-nearest.ts";
 import { GENERAL, ruleRoute } from "../../nodes/routing/decide-route.ts";

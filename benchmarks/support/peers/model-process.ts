@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import { startModelServer, type ChatRequestBody } from "../../../test/servers/model-server.ts";
 import type { PromptMessage } from "../dialogues/count-tokens.ts";
 import { answerTo } from "./script.ts";

@@ -1,4 +1,4 @@
-import { splitSentences } from "../../summary/split-sentences.ts";
+import { splitSentences } from "../../../text/split-sentences.ts";
 import { plainValue, type Fact } from "./fact.ts";
 import { readChinese } from "./read-chinese.ts";
 import { readEnglish, readIntroduction } from "./read-english.ts";

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "@jest/globals";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import { pathologicalTexts } from "./pathological-texts.ts";
 import { findTextFunctions } from "./text-functions.ts";
 
@@ -29,8 +29,8 @@ const ELSEWHERE: Record<string, string> = {
 
 /** Arguments of functions whose callers give them something else than a long text. */
 const CALLED_WITH: Record<string, (text: string) => unknown[]> = {
-  "memory/recall/english-date.ts englishDate": (text) => [text.slice(0, 1_000), 20_000],
-  "memory/recall/english-period.ts englishPeriod": (text) => [text.slice(0, 1_000), 20_000],
+  "text/english-date.ts englishDate": (text) => [text.slice(0, 1_000), 20_000],
+  "text/english-period.ts englishPeriod": (text) => [text.slice(0, 1_000), 20_000],
 };
 
 const FUNCTIONS = findTextFunctions().filter(({ id }) => !(id in ELSEWHERE));
@@ -72,7 +72,7 @@ async function slowTexts(argumentsWith: (text: string) => unknown[], call: (para
 describe("a text of 32,000 characters", () => {
   test("is given to every exported function that reads text", () => {
     const ids = FUNCTIONS.map(({ id }) => id);
-    for (const known of ["memory/summary/split-sentences.ts splitSentences", "models/offline-answer.ts offlineAnswer"])
+    for (const known of ["text/split-sentences.ts splitSentences", "models/offline/offline-answer.ts offlineAnswer"])
       expect(ids).toContain(known);
     expect(Object.keys(CALLED_WITH).filter((id) => !ids.includes(id))).toEqual([]);
   });

@@ -4,7 +4,7 @@ import ts from "typescript";
 
 /** An exported function of the service that takes nothing but data, some of it text. */
 export interface TextFunction {
-  /** "memory/summary/split-sentences.ts splitSentences" */
+  /** "text/split-sentences.ts splitSentences" */
   id: string;
   file: string;
   name: string;

@@ -4,7 +4,7 @@ import { makeDecideWithModel } from "../../../memory/agent/decide-with-model.ts"
 import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
 import type { WorkingMemory, WorkingMemoryParts } from "../../../memory/agent/working-memory.ts";
 import type { AnswerTimeouts } from "../../../models/answer-deadlines.ts";
-import { OfflineChatModel } from "../../../models/offline-chat-model.ts";
+import { OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
 import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { rebuildEpisodes, type RebuildParts, type Rebuilt } from "../../../memory/episodes/rebuild-episodes.ts";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { dropLeftIndexes, leaveIndex } from "../../../stores/search/left-indexes.ts";
 import { chunkIndexName, findIndexRecord, OLD_NAME_IS_GONE_MS } from "../../../stores/search/open-episode-index.ts";

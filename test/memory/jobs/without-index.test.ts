@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
 import type { JobRun, RunningJobs } from "../../../memory/jobs/run-jobs.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { EraseEpisodesJob } from "../../../stores/jobs/job.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";

@@ -3,7 +3,7 @@ import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episode
 import { rebuildEpisodes } from "../../../memory/episodes/rebuild-episodes.ts";
 import { makeErase } from "../../../memory/erase/make-erase.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeDocumentStore } from "../../../stores/postgres/document-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";

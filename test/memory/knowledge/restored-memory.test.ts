@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeDocumentStore } from "../../../stores/postgres/document-store.ts";
 import { restoreExport } from "../../../stores/postgres/export/restore-export.ts";

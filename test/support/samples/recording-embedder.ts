@@ -1,5 +1,5 @@
 import type { Embedder } from "../../../models/embedder.ts";
-import { makeHashedEmbedder } from "../../../models/hashed-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 
 /** The built-in embedder, which notes what it is asked and fails when told to. */
 export interface RecordingEmbedder extends Embedder {

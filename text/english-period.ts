@@ -1,10 +1,10 @@
-import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
+import { civilDay, type CivilDay, partsOfDay } from "./civil-day.ts";
 import { englishDate } from "./english-date.ts";
-import { englishMonth } from "./english-month.ts";
-import { inNamedYear } from "./english-year.ts";
+import { englishMonth, inNamedYear } from "./english-month.ts";
 import {
   latestWeekday,
   oneDay,
+  type Period,
   periodAgo,
   seasonPeriod,
   span,
@@ -12,7 +12,6 @@ import {
   weekendPeriod,
   weekPeriod,
   yearPeriod,
-  type Period,
 } from "./period.ts";
 
 const WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split(" ");

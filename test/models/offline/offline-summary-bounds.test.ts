@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineSummary } from "../../../memory/summary/offline-summary.ts";
+import { offlineSummary } from "../../../models/offline/offline-summary.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
 
 type Message = Parameters<typeof offlineSummary>[0]["messages"][number];

@@ -1,7 +1,7 @@
 import { en, type ParsedComponents } from "chrono-node";
-import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
-import { inNamedYear } from "./english-year.ts";
-import { dayPeriod, oneDay, span, weekPeriod, type Period } from "./period.ts";
+import { civilDay, type CivilDay, partsOfDay } from "./civil-day.ts";
+import { inNamedYear } from "./english-month.ts";
+import { dayPeriod, oneDay, type Period, span, weekPeriod } from "./period.ts";
 
 /** A month in letters or a year in digits: "1/2" and "3.5" are more often something else. */
 const WRITTEN_DATE = /[a-z]{3}|\d{4}/i;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { splitSentences } from "../../../memory/summary/split-sentences.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
 
 describe("splitSentences", () => {
   test("ends a sentence at the marks of both languages, which stay with it", () => {

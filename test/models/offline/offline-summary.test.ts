@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { offlineSummary } from "../../../memory/summary/offline-summary.ts";
+import { offlineSummary } from "../../../models/offline/offline-summary.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
 import {
   CHINESE_DIALOGUE,

@@ -1,7 +1,35 @@
-import { estimateTokens } from "../../models/estimate-tokens.ts";
-import { repeatedShares } from "./repeated-words.ts";
-import { summaryCandidates, type SummaryCandidate } from "./summary-candidates.ts";
-import { writeSummaryLine } from "./summary-line.ts";
+import { estimateTokens } from "../estimate-tokens.ts";
+import { type SummaryCandidate, summaryCandidates, writeSummaryLine } from "./summary-candidates.ts";
+
+/** Words that are in most sentences and so say nothing about what two of them have in common. */
+const COMMON = new Set(
+  "a about also am an and are as at be been but by can could did do does for from had has have he her his how i if in is it its just me my no not of on or our she so than that the their them then there they this to too up us was we were what when which who will with would you your".split(
+    " ",
+  ),
+);
+
+/** Words of any alphabet without the common ones, and pairs of Chinese characters. */
+function words(sentence: string): Set<string> {
+  const found = new Set<string>();
+  for (const [run] of sentence.toLowerCase().matchAll(/\p{Script=Han}+|[^\P{L}\p{Script=Han}]+|\d+/gu)) {
+    if (!/^\p{Script=Han}/u.test(run)) {
+      if (!COMMON.has(run)) found.add(run);
+    } else for (let start = 0; start + 1 < run.length; start++) found.add(run.slice(start, start + 2));
+  }
+  return found;
+}
+
+/** For each sentence the share of its words, from 0 to 1, that an earlier one of the list has already. */
+export function repeatedShares(sentences: string[]): number[] {
+  const seen = new Set<string>();
+  return sentences.map((sentence) => {
+    const own = words(sentence);
+    let repeated = 0;
+    for (const word of own) if (seen.has(word)) repeated++;
+    for (const word of own) seen.add(word);
+    return own.size === 0 ? 0 : repeated / own.size;
+  });
+}
 
 /** A sentence all of whose words stand in better ones is worth this share less. */
 const REPETITION_COSTS = 0.5;
@@ -11,6 +39,13 @@ const USUAL_TOKENS = 20;
 const LASTING_WORTH = 4;
 /** … have this share of the new one to themselves, whatever has been said since. */
 const LASTING_SHARE = 1 / 2;
+
+interface SummaryInput {
+  /** The summary before; null for the first. */
+  previous: string | null;
+  messages: { role: "user" | "assistant"; content: string }[];
+  maxTokens: number;
+}
 
 interface Line extends SummaryCandidate {
   position: number;
@@ -54,15 +89,7 @@ function fitting(lines: Line[], maxTokens: number): Line[] {
  * Summary of a conversation without a model: the sentences most worth keeping of the earlier summary and of the messages since, word for
  * word, one a line, in the order they were said, with at most `maxTokens` tokens together. The same input gives the same summary.
  */
-export function offlineSummary({
-  previous,
-  messages,
-  maxTokens,
-}: {
-  previous: string | null;
-  messages: { role: "user" | "assistant"; content: string }[];
-  maxTokens: number;
-}): string {
+export function offlineSummary({ previous, messages, maxTokens }: SummaryInput): string {
   const candidates = summaryCandidates(previous, messages, maxTokens);
   const language = languageOf(candidates);
   const lines = ranked(
@@ -82,4 +109,19 @@ export function offlineSummary({
     .sort((one, other) => one.position - other.position)
     .map((line) => line.text)
     .join("\n");
+}
+
+/** The summary grows with what it stands for, in tokens, so that it saves from the beginning: benchmarks/README.md, tokens. */
+const TOKENS_PER_COVERED_MESSAGE = 1.6;
+const LEAST_TOKENS = 100;
+const MOST_TOKENS = 400;
+
+/** The summary without a model: the sentences that say most, word for word. Empty when none says anything. */
+export async function summariseOffline({
+  previous,
+  messages,
+  coveredMessageCount,
+}: Omit<SummaryInput, "maxTokens"> & { coveredMessageCount: number }): Promise<string> {
+  const maxTokens = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, Math.round(TOKENS_PER_COVERED_MESSAGE * coveredMessageCount)));
+  return offlineSummary({ previous, messages, maxTokens });
 }

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineAnswer } from "../../models/offline-answer.ts";
+import { offlineAnswer } from "../../../models/offline/offline-answer.ts";
 
 const SYSTEM = new SystemMessage("You are a helpful assistant. Blue whales live in the sea.");
 

@@ -1,7 +1,50 @@
-import { shortenSentence } from "./shorten-sentence.ts";
-import { splitSentences } from "./split-sentences.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
 import { isQuestion, sentenceWorth } from "./sentence-worth.ts";
-import { readSummaryLine, type SummaryLine } from "./summary-line.ts";
+import { estimateTokens } from "../estimate-tokens.ts";
+
+const MARK = "…";
+
+/** The sentence itself when it has at most `maxTokens`, else whole words of its beginning and "…"; "" when not even that fits. */
+export function shortenSentence(sentence: string, maxTokens: number): string {
+  // Four characters are at least one token, so a longer beginning never fits.
+  const longest = Math.max(0, Math.floor(maxTokens) * 4);
+  if (sentence.length <= longest && estimateTokens(sentence) <= maxTokens) return sentence;
+  let [fitting, tooLong] = [0, Math.min(sentence.length, longest) + 1];
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2);
+    if (estimateTokens(sentence.slice(0, middle) + MARK) <= maxTokens) fitting = middle;
+    else tooLong = middle;
+  }
+  // A cut may have left half of a character of two code units.
+  const beginning = sentence.slice(0, fitting).replace(/[\uD800-\uDBFF]$/, "");
+  const space = beginning.lastIndexOf(" ");
+  const kept = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/(?<![\s…])[\s…]+$/, "");
+  return kept === "" ? "" : kept + MARK;
+}
+
+/** One line of a summary: a sentence and who said it; null for a line of a free text. */
+export interface SummaryLine {
+  speaker: "user" | "assistant" | null;
+  sentence: string;
+}
+
+const LABELS = {
+  english: { user: "- User: ", assistant: "- Assistant: " },
+  chinese: { user: "- 用户：", assistant: "- 助手：" },
+};
+const LINE = /^- (?:(User|用户)|Assistant|助手)(?:: ?|：)(.+)$/u;
+
+/** A line of an earlier summary that names its speaker, in either language; null when the line has another form. */
+export function readSummaryLine(line: string): SummaryLine | null {
+  const [, user, sentence] = LINE.exec(line) ?? [];
+  if (sentence === undefined || sentence.trim() === "") return null;
+  return { speaker: user === undefined ? "assistant" : "user", sentence: sentence.trim() };
+}
+
+/** The line as it stands in a summary; a sentence without a speaker is given as it is. */
+export function writeSummaryLine({ speaker, sentence }: SummaryLine, language: "english" | "chinese"): string {
+  return speaker === null ? sentence : LABELS[language][speaker] + sentence;
+}
 
 interface Told extends SummaryLine {
   /** It has been in the earlier summary. */

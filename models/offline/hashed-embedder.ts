@@ -1,7 +1,7 @@
-import { lexicalQuery } from "../stores/search/lexical-query.ts";
-import { lexicalText } from "../stores/search/lexical-text.ts";
-import { mapInSlices } from "../text/map-in-slices.ts";
-import type { Embedder } from "./embedder.ts";
+import { lexicalQuery } from "../../stores/search/lexical-query.ts";
+import { lexicalText } from "../../stores/search/lexical-text.ts";
+import { mapInSlices } from "../../text/map-in-slices.ts";
+import type { Embedder } from "../embedder.ts";
 
 /** Words that are in most texts: they say little of what a text is about. */
 const COMMON = new Set(

@@ -1,5 +1,5 @@
 import { chinesePeriod } from "./chinese-period.ts";
-import { dayOfMoment, startOfDay } from "../../stores/search/civil-day.ts";
+import { dayOfMoment, startOfDay } from "./civil-day.ts";
 import { englishPeriod } from "./english-period.ts";
 
 /** A question that names a time names it in its first words or not at all: what is longer is a text. */

@@ -1,9 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineAnswer } from "../../models/offline-answer.ts";
-import { OfflineChatModel } from "../../models/offline-chat-model.ts";
-import { streamAnswer } from "../../models/stream-answer.ts";
+import { offlineAnswer } from "../../../models/offline/offline-answer.ts";
+import { OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
+import { streamAnswer } from "../../../models/stream-answer.ts";
 
 const TIMEOUTS = { firstTokenMs: 10_000, idleMs: 10_000 };
 

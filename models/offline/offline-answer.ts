@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { readFences, type FencedPiece } from "../text/fence.ts";
+import { readFences, type FencedPiece } from "../../text/fence.ts";
 
 const HAN = /\p{Script=Han}/u;
 const STOP_WORDS = new Set(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { shortenSentence } from "../../../memory/summary/shorten-sentence.ts";
+import { shortenSentence } from "../../../models/offline/summary-candidates.ts";
 import { estimateTokens } from "../../../models/estimate-tokens.ts";
 
 const anyText = fc.string({

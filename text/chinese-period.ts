@@ -1,5 +1,5 @@
 import { chineseNumber, chineseYear } from "./chinese-number.ts";
-import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
+import { civilDay, partsOfDay, type CivilDay } from "./civil-day.ts";
 import {
   dayPeriod,
   latestOf,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { isSmallTalk } from "../../../memory/summary/small-talk.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
 
 describe("isSmallTalk", () => {
   test.each([

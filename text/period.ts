@@ -1,4 +1,4 @@
-import { civilDay, partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
+import { civilDay, partsOfDay, type CivilDay } from "./civil-day.ts";
 
 /** Days from `from` on and before `until`. */
 export interface Period {

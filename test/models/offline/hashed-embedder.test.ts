@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { makeHashedEmbedder } from "../../models/hashed-embedder.ts";
-import { anyText } from "../support/samples/any-text.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
+import { anyText } from "../../support/samples/any-text.ts";
 
 const embedder = makeHashedEmbedder({});
 

@@ -1,4 +1,4 @@
-import { isSmallTalk } from "./small-talk.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
 import { ANYONES_CUES, USER_CUES, type SummaryCue } from "./summary-cues.ts";
 
 const EVERY_CUE = [...USER_CUES, ...ANYONES_CUES];

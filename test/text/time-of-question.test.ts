@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { timeOfQuestion } from "../../../memory/recall/time-of-question.ts";
-import { anyText } from "../../support/samples/any-text.ts";
+import { timeOfQuestion } from "../../text/time-of-question.ts";
+import { anyText } from "../support/samples/any-text.ts";
 
 /** A Sunday. */
 const now = new Date("2026-11-22T03:00:00Z");

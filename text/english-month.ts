@@ -1,6 +1,21 @@
-import { partsOfDay, type CivilDay } from "../../stores/search/civil-day.ts";
-import { inNamedYear } from "./english-year.ts";
-import { monthPeriod, thirdOfPeriod, type Period } from "./period.ts";
+import { type CivilDay, partsOfDay } from "./civil-day.ts";
+import { latestOf, monthPeriod, type Period, thirdOfPeriod } from "./period.ts";
+
+/** The year that stands beside a month, day or season in a question ("last year", "2023"); undefined without any. */
+export function englishYear(question: string, today: CivilDay): number | undefined {
+  const { year } = partsOfDay(today);
+  if (/\b(?:the year before last|two years ago)\b/i.test(question)) return year - 2;
+  if (/\blast year\b/i.test(question)) return year - 1;
+  if (/\bthis year\b/i.test(question)) return year;
+  const named = /\b(?:19|20)\d\d\b/.exec(question)?.[0];
+  return named === undefined ? undefined : Number(named);
+}
+
+/** What happens every year, in the year the question names, else in the latest in which it has begun. */
+export function inNamedYear(question: string, today: CivilDay, ofYear: (year: number) => Period | null): Period | null {
+  const year = englishYear(question, today);
+  return year === undefined ? latestOf(today, ofYear) : ofYear(year);
+}
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
 /** A month's name needs one of these before it or a year behind it: April, May, June and August are people, "may" and "march" verbs. */
