@@ -1,6 +1,6 @@
 /**
  * Every code an error can carry, the closed list. `retryable` says whether the same request may succeed when it is sent again unchanged.
- * The HTTP status of each code is in server/http-status.ts.
+ * The HTTP status of each code is in server/http/http-status.ts.
  */
 export const ERROR_CODES = {
   // what the caller sent

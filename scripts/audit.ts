@@ -1,10 +1,9 @@
 import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { findLeftovers } from "../memory/erase/find-leftovers.ts";
-import { parseConfig } from "../server/config.ts";
-import { openSearchStore } from "../server/open-episodes.ts";
-import { openDatabase } from "../server/open-graph.ts";
-import { readEnvironment } from "../server/read-environment.ts";
+import { parseConfig, readEnvironment } from "../server/start/config.ts";
+import { openSearchStore } from "../server/start/open-episodes.ts";
+import { openDatabase } from "../server/start/open-graph.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { listIndexNames } from "../stores/search/open-episode-index.ts";
 

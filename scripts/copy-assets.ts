@@ -1,9 +1,9 @@
 import { copyFileSync, cpSync, mkdirSync } from "node:fs";
-import { DOCS_FILES } from "../server/openapi/docs-files.ts";
+import { DOCS_FILES } from "../server/http/openapi/docs-files.ts";
 
 // tsc leaves behind what is no TypeScript; the built service reads it from beside itself.
 cpSync("stores/postgres/migrations", "dist/stores/postgres/migrations", { recursive: true });
 
-const docs = "dist/server/openapi/swagger-ui";
+const docs = "dist/server/http/openapi/swagger-ui";
 mkdirSync(docs, { recursive: true });
 for (const name of [...DOCS_FILES, "LICENSE", "NOTICE"]) copyFileSync(`node_modules/swagger-ui-dist/${name}`, `${docs}/${name}`);

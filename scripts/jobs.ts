@@ -1,9 +1,8 @@
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { parseConfig } from "../server/config.ts";
-import { openDatabase } from "../server/open-graph.ts";
-import { readEnvironment } from "../server/read-environment.ts";
+import { parseConfig, readEnvironment } from "../server/start/config.ts";
+import { openDatabase } from "../server/start/open-graph.ts";
 import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
-import { makeJobOverview, type JobOverview } from "../stores/jobs/job-overview.ts";
+import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 
 const USAGE = `npm run jobs                    how many background jobs there are, and which failed for good

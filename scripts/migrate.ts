@@ -1,7 +1,6 @@
 import { toAppError } from "../errors/app-error.ts";
-import { parseConfig } from "../server/config.ts";
-import { openDatabase } from "../server/open-graph.ts";
-import { readEnvironment } from "../server/read-environment.ts";
+import { parseConfig, readEnvironment } from "../server/start/config.ts";
+import { openDatabase } from "../server/start/open-graph.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 
 try {

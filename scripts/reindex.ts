@@ -1,10 +1,9 @@
 import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { rebuildEpisodes } from "../memory/episodes/rebuild-episodes.ts";
-import { parseConfig, type Config } from "../server/config.ts";
-import { openEmbedder, openSearchStore } from "../server/open-episodes.ts";
-import { openDatabase } from "../server/open-graph.ts";
-import { readEnvironment } from "../server/read-environment.ts";
+import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
+import { openEmbedder, openSearchStore } from "../server/start/open-episodes.ts";
+import { openDatabase } from "../server/start/open-graph.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { patientDatabase } from "../stores/postgres/patient-database.ts";

@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { parseConfig } from "../server/config.ts";
-import { openDatabase } from "../server/open-graph.ts";
-import { readEnvironment } from "../server/read-environment.ts";
+import { parseConfig, readEnvironment } from "../server/start/config.ts";
+import { openDatabase } from "../server/start/open-graph.ts";
 import { restoreExport } from "../stores/postgres/export/restore-export.ts";
 import { migrate } from "../stores/postgres/migrate.ts";
 import { IN_MEMORY } from "../stores/postgres/open-embedded-postgres.ts";

@@ -1,11 +1,10 @@
-import { coerceMessageLikeToMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
+import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { isSerializableSchema, Overwrite, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { AgentType, ConversationState, type ConversationUpdate } from "../graph/state.ts";
-import { assertNotTooLong, chatMessage } from "./chat-request.ts";
-import { parseRequest } from "./parse-request.ts";
-import { callerId, storableText } from "./request-fields.ts";
+import { assertNotTooLong, chatMessage } from "./turns/chat-request.ts";
+import { callerId, parseRequest, storableText } from "./http/parse-request.ts";
 
 const STUDIO_USER = "studio";
 

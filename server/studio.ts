@@ -2,10 +2,9 @@ import { isCommand } from "@langchain/langgraph";
 import { asyncExitHook } from "exit-hook";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
-import { parseConfig } from "./config.ts";
-import { openGraph, type OpenGraph } from "./open-graph.ts";
-import { readEnvironment } from "./read-environment.ts";
-import { toTurnInput, type StudioThread } from "./studio-input.ts";
+import { parseConfig, readEnvironment } from "./start/config.ts";
+import { openGraph, type OpenGraph } from "./start/open-graph.ts";
+import { type StudioThread, toTurnInput } from "./studio-input.ts";
 
 /** How long the process waits at its end until everything is closed, in milliseconds. */
 const CLOSE_MS = 5_000;

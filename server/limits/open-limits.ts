@@ -1,13 +1,11 @@
 import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import type { Config } from "../config.ts";
-import { makeAdmission, withAdmission, type Overload } from "./admission.ts";
-import { watchEventLoop } from "./event-loop-lag.ts";
+import type { Config } from "../start/config.ts";
+import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
 import { makeSlots } from "./slots.ts";
-import { makeTaskLimits, type TaskLimits } from "./task-limits.ts";
+import { makeTaskLimits, makeTurnLimits, type TaskLimits, type TurnLimits } from "./turn-limits.ts";
 import { makeTokenQuota } from "./token-quota.ts";
-import { makeTurnLimits, type TurnLimits } from "./turn-limits.ts";
 
 export interface Limits {
   rates: RateLimits;

@@ -1,9 +1,8 @@
-import type { Request, RequestHandler, Response } from "express";
-import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
 import { ownerKey } from "../../stores/search/owner-key.ts";
-import { callerOf } from "../caller.ts";
-import { countOne } from "./count-one.ts";
+import { callerOf } from "../auth/caller.ts";
 
 const MINUTE = 60;
 /** Users of one tenant that begin a minute of their own within one minute; more are not counted, so that memory has a bound. */
@@ -74,4 +73,30 @@ export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimi
         next();
       },
   };
+}
+
+/** Counts every request for its tenant, and for the user that its token, its path or its query names. */
+export function countRequests(rates: RateLimits): Router {
+  return Router()
+    .use(rates.ofTenant)
+    .use(
+      "/api/v1/users/:id",
+      rates.ofUser(({ params }) => params["id"]),
+    )
+    .use(rates.ofUser(({ query }) => query["user_id"]));
+}
+
+/** The user a parsed body names, for `ofUser`. */
+export function userInBody({ body }: Request): unknown {
+  return (body as { user_id?: unknown } | undefined)?.user_id;
+}
+
+/** Counts one of `key`; gives the count also when it is over the limit, with `isOver`. */
+export async function countOne(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {
+  try {
+    return { counted: await limiter.consume(key), isOver: false };
+  } catch (refused) {
+    if (refused instanceof RateLimiterRes) return { counted: refused, isOver: true };
+    throw refused;
+  }
 }

@@ -1,10 +1,9 @@
 import type { Logger } from "pino";
 import { bothObservers, NOBODY, type Observer } from "../../observe/observer.ts";
-import type { Config } from "../config.ts";
-import { makeMetrics, type Metrics } from "../metrics.ts";
-import { outsideRequests } from "../request-id.ts";
-import type { Providers } from "./span-of.ts";
-import type { Traces } from "./traces.ts";
+import type { Config } from "../start/config.ts";
+import { makeMetrics, type Metrics } from "./metrics.ts";
+import { outsideRequests } from "./logger.ts";
+import type { Providers, Traces } from "./traces.ts";
 
 /** Everything that looks at the service while it works. */
 export interface Observing {
@@ -27,7 +26,7 @@ const apartFromRequests: Observer = {
 async function openTracesOf(config: Config, log: Logger, providers: Providers): Promise<Traces | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_SERVICE_NAME: serviceName } = config;
   if (endpoint === undefined) return null;
-  const { openTraces } = await import("./open-traces.ts");
+  const { openTraces } = await import("./traces.ts");
   return openTraces({
     endpoint,
     headers,

@@ -1,6 +1,21 @@
+import {
+  type Attributes,
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import type { ModelPurpose, Observer, Work, WorkFacts } from "../../observe/observer.ts";
+import { outcomeOf } from "../../observe/outcome-of.ts";
+import { openSpanSender, type SpanSenderOptions } from "./span-sender.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
-import type { Observer } from "../../observe/observer.ts";
-import type { EndedRequest } from "./request-metrics.ts";
+import type { EndedRequest } from "./service-metrics.ts";
 
 /** How a traced request ended, with the ids by which logs and clients know it. */
 export interface TracedRequest extends EndedRequest {
@@ -25,4 +40,137 @@ export interface Traces {
   turnEnded(last: LastEvent): void;
   /** Sends what is left, for two seconds at most. */
   close(): Promise<void>;
+}
+
+export interface TracesOptions extends SpanSenderOptions {
+  providers: Providers;
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Traces that are sent to an OTLP receiver. The parent of a span is the one that is active where it begins: nodes run side by side, each in
+ * an asynchronous context of its own. Nothing is registered globally, so that several services can be in one process.
+ */
+export function openTraces({ providers, ...sending }: TracesOptions): Traces {
+  const sender = openSpanSender(sending);
+  const { tracer } = sender;
+  const contexts = new AsyncLocalStorageContextManager().enable();
+  const within = <Result>(span: Span, run: () => Result): Result => contexts.with(trace.setSpan(contexts.active(), span), run);
+
+  const observer: Observer = {
+    async watch(work, run) {
+      const described = spanOf(work, providers);
+      if (!described) return run(ignore);
+      const span = tracer.startSpan(described.name, described, contexts.active());
+      try {
+        return await within(span, () => run((facts) => addFacts(span, work, facts)));
+      } catch (error) {
+        markFailed(span, outcomeOf(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    tell: ignore,
+  };
+
+  return {
+    observer,
+    close: () => sender.close(),
+    beginRequest(traceParent, traceState) {
+      const parent = parseTraceParent(traceParent, traceState);
+      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+      const span = tracer.startSpan("request", { kind: SpanKind.SERVER }, context);
+      return {
+        traceId: span.spanContext().traceId,
+        within: (run) => within(span, run),
+        end({ method, route, status, requestId, turnId }) {
+          span.updateName(`${method} ${route}`).setAttributes({
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": status,
+            "conversation_graph.request_id": requestId,
+            ...(turnId === undefined ? {} : { "conversation_graph.turn_id": turnId }),
+          });
+          if (status >= 500) markFailed(span, String(status));
+          span.end();
+        },
+      };
+    },
+    turnEnded({ status, content }) {
+      const span = trace.getSpan(contexts.active());
+      if (status === "error") {
+        span?.setAttribute("conversation_graph.turn.outcome", content.code);
+        if (span) markFailed(span, content.code);
+        return;
+      }
+      span?.setAttributes({
+        "conversation_graph.turn.outcome": content.completed ? "done" : "partial",
+        "conversation_graph.turn.degraded": content.degraded,
+        "conversation_graph.turn.recalled_episodes": content.receipt.episodes.length,
+        "conversation_graph.turn.passages": content.receipt.passages.length,
+        "gen_ai.conversation.id": content.conversation_id,
+      });
+    },
+  };
+}
+
+/** https://www.w3.org/TR/trace-context/#traceparent-header: version, trace, span, flags; later versions may add fields. */
+const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+const SAMPLED = 1;
+
+/** The span in another process that a request comes from; undefined when its headers name none. */
+export function parseTraceParent(traceParent: string | undefined, traceState: string | undefined): SpanContext | undefined {
+  const [, traceId = "", spanId = "", flags = ""] = TRACE_PARENT.exec(traceParent?.trim() ?? "") ?? [];
+  const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & SAMPLED, isRemote: true };
+  if (!isSpanContextValid(parent)) return undefined;
+  return traceState === undefined ? parent : { ...parent, traceState: createTraceState(traceState) };
+}
+
+/** Who serves the models, as `gen_ai.provider.name`: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+export interface Providers {
+  chat: string;
+  embeddings: string;
+}
+
+function operationOf(purpose: ModelPurpose): "chat" | "embeddings" {
+  return purpose === "embed_question" || purpose === "embed_passages" ? "embeddings" : "chat";
+}
+
+/** The span of a piece of work; null for calls of stores, of which a turn has dozens: their times are in the metrics. */
+export function spanOf(work: Work, providers: Providers): (SpanOptions & { name: string }) | null {
+  if (work.work === "node") return { name: work.name, kind: SpanKind.INTERNAL, attributes: { "conversation_graph.node": work.name } };
+  if (work.work === "job") {
+    // A root: the turn that gave rise to it may be long over, or one of many.
+    return { name: `job ${work.kind}`, kind: SpanKind.CONSUMER, root: true, attributes: { "conversation_graph.job.kind": work.kind } };
+  }
+  if (work.work !== "model_call") return null;
+  const operation = operationOf(work.purpose);
+  const attributes = {
+    "gen_ai.operation.name": operation,
+    "gen_ai.provider.name": providers[operation],
+    "gen_ai.request.model": work.model,
+    "conversation_graph.model.purpose": work.purpose,
+  };
+  return { name: `${operation} ${work.model}`, kind: SpanKind.CLIENT, attributes };
+}
+
+/** Marks a span as failed by a code. Messages of errors can quote what a user said: they are in no span. */
+export function markFailed(span: Span, code: string): void {
+  span.setAttribute("error.type", code).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** Adds to the span of a piece of work what was learnt of it. */
+export function addFacts(span: Span, { work }: Work, facts: WorkFacts): void {
+  const attributes: Attributes = {
+    "gen_ai.usage.input_tokens": facts.inputTokens,
+    "gen_ai.usage.output_tokens": facts.outputTokens,
+    "conversation_graph.usage.estimated": facts.tokensAreEstimated,
+    "conversation_graph.first_token_ms": facts.firstTokenMs,
+  };
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) span.setAttribute(name, value);
+  if (facts.outcome === undefined) return;
+  if (work === "job") span.setAttribute("conversation_graph.job.outcome", facts.outcome);
+  if (work !== "job" || facts.outcome === "failed") markFailed(span, facts.outcome);
 }

@@ -1,8 +1,7 @@
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
-import { requestIdOf, withinRequest } from "../request-id.ts";
-import type { RequestMetrics } from "./request-metrics.ts";
-import { methodLabel, routeTemplate } from "./route-template.ts";
+import { requestIdOf, withinRequest } from "./logger.ts";
+import type { RequestMetrics } from "./service-metrics.ts";
 import type { Traces } from "./traces.ts";
 
 export interface WatchRequestsParts {
@@ -39,4 +38,21 @@ export function watchRequests({ requests, traces, log }: WatchRequestsParts): Re
     });
     withinRequest(facts, () => (trace ? trace.within(next) : next()));
   };
+}
+
+/** Where routers are mounted; the mount path of a request is as the client spelt it, and is forgotten on the way to an error. */
+const MOUNT = /^\/(api\/v1|v1)(?=\/)/i;
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** The template of the route that answered, as the README lists it: one of as many as there are in the code. `unmatched` without one. */
+export function routeTemplate({ route, originalUrl }: Pick<Request, "originalUrl"> & { route?: unknown }): string {
+  const path = (route as { path?: unknown } | undefined)?.path;
+  if (typeof path !== "string") return "unmatched";
+  const mount = MOUNT.exec(originalUrl)?.[0].toLowerCase() ?? "";
+  return path.startsWith(`${mount}/`) ? path : mount + path;
+}
+
+/** The method, or `other` for one that no route has. */
+export function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : "other";
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Happening, Observer, Work, WorkFacts } from "../../observe/observer.ts";
 import { outcomeOf } from "../../observe/outcome-of.ts";
-import { STORE_BUCKETS, TURN_BUCKETS } from "./buckets.ts";
+import { STORE_BUCKETS, TURN_BUCKETS } from "./service-metrics.ts";
 
 /** How a piece of work ended: `code` is null when it did what it should. */
 interface Ended {

@@ -1,6 +1,6 @@
 import type { AppError } from "../../errors/app-error.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
-import { HTTP_STATUS } from "../http-status.ts";
+import { HTTP_STATUS } from "../http/http-status.ts";
 
 /** An error as OpenAI's clients read it. */
 export interface OpenAIError {

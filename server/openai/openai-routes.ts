@@ -1,27 +1,29 @@
-import express, { Router, type Request, type Response } from "express";
+import express, { type Request, type Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
-import { assertUtf8 } from "../assert-utf8.ts";
-import { callerOf } from "../caller.ts";
-import { parseChatRequest } from "../chat-request.ts";
-import { leavingOf } from "../leaving-of.ts";
-import { bodyWithin } from "../limits/body-within.ts";
+import { assertUtf8, bodyWithin, requireJson } from "../http/read-body.ts";
+import { callerOf } from "../auth/caller.ts";
+import { parseChatRequest } from "../turns/chat-request.ts";
+import { leavingOf } from "../http/event-stream.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
-import type { TaskLimits } from "../limits/task-limits.ts";
-import type { OpenTurn } from "../open-turn.ts";
-import type { RunningTurns } from "../running-turns.ts";
-import { requireJson } from "../require-json.ts";
+import type { TaskLimits } from "../limits/turn-limits.ts";
+import type { OpenTurn } from "../turns/open-turn.ts";
+import type { RunningTurns } from "../turns/turn-registry.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
-import { eventsOfTurn, type CompletionEvent } from "./completion-event.ts";
-import { makeCompletionFrames, wholeCompletion, type CompletionFacts } from "./completion-frames.ts";
-import { messageOfTurn, parseCompletionRequest, type CompletionRequest } from "./completion-request.ts";
-import { frontEndTaskOf, type FrontEndTask } from "./front-end-task.ts";
-import { findModel, listModels, type ModelEntry } from "./models.ts";
-import { sendCompletionStream } from "./send-completion-stream.ts";
-import { sessionOfCompletion } from "./session-of-completion.ts";
-import { structuredAnswerOf } from "./structured-answer.ts";
-import { namedUser, userOfCompletion } from "./user-of-completion.ts";
+import {
+  type CompletionEvent,
+  type CompletionFacts,
+  eventsOfTurn,
+  makeCompletionFrames,
+  sendCompletionStream,
+  wholeCompletion,
+} from "./completion-stream.ts";
+import { type CompletionRequest, messageOfTurn, parseCompletionRequest, structuredAnswerOf } from "./completion-request.ts";
+import { type FrontEndTask, frontEndTaskOf } from "./front-end-task.ts";
+import { namedUser, sessionOfCompletion, userOfCompletion } from "./user-and-session.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import { PREFIX } from "../knowledge/knowledge-routes.ts";
 
 export interface OpenAIRouteParts {
   openTurn: OpenTurn;
@@ -99,4 +101,38 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
       const completion = await wholeCompletion(facts, batches);
       response.set(headers).json(completion);
     });
+}
+
+/** The model that finds documents by itself; one more for each knowledge base answers from that one. */
+const MODEL = "conversation-graph";
+/** Clients want a time; models here have none: 2026-01-01. */
+const CREATED = Date.UTC(2026, 0, 1) / 1_000;
+
+export interface ModelEntry {
+  id: string;
+  object: "model";
+  created: number;
+  owned_by: string;
+  /** The kb_prefix that this model asks for, null for none in particular. */
+  kbPrefix: string | null;
+}
+
+function toEntry(kbPrefix: string | null): ModelEntry {
+  const id = kbPrefix === null ? MODEL : `${MODEL}/${kbPrefix}`;
+  return { id, object: "model", created: CREATED, owned_by: MODEL, kbPrefix };
+}
+
+/** The models of a tenant with these knowledge bases. */
+export function listModels(bases: KnowledgeBase[]): ModelEntry[] {
+  return [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
+}
+
+/** The model of this id. Throws AppError `not_found`, which names those that there are; only for that they are listed. */
+export async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
+  if (id === MODEL) return toEntry(null);
+  const prefix = id.startsWith(`${MODEL}/`) ? id.slice(MODEL.length + 1) : "";
+  if (PREFIX.test(prefix) && (await bases.find(tenantId, prefix))) return toEntry(prefix);
+  const models = listModels(await bases.list(tenantId));
+  const problem = `there is no model "${id.slice(0, 80)}"; there are ${models.map((model) => model.id).join(", ")}`;
+  throw new AppError("not_found", `model: ${problem}`, { details: [{ field: "model", problem }] });
 }

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "../../../errors/error-codes.ts";
-import { HTTP_STATUS } from "../../../server/http-status.ts";
+import { HTTP_STATUS } from "../../../server/http/http-status.ts";
 import { LOWER_LAYER } from "../../support/clients/expect-refusal.ts";
 
 export interface FuzzAnswer {

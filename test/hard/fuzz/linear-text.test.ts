@@ -22,7 +22,7 @@ const ELSEWHERE: Record<string, string> = {
   "memory/documents/split-document.ts splitDocument": "runs in a thread that is ended after a while",
   "memory/documents/run-parse-worker.ts runParseWorker": "starts a thread",
   "memory/documents/parse-document.ts parseDocument": "starts a thread",
-  "server/dependency-checks.ts checkModelServer": "asks a server",
+  "server/observe/health-routes.ts checkModelServer": "asks a server",
   "server/openapi/build-description.ts buildDescription": "writes the description of the service",
   "server/openapi/openapi-routes.ts openApiRoutes": "writes the description of the service",
 };

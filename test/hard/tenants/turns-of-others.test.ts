@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../graph/turn-event.ts";
-import { parseConfig } from "../../../server/config.ts";
+import { parseConfig } from "../../../server/start/config.ts";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

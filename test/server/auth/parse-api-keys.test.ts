@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { parseConfig } from "../../../server/config.ts";
+import { parseConfig } from "../../../server/start/config.ts";
 
 /** The error of keys that must be refused. */
 function refusalOf(API_KEYS: string): AppError {

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { makePublishedKeys } from "../../../server/published-keys.ts";
-import { makeVerifyToken } from "../../../server/verify-token.ts";
+import { makePublishedKeys, makeVerifyToken } from "../../../server/auth/verify-token.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { makeSigningKey, signToken, startTokenIssuer, type SigningKey, type TokenIssuer } from "../../servers/token-issuer.ts";
+import { makeSigningKey, type SigningKey, signToken, startTokenIssuer, type TokenIssuer } from "../../servers/token-issuer.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("published keys", () => {

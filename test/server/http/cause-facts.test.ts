@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { causeFacts, errorFacts } from "../../../server/cause-facts.ts";
+import { causeFacts, errorFacts } from "../../../server/observe/logger.ts";
 
 describe("causeFacts", () => {
   test("names each cause with its code and status and leaves out every message", () => {

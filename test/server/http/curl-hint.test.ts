@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { curlHint } from "../../../server/curl-hint.ts";
+import { curlHint } from "../../../server/start/run-service.ts";
 
 describe("curlHint", () => {
   test("is one line that streams a turn from the service's address", () => {

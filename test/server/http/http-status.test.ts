@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { ERROR_CODES, type ErrorCode } from "../../../errors/error-codes.ts";
-import { HTTP_STATUS } from "../../../server/http-status.ts";
+import { HTTP_STATUS } from "../../../server/http/http-status.ts";
 
 describe("the HTTP status", () => {
   test("is given for every error code and for nothing else", () => {

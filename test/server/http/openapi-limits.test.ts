@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { parseChatRequest } from "../../../server/chat-request.ts";
-import { parseImportRequest } from "../../../server/import-request.ts";
-import { buildDescription } from "../../../server/openapi/build-description.ts";
-import { OPERATIONS } from "../../../server/openapi/operations.ts";
-import { makeSchemaWriter } from "../../../server/openapi/schema-writer.ts";
+import { parseChatRequest } from "../../../server/turns/chat-request.ts";
+import { parseImportRequest } from "../../../server/conversations/import-routes.ts";
+import { buildDescription } from "../../../server/http/openapi/build-description.ts";
+import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
+import { makeSchemaWriter } from "../../../server/http/openapi/schema-writer.ts";
 
 const MAX_MESSAGE_CHARS = 40;
 const writer = makeSchemaWriter({}, new Map());

@@ -1,12 +1,11 @@
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../server/config.ts";
-import { makeLogger } from "../../../server/logger.ts";
-import { openService, type Service } from "../../../server/open-service.ts";
-import { requestIdOf } from "../../../server/request-id.ts";
+import { parseConfig } from "../../../server/start/config.ts";
+import { makeLogger, requestIdOf } from "../../../server/observe/logger.ts";
+import { openService, type Service } from "../../../server/start/open-service.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { NO_LIMITS } from "../../support/services/no-limits.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

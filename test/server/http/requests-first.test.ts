@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, Response } from "express";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { makeRequestsFirst, type RequestsFirst } from "../../../server/requests-first.ts";
+import { makeRequestsFirst, type RequestsFirst } from "../../../server/http/idle-detector.ts";
 
 describe("background work lets requests go first", () => {
   let first: RequestsFirst;

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeAdmission, type Overload } from "../../../server/limits/admission.ts";
-import { watchEventLoop } from "../../../server/limits/event-loop-lag.ts";
+import { makeAdmission, type Overload, watchEventLoop } from "../../../server/limits/admission.ts";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { contentOf, type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";

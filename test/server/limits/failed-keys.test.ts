@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/limits/failed-keys.ts";
+import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/auth/failed-keys.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../server/config.ts";
-import { openEpisodes } from "../../../server/open-episodes.ts";
+import { parseConfig } from "../../../server/start/config.ts";
+import { openEpisodes } from "../../../server/start/open-episodes.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { chunkIndexName } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";

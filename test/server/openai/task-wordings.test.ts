@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { taskWordedAs } from "../../../server/openai/task-wordings.ts";
+import { taskWordedAs } from "../../../server/openai/front-end-task.ts";
 import { OPEN_WEBUI } from "./front-end-requests.ts";
 
 const TITLE = OPEN_WEBUI[0]?.body.messages[0]?.content ?? "";

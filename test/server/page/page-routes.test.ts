@@ -4,9 +4,9 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
-import { errorResponse } from "../../../server/error-response.ts";
-import { closeServer, listen, portOf } from "../../../server/listen.ts";
-import { pageRoutes } from "../../../server/page-routes.ts";
+import { errorResponse } from "../../../server/http/error-response.ts";
+import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
+import { pageRoutes } from "../../../server/page/page-routes.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 
 describe("the page over HTTP", () => {

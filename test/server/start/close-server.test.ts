@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { createServer } from "node:http";
-import { closeServer, listen, portOf } from "../../../server/listen.ts";
+import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
 import { connectTo } from "../../support/clients/raw-connection.ts";
 
 const LONG_GRACE_MS = 120_000;

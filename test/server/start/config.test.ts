@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { AppError } from "../../../errors/app-error.ts";
-import { parseConfig } from "../../../server/config.ts";
+import { parseConfig } from "../../../server/start/config.ts";
 
 /** The error of a configuration that must be refused. */
 function refusalOf(environment: Record<string, string | undefined>): AppError {

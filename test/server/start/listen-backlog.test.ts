@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
-import { closeServer, listen, portOf } from "../../../server/listen.ts";
+import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
 
 const SOMAXCONN = "/proc/sys/net/core/somaxconn";
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { TurnEvent } from "../../../graph/turn-event.ts";
-import { parseLastEventId, placeEvents, type EventPosition, type PlacedEvent } from "../../../server/event-position.ts";
+import { type EventPosition, parseLastEventId, type PlacedEvent, placeEvents } from "../../../server/turns/turn-stream.ts";
 
 const ROUTE = { status: "route_decision", content: { kb_prefix: "general" } } as TurnEvent;
 const NOTICE = { status: "notice", content: { code: "context_trimmed", message: "shortened" } } as TurnEvent;

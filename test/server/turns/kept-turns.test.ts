@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { makeEventLog } from "../../../graph/event-log.ts";
 import type { LastEvent, RunningTurn } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../graph/turn-event.ts";
-import { makeKeptTurns, type KeepingLimits, type KeptTurns } from "../../../server/kept-turns.ts";
+import { type KeepingLimits, type KeptTurns, makeKeptTurns } from "../../../server/turns/turn-registry.ts";
 
 const OWNER = { tenantId: "tenant", userId: "user" };
 const BOUNDLESS: KeepingLimits = { keptMs: 60_000, turns: Infinity, bytes: Infinity };

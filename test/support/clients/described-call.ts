@@ -1,8 +1,8 @@
 import { expect } from "@jest/globals";
 import type { z } from "zod";
-import { errorsOf } from "../../../server/openapi/described-errors.ts";
-import type { Operation } from "../../../server/openapi/operation.ts";
-import { OPERATIONS } from "../../../server/openapi/operations.ts";
+import { errorsOf } from "../../../server/http/openapi/described-errors.ts";
+import type { Operation } from "../../../server/http/openapi/operation.ts";
+import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import type { ErrorBody } from "./api-client.ts";
 
 export interface DescribedRequest {

@@ -1,7 +1,7 @@
 import { pino } from "pino";
-import { parseConfig } from "../../../server/config.ts";
-import { openService, type Service } from "../../../server/open-service.ts";
-import type { ConnectionLimits } from "../../../server/listen.ts";
+import { parseConfig } from "../../../server/start/config.ts";
+import { openService, type Service } from "../../../server/start/open-service.ts";
+import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
 import { NO_LIMITS } from "./no-limits.ts";
 

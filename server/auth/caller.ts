@@ -1,0 +1,85 @@
+import type { Request, RequestHandler, Response } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { callerId, parseRequest } from "../http/parse-request.ts";
+
+/** What a caller may do, each with all of those before it: README, "Keys and tokens". */
+export const SCOPES = ["read", "write", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** What a tenant may be called. */
+export const TENANT_ID = /^[\w.-]{1,64}$/;
+
+/** On whose behalf a request comes, as `authenticate` found it. */
+export interface Caller {
+  tenantId: string;
+  /** The one user this caller is; null when it may act for every user of its tenant. */
+  userId: string | null;
+  scope: Scope;
+  /** Whether what operators see covers the other tenants, too. */
+  everyTenant: boolean;
+}
+
+/** Everybody, while neither keys nor tokens are configured. */
+export const ANYBODY: Caller = { tenantId: "default", userId: null, scope: "admin", everyTenant: true };
+
+/** Whose request this is. Throws when its route stands before `authenticate`. */
+export function callerOf(response: Response): Caller {
+  const caller = response.locals["caller"] as Caller | undefined;
+  if (!caller) throw new Error("a route that needs a caller stands before authenticate");
+  return caller;
+}
+
+export function tenantOf(response: Response): string {
+  return callerOf(response).tenantId;
+}
+
+/** Whether a caller may see and do what is this user's, in its own tenant. */
+export function actsFor({ userId }: Caller, owner: string): boolean {
+  return userId === null || userId === owner;
+}
+
+const READING = new Set(["GET", "HEAD"]);
+
+/** Lets a caller of scope `read` only read: GET and HEAD. Throws AppError `forbidden`. */
+export const requireScope: RequestHandler = (request, response, next) => {
+  if (callerOf(response).scope === "read" && !READING.has(request.method)) {
+    throw new AppError("forbidden", `This key or token may only read; ${request.method} needs one of scope write.`);
+  }
+  next();
+};
+
+/** For what belongs to a tenant as a whole: refuses whoever is one of its users. Throws AppError `forbidden`. */
+export function assertWholeTenant(response: Response): void {
+  if (callerOf(response).userId !== null) {
+    throw new AppError("forbidden", "This concerns every user of the tenant; it needs a token of scope admin, or a key.");
+  }
+}
+
+export const requireWholeTenant: RequestHandler = (_request, response, next) => {
+  assertWholeTenant(response);
+  next();
+};
+
+const PathUser = z.object({ user_id: callerId });
+
+/** The user in a request's path. Throws AppError `invalid_request`; `not_found` when the caller is another user. */
+export function userOf(request: Request, response: Response): string {
+  const { user_id: userId } = parseRequest(PathUser, { user_id: request.params["id"] });
+  if (!actsFor(callerOf(response), userId)) throw new AppError("not_found", "There is no such user, or it is not the user of this token.");
+  return userId;
+}
+
+/**
+ * A body or query with the `user_id` of the caller, who may leave it out when its token names the user; otherwise as it is, for a schema that
+ * asks for one. Throws AppError `forbidden` for another user than the token's.
+ */
+export function withUserOf(response: Response, given: unknown): unknown {
+  const caller = callerOf(response);
+  if (caller.userId === null || typeof given !== "object" || given === null || Array.isArray(given)) return given;
+  const { user_id: named = caller.userId } = given as { user_id?: unknown };
+  if (typeof named === "string" && !actsFor(caller, named)) {
+    throw new AppError("forbidden", "user_id: is not the user of this token; leave it out, or send a token of that user.");
+  }
+  return { ...given, user_id: named };
+}

@@ -1,0 +1,67 @@
+import { isIPv6 } from "node:net";
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import { AppError } from "../../errors/app-error.ts";
+import { countOne } from "../limits/rate-limits.ts";
+
+const MINUTE = 60;
+/** Wrong keys of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */
+export const MOST_FAILURES = 100;
+/** Addresses that begin a minute of their own within one minute; those beyond share one, so that memory has a bound. */
+const MOST_ADDRESSES = 50_000;
+/** Addresses and keys of which it is remembered that they belong together. */
+const MOST_KNOWN = 10_000;
+
+/** Wrong keys by the address they come from, in this process. */
+export interface FailedKeys {
+  /**
+   * Throws AppError `rate_limited` when this address has sent too many wrong keys lately, whatever it sends now, unless this very key was
+   * right before from there: clients behind one proxy do not lock each other out.
+   */
+  assertMayTry(address: string, keyHash: string): Promise<void>;
+  failed(address: string): Promise<void>;
+  worked(address: string, keyHash: string): void;
+}
+
+/** Whoever has an address of IPv6 has the whole network of 64 bits around it. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
+  const [head = "", tail] = (address.split("%")[0] ?? "").split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const behind = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - behind.length) }, () => "0");
+  return [...groups, ...zeros, ...behind].slice(0, 4).join(":");
+}
+
+export function makeFailedKeys(): FailedKeys {
+  const failures = new RateLimiterMemory({ points: MOST_FAILURES, duration: MINUTE });
+  const addresses = new RateLimiterMemory({ points: MOST_ADDRESSES, duration: MINUTE });
+  const known = new Set<string>();
+  const pairOf = (address: string, keyHash: string): string => `${address} ${keyHash}`;
+
+  return {
+    async assertMayTry(address, keyHash) {
+      const counts = await Promise.all([failures.get(networkOf(address)), failures.get("")]);
+      // Whoever has no count of its own is among those who share one.
+      const counted = counts[0] ?? counts[1];
+      if (!counted || counted.consumedPoints < MOST_FAILURES || known.has(pairOf(address, keyHash))) return;
+      const seconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1_000));
+      throw new AppError("rate_limited", `Too many wrong keys came from this address. Send the right one in ${seconds} s.`, {
+        retryAfterSeconds: seconds,
+      });
+    },
+
+    async failed(address) {
+      const network = networkOf(address);
+      const hasRoom = (await failures.get(network)) !== null || !(await countOne(addresses, "new")).isOver;
+      await countOne(failures, hasRoom ? network : ""); // `assertMayTry` finds out when it is over
+    },
+
+    worked(address, keyHash) {
+      const pair = pairOf(address, keyHash);
+      if (known.has(pair)) return;
+      const [oldest] = known;
+      if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+      known.add(pair);
+    },
+  };
+}

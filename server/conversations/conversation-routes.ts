@@ -1,0 +1,87 @@
+import { type Request, type Response, Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import type { Erase } from "../../memory/erase/make-erase.ts";
+import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversation-store.ts";
+import type { MessageStore, StoredMessage } from "../../stores/postgres/message-store.ts";
+import { callerOf, tenantOf, withUserOf } from "../auth/caller.ts";
+import { sendEraseReceipt } from "../memory/erase-routes.ts";
+import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
+
+/** A message as the API shows it. */
+export function messageToJson({ id, role, content, completed, createdAt, metadata }: StoredMessage) {
+  return { id, role, content, completed, created_at: createdAt, metadata };
+}
+
+export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
+
+export const MessagesQuery = z.object({
+  ...pageQuery,
+  order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+});
+
+export interface ConversationRouteParts {
+  conversations: ConversationStore;
+  messages: MessageStore;
+  erase: Erase;
+}
+
+/** Listing a user's conversations, listing and deleting one of them, and finding a message. */
+export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
+  return Router()
+    .get("/conversations", async (request, response) => {
+      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withUserOf(response, request.query));
+      const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
+      response.json({
+        conversations: items.map(({ id, sessionId, messageCount, firstMessage, createdAt, updatedAt }) => {
+          const times = { created_at: createdAt, updated_at: updatedAt };
+          return { id, session_id: sessionId, message_count: messageCount, first_message: firstMessage, ...times };
+        }),
+        next,
+      });
+    })
+    .get("/conversations/:id/messages", async (request, response) => {
+      const { order, ...given } = parseRequest(MessagesQuery, request.query);
+      const page = toPageRequest(given);
+      const { id: conversationId, userId } = await findConversation(conversations, request, response);
+      const conversation = { tenantId: tenantOf(response), userId, conversationId };
+      const { items, next } = await messages.list(conversation, page, order);
+      response.json({ messages: items.map(messageToJson), next });
+    })
+    .get("/messages/:id", async (request, response) => {
+      const id = parseUuid("message id", request.params["id"]);
+      const found = await messages.find(callerOf(response), id);
+      if (!found) throw new AppError("not_found", `There is no message ${id}.`);
+      response.json({ message: messageToJson(found.message), conversation_id: found.conversationId, user_id: found.userId });
+    })
+    .delete("/conversations/:id", async (request, response) => {
+      const conversationId = parseUuid("conversation id", request.params["id"]);
+      const caller = callerOf(response);
+      const found = await conversations.find(caller, conversationId);
+      const receipt = found
+        ? await erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId })
+        : await erase.progress(caller, conversationId);
+      if (!receipt) throw conversationNotFound(conversationId);
+      sendEraseReceipt(response, receipt);
+    });
+}
+
+export function conversationNotFound(conversationId: string): AppError {
+  return new AppError("not_found", `There is no conversation ${conversationId}.`);
+}
+
+/** Throws AppError `not_found`, for one that is not the caller's, too. */
+export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<StoredConversation> {
+  const conversation = await conversations.find(callerOf(response), id);
+  if (!conversation) throw conversationNotFound(id);
+  return conversation;
+}
+
+/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, and what `conversationOfCaller` throws. */
+export async function findConversation(
+  conversations: ConversationStore,
+  request: Request,
+  response: Response,
+): Promise<StoredConversation> {
+  return conversationOfCaller(conversations, parseUuid("conversation id", request.params["id"]), response);
+}

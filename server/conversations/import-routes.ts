@@ -1,0 +1,159 @@
+import express, { type Response, Router } from "express";
+import { z } from "zod";
+import type { LayerJobKind } from "../../stores/jobs/job.ts";
+import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../../stores/postgres/import-store.ts";
+import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
+import { assertUtf8, bodyWithin, requireJson } from "../http/read-body.ts";
+import { tenantOf, withUserOf } from "../auth/caller.ts";
+import { EVENT_STREAM_HEADERS, startHeartbeat } from "../http/event-stream.ts";
+import { type RateLimits, userInBody } from "../limits/rate-limits.ts";
+import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
+
+export const MAX_IMPORTED_MESSAGES = 10_000;
+/** Problems of one message that are told. */
+const MAX_PROBLEMS = 5;
+/** Clocks and time zones may be wrong by so much: what is said to come from later is a mistake, and would stand behind all that is said until then. */
+const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
+
+/** A message; how long it may be is configured. */
+export const importedText = storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 });
+
+const Message = z.strictObject(
+  {
+    role: z.enum(["user", "assistant"], "must be user or assistant"),
+    content: importedText,
+    created_at: z.iso
+      .datetime({ offset: true, error: "must be a time like 2026-01-31T12:00:00Z" })
+      .transform((text) => new Date(text))
+      .refine((time) => time.getUTCFullYear() >= 1000 && time.getUTCFullYear() < 9000, "must be in the years 1000 to 8999")
+      .refine((time) => time.getTime() <= Date.now() + MAX_AHEAD_MS, "is more than a day ahead of now; send when it was said")
+      .optional(),
+    metadata,
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be an object with role and content" : undefined) },
+);
+
+function requestOf<Sent extends z.ZodType>(message: Sent) {
+  return z.strictObject(
+    {
+      user_id: callerId,
+      session_id: callerId,
+      messages: z
+        .array(message, "must be an array of messages")
+        .min(1, "is empty; send at least one message")
+        .max(MAX_IMPORTED_MESSAGES, `has more than ${MAX_IMPORTED_MESSAGES} messages; send them in several calls`),
+      on_invalid: z
+        .enum(["refuse", "skip"], 'must be "refuse" or "skip"')
+        .default("refuse")
+        .describe("What becomes of the others when messages are wrong: none is imported, or all of them."),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and messages" : undefined) },
+  );
+}
+
+export const ImportRequest = requestOf(Message);
+const AnyMessages = requestOf(z.unknown());
+
+/** Why a message is wrong. */
+export interface InvalidMessage extends Problem {
+  index: number;
+}
+
+export interface ImportBody {
+  userId: string;
+  sessionId: string;
+  messages: MessageToImport[];
+  /** Messages that are wrong and are left out. */
+  invalid: InvalidMessage[];
+}
+
+/** Characters are counted one by one only where a text could have too many. */
+function lengthProblem({ content }: { content: string }, maxMessageChars: number, field: string): Problem[] {
+  const characters = content.length > maxMessageChars ? [...content].length : 0;
+  if (characters <= maxMessageChars) return [];
+  return [{ field, problem: `has ${characters} characters, at most ${maxMessageChars} are taken` }];
+}
+
+/**
+ * The body of an import. Throws AppError `invalid_request` that names each message that is wrong, unless the body says that they are to be
+ * skipped and others are left.
+ */
+export function parseImportRequest(body: unknown, maxMessageChars: number): ImportBody {
+  const { user_id: userId, session_id: sessionId, messages: sent, on_invalid: onInvalid } = parseRequest(AnyMessages, body);
+  const messages: MessageToImport[] = [];
+  const invalid: InvalidMessage[] = [];
+  sent.forEach((given, index) => {
+    const parsed = Message.safeParse(given);
+    const problems = parsed.success
+      ? lengthProblem(parsed.data, maxMessageChars, `messages.${index}.content`)
+      : parsed.error.issues.flatMap((issue) => toProblems(issue, ["messages", index]));
+    invalid.push(...problems.slice(0, MAX_PROBLEMS).map((problem) => ({ index, ...problem })));
+    if (!parsed.success || problems.length > 0) return;
+    const { role, content, created_at, metadata: kept } = parsed.data;
+    messages.push({ role, content, createdAt: created_at ?? null, metadata: kept });
+  });
+  if (invalid.length > 0 && (onInvalid === "refuse" || messages.length === 0)) throw AppError.invalid(invalid);
+  return { userId, sessionId, messages, invalid };
+}
+
+/** The largest body: 10,000 messages of an ordinary length many times over. */
+const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
+
+export interface ImportRouteParts {
+  imports: ImportStore;
+  /** Which jobs imported messages get. */
+  jobKinds: readonly LayerJobKind[];
+  maxMessageChars: number;
+  rates: RateLimits;
+  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  heartbeatMs: number;
+}
+
+interface ImportResult extends Imported {
+  invalid: InvalidMessage[];
+}
+
+const toJson = ({ conversationId, ...counts }: ImportResult) => ({ conversation_id: conversationId, ...counts });
+
+/** Sends progress as server-sent events while the import runs, and its result or error as the last one. */
+async function streamProgress(
+  response: Response,
+  { total, heartbeatMs }: { total: number; heartbeatMs: number },
+  run: (onProgress: (progress: ImportProgress) => void) => Promise<ImportResult>,
+): Promise<void> {
+  response.writeHead(200, EVENT_STREAM_HEADERS);
+  const stopHeartbeat = startHeartbeat(response, heartbeatMs);
+  let id = 0;
+  const send = (status: string, content: object): void => {
+    response.write(`id: ${++id}\ndata: ${JSON.stringify({ status, content })}\n\n`);
+  };
+  try {
+    send("done", toJson(await run(({ done, exchanges }) => send("progress", { done, total, exchanges }))));
+  } catch (error) {
+    send("error", toAppError(error).toContent());
+  } finally {
+    stopHeartbeat();
+  }
+  response.end();
+}
+
+/** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
+export function importRoutes({ imports, jobKinds, maxMessageChars, rates, heartbeatMs }: ImportRouteParts): Router {
+  return Router().post(
+    "/conversations/import",
+    requireJson,
+    bodyWithin(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
+    rates.ofUser(userInBody),
+    async (request, response) => {
+      const { userId, sessionId, messages, invalid } = parseImportRequest(withUserOf(response, request.body), maxMessageChars);
+      const conversation = { tenantId: tenantOf(response), userId, sessionId };
+      const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
+        return { ...(await imports.import({ ...conversation, messages, jobKinds, onProgress })), invalid };
+      };
+      if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
+        return streamProgress(response, { total: messages.length, heartbeatMs }, run);
+      }
+      response.json(toJson(await run(() => undefined)));
+    },
+  );
+}

@@ -1,0 +1,86 @@
+import { STATUS_CODES, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { AppError } from "../../errors/app-error.ts";
+
+interface Refusal {
+  status: 400 | 408 | 417 | 431;
+  message: string;
+}
+
+/** What Node cannot read, by the code of its error: https://nodejs.org/api/http.html#event-clienterror */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: "The request has an address and headers of more than 16 KiB. Shorten them." },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not come to its end in time. Send it again." },
+};
+const NOT_HTTP: Refusal = {
+  status: 400,
+  message: "The request is not HTTP/1.1. Check its first line, the characters of its address and headers, and the length of its body.",
+};
+const TUNNEL: Refusal = { status: 400, message: "The request is CONNECT, but this is no proxy. Send requests to the service itself." };
+const NO_HOST: Refusal = { status: 400, message: "The request has no Host header. Send the name of the service in one." };
+const NO_ADDRESS: Refusal = { status: 400, message: "The request has an address that is none. Send a path that begins with a slash." };
+const EXPECTATION: Refusal = { status: 417, message: "The request expects more than 100-continue. Leave the Expect header out." };
+
+function asJson({ message }: Refusal): string {
+  const { code } = new AppError("invalid_request", message);
+  return JSON.stringify({ error: { code, message } });
+}
+
+function headersOf(body: string): Record<string, string> {
+  return {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "no-store",
+    connection: "close",
+  };
+}
+
+function answer(response: ServerResponse, refusal: Refusal): void {
+  const body = asJson(refusal);
+  response.writeHead(refusal.status, headersOf(body)).end(body);
+}
+
+/** Writes the answer to a connection that has no request, and ends it. The answer to HEAD is its headers alone. */
+function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
+  const body = asJson(refusal);
+  const lines = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${isHead ? "" : body}`, () =>
+    socket.destroy(),
+  );
+}
+
+/** A path, or the whole address that a proxy is sent. */
+const isAddress = (target: string): boolean => target.startsWith("/") || (/^https?:\/\//i.test(target) && URL.canParse(target));
+
+/** Refuses requests that name no host, as HTTP/1.1 demands, or no address: Node and Express would do so in words of their own. */
+export function requireTarget(listener: RequestListener): RequestListener {
+  return function listen(request, response) {
+    if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, NO_HOST);
+    if (!isAddress(request.url ?? "")) return answer(response, NO_ADDRESS);
+    return listener(request, response);
+  };
+}
+
+/** Answers what is no request that could reach a route, as JSON like every other error. Node alone would answer without a body. */
+export function answerBrokenHttp(server: Server): void {
+  const answering = new WeakMap<Duplex, Set<ServerResponse>>();
+
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    const ofSocket = answering.get(request.socket) ?? new Set();
+    answering.set(request.socket, ofSocket.add(response));
+    response.once("close", () => ofSocket.delete(response));
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex) => {
+    // Behind the beginning of another answer the client would take it for a part of that one.
+    const hasBegun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    if (!socket.writable || hasBegun || error.code === "ECONNRESET") return void socket.destroy();
+    // What could not be read, as far as it came in one piece: most often from its first line on.
+    const isHead = error.rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
+    answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP, isHead);
+  });
+  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => answer(response, EXPECTATION));
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    socket.on("error", () => socket.destroy());
+    answerOn(socket, TUNNEL);
+  });
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { chatMessage } from "../../turns/chat-request.ts";
+import { importedText } from "../../conversations/import-routes.ts";
+import { COMPONENTS } from "./components.ts";
+import { errorsOf } from "./described-errors.ts";
+import { ANSWER_HEADERS, type AnswerHeader, REQUEST_HEADERS } from "./headers.ts";
+import { configuredSection } from "./memory-operations.ts";
+import { type Answer, type Content, jsonBody, type Operation, TAGS } from "./operation.ts";
+import { OPERATIONS } from "./operations.ts";
+import { type JsonSchema, makeSchemaWriter, type SchemaWriter } from "./schema-writer.ts";
+
+/** What differs from one installation to the next. */
+export interface DescribedLimits {
+  maxMessageChars: number;
+  /** Sections of core memory that can be written. */
+  sections: readonly string[];
+}
+
+const HEADERS_OF_STATUS: Readonly<Record<number, readonly AnswerHeader[]>> = {
+  401: ["WWW-Authenticate"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
+};
+
+const PARAMETER = /[:*](\w+)/g;
+
+/** `/users/:id` as OpenAPI writes it: `/users/{id}`. */
+export const describedPath = (path: string): string => path.replaceAll(PARAMETER, "{$1}");
+
+const toContent = (content: Content, writer: SchemaWriter) =>
+  Object.fromEntries(Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema: writer.write(schema) }]));
+
+const toHeaders = (names: readonly AnswerHeader[]) =>
+  Object.fromEntries(["X-Request-Id" as const, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const toResponse = ({ what, content, headers = [] }: Answer, writer: SchemaWriter) => {
+  return { description: what, headers: toHeaders(headers), content: toContent(content, writer) };
+};
+
+/** One response for each status, naming the codes that come with it. */
+function errorResponses(operation: Operation, writer: SchemaWriter) {
+  return Object.fromEntries(
+    errorsOf(operation).map(({ status, schema, codes }) => {
+      const what = codes.map((code) => `\`${code}\``).join(", ");
+      return [status, toResponse({ what, content: jsonBody(schema), headers: HEADERS_OF_STATUS[status] ?? [] }, writer)];
+    }),
+  );
+}
+
+function parametersOf({ path, params = {}, query, headers = [] }: Operation, writer: SchemaWriter) {
+  const inPath = [...path.matchAll(PARAMETER)].map(([, name = ""]) => {
+    return { name, in: "path", required: true, schema: writer.write(params[name] ?? z.uuid()) };
+  });
+  const inQuery = query ? writer.writeProperties(query).map((parameter) => ({ ...parameter, in: "query" })) : [];
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function toOperation(operation: Operation, writer: SchemaWriter) {
+  const { id, tag, summary, details, body, bodyIsOptional = false, answers, isOpen = false } = operation;
+  const parameters = parametersOf(operation, writer);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(details === undefined ? {} : { description: details }),
+    ...(isOpen ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: { required: !bodyIsOptional, content: toContent(body, writer) } } : {}),
+    responses: {
+      ...errorResponses(operation, writer),
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, toResponse(answer, writer)])),
+    },
+  };
+}
+
+/** The description of the API in OpenAPI 3.1, from the schemas that validate it. */
+export function buildDescription({ maxMessageChars, sections }: DescribedLimits) {
+  const writer = makeSchemaWriter(
+    COMPONENTS,
+    new Map<z.core.$ZodType, JsonSchema>([
+      [chatMessage, { maxLength: maxMessageChars }],
+      [importedText, { maxLength: maxMessageChars }],
+      [configuredSection, { enum: [...sections] }],
+    ]),
+  );
+  const byPath = Map.groupBy(OPERATIONS, ({ path }) => describedPath(path));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "conversation-graph",
+      version: "1",
+      description: "A self-hosted chat service that remembers.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    security: [{ bearer: [] }],
+    paths: Object.fromEntries(
+      [...byPath].map(([path, operations]) => {
+        return [path, Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, writer)]))];
+      }),
+    ),
+    components: {
+      schemas: writer.components,
+      parameters: Object.fromEntries(
+        Object.entries(REQUEST_HEADERS).map(([name, { schema, what }]) => {
+          return [name, { name, in: "header", description: what, schema: writer.write(schema) }];
+        }),
+      ),
+      headers: Object.fromEntries(
+        Object.entries(ANSWER_HEADERS).map(([name, { schema, what }]) => [name, { description: what, schema: writer.write(schema) }]),
+      ),
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "A key of API_KEYS, or a token. Asked for once one of them is configured." },
+      },
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { validate as isUuid } from "uuid";
+import querystring, { type ParsedUrlQuery } from "node:querystring";
+import { AppError, type Problem } from "../../errors/app-error.ts";
+import { decodeCursor, type PageRequest } from "../../stores/page.ts";
+
+/** Problems that one answer lists, and characters of a name that a client made up. */
+const MAX_PROBLEMS = 50;
+const MAX_NAME_CHARACTERS = 200;
+/** Values of a body, those within others too: ten times what the largest import needs. Each one that is wrong costs microseconds. */
+const MAX_VALUES = 500_000;
+
+/** How an issue of zod reads to a client; `within`: where the value that was parsed stands in the body. */
+export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey[] = []): Problem[] {
+  const path = [...within, ...issue.path];
+  if (issue.code !== "unrecognized_keys") return [{ field: path.join(".") || "body", problem: issue.message }];
+  return issue.keys.map((key) => {
+    return { field: [...path, key.slice(0, MAX_NAME_CHARACTERS)].join("."), problem: "is not a known field; remove it" };
+  });
+}
+
+/** Whether a value from JSON holds more values than `most`, counted level by level, however deep. */
+function holdsMoreThan(most: number, value: unknown): boolean {
+  const waiting = [value];
+  for (let counted = 0; waiting.length > 0; counted++) {
+    if (counted + waiting.length > most) return true;
+    const next = waiting.pop();
+    if (typeof next !== "object" || next === null) continue;
+    for (const inner of Object.values(next)) if (waiting.push(inner) > most) return true;
+  }
+  return false;
+}
+
+/** `value` as the schema describes it. Throws AppError `invalid_request` naming every field that is wrong, the first fifty. */
+export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  if (holdsMoreThan(MAX_VALUES, value))
+    throw AppError.invalid([{ field: "body", problem: `holds more than ${MAX_VALUES} values; send it in several calls` }]);
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.flatMap((issue) => toProblems(issue));
+  const more = problems.length - MAX_PROBLEMS;
+  const rest = more > 0 ? [{ field: "body", problem: `has ${more} more problems` }] : [];
+  throw AppError.invalid([...problems.slice(0, MAX_PROBLEMS), ...rest]);
+}
+
+const ID_LENGTH = 200;
+
+/** Where a text holds something that Postgres cannot keep as UTF-8, in words; undefined when it holds nothing of the kind. */
+export function unstorable(text: string): string | undefined {
+  const nul = text.indexOf("\0");
+  if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
+  if (!text.isWellFormed()) return "holds half of a surrogate pair, as when a text is cut inside an emoji; send whole characters";
+  return undefined;
+}
+
+/** A text that can be stored as it is. */
+export const storableText = z
+  .string({ error: ({ input }) => (input === undefined ? "is missing; send a string" : "must be a string") })
+  .check((context) => {
+    const problem = unstorable(context.value);
+    if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
+  });
+
+/** An id that callers choose: 1 to 200 characters of any script. Clients resolve `.` and `..` in an address, however they are encoded. */
+export const callerId = storableText
+  .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
+  .refine((text) => text !== "." && text !== "..", 'cannot be "." or "..", which no address can hold; choose another')
+  .meta({ minLength: 1, maxLength: ID_LENGTH });
+
+const EXTERNAL_ID = `must be a string of 1 to ${ID_LENGTH} characters`;
+/** What something is called where it comes from. */
+export const externalId = storableText
+  .refine((text) => text !== "" && text.length <= ID_LENGTH, EXTERNAL_ID)
+  .meta({ minLength: 1, maxLength: ID_LENGTH });
+
+const MAX_METADATA_CHARACTERS = 16_000;
+
+/** Objects and arrays within each other: far fewer than what writing JSON, here or in Postgres, has the stack for. */
+const MAX_LEVELS = 100;
+export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
+
+/** Whether a value from JSON nests so deep that it cannot be written again. */
+export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+}
+
+/** Free-form, as long as Postgres can keep it. */
+export const metadata = z
+  .record(z.string(), z.unknown(), "must be a JSON object")
+  .default({})
+  .superRefine((value, context) => {
+    if (isTooDeep(value)) return context.addIssue(TOO_DEEP);
+    const text = JSON.stringify(value);
+    if (text.length > MAX_METADATA_CHARACTERS)
+      context.addIssue(`has ${text.length} characters, at most ${MAX_METADATA_CHARACTERS} are taken`);
+    const problem = text.includes("\\u0000") ? "holds a NUL character (U+0000); remove it" : unstorable(text);
+    if (problem) context.addIssue(problem);
+    const given = value["external_id"];
+    if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
+  })
+  .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON and ${MAX_LEVELS} levels of nesting.` });
+
+/** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
+export function parseUuid(field: string, value: string | string[] | undefined): string {
+  if (typeof value === "string" && isUuid(value)) return value.toLowerCase();
+  throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID; pass an id as this service gave it` }]);
+}
+
+/** An id in a body or query. */
+export const uuidField = z
+  .string("must be given once")
+  .refine((text) => isUuid(text), "is not a UUID; pass an id as this service gave it")
+  .transform((text) => text.toLowerCase())
+  .meta({ format: "uuid" });
+
+/** A whole number in a query string. */
+export function wholeNumberField(minimum: number, maximum: number) {
+  const expected = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string("must be given once")
+    .regex(/^\d{1,9}$/, expected)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, expected)
+    .meta({ type: "integer", minimum, maximum });
+}
+
+/** `limit` and `after` of a list. */
+export const pageQuery = {
+  limit: wholeNumberField(1, 200).default(50),
+  after: z.string("must be given once").optional().describe("The `next` of the page before."),
+};
+export const PageQuery = z.object(pageQuery);
+
+export function toPageRequest({ limit, after }: { limit: number; after?: string | undefined }): PageRequest {
+  return { limit, after: after === undefined ? null : decodeCursor(after) };
+}
+
+/** A name or value as it was before it was put into an address; null when it is not UTF-8 behind its percent signs. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A query string as Express keeps it, all of it, however many fields. Throws AppError `invalid_request` for a broken percent-encoding, which
+ * would else be read as other characters.
+ */
+export function parseQuery(text: string | null | undefined): ParsedUrlQuery {
+  const given = text ?? "";
+  for (const part of given.split("&")) {
+    const [name = "", ...values] = part.split("=");
+    if (decoded(part) !== null) continue;
+    const field = decoded(name) ?? "query";
+    throw AppError.invalid([{ field, problem: `"${values.join("=").slice(0, 80)}" is not percent-encoded UTF-8; encode it again` }]);
+  }
+  return querystring.parse(given, "&", "=", { maxKeys: 0 });
+}

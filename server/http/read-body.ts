@@ -1,0 +1,68 @@
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../../errors/app-error.ts";
+
+/** Refuses a body whose bytes are no UTF-8; decoding would replace them in silence. A `verify` of express.json. */
+export function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+  if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
+}
+
+/** Refuses a body that is not JSON; express.json would leave it unread and the route would see none. */
+export const requireJson: RequestHandler = (request, _response, next) => {
+  const isEmpty = request.get("content-length") === "0"; // as fetch sends a POST without a body
+  if (!isEmpty && request.is("application/json") === false) {
+    throw new AppError(
+      "unsupported_media_type",
+      `The body is "${request.get("content-type") ?? "of no type"}". Send JSON with the header content-type: application/json.`,
+    );
+  }
+  next();
+};
+
+/** How long a client that sends on after its refusal is listened to, in milliseconds: closing at once would lose it the answer. */
+const LINGER_MS = 10_000;
+
+/** Sends the answer at once and closes the connection when the rest of the body has come, or takes too long; the rest is not kept. */
+function answerBeforeTheEnd(request: Request, response: Response): void {
+  const end = response.end.bind(response) as (...parts: unknown[]) => Response;
+  response.set("connection", "close");
+  response.end = (body?: unknown): Response => {
+    if (body !== undefined) response.write(body);
+    const timer = setTimeout(finish, LINGER_MS);
+    function finish(): void {
+      clearTimeout(timer);
+      end();
+    }
+    request.once("end", finish).once("close", finish).resume();
+    return response;
+  };
+}
+
+/**
+ * Reads a body with `parser` and refuses one of more than `limitBytes` with `body_too_large`: at once when its Content-Length says so, else
+ * as soon as more has come. The parser alone would read it to its end first, however long that takes.
+ */
+export function bodyWithin(limitBytes: number, parser: RequestHandler): RequestHandler {
+  return function readBody(request: Request, response: Response, next: NextFunction) {
+    let decided = false;
+    let received = 0;
+    function decide(error?: unknown): void {
+      if (decided) return;
+      decided = true;
+      request.off("data", count);
+      next(error);
+    }
+    function refuse(): void {
+      answerBeforeTheEnd(request, response);
+      decide(new AppError("body_too_large", `The body is larger than ${limitBytes} bytes. Shorten it.`));
+    }
+    function count(piece: Buffer): void {
+      received += piece.length;
+      if (received > limitBytes) refuse();
+    }
+    if (Number(request.headers["content-length"] ?? 0) > limitBytes) return refuse();
+    if (request.headers["transfer-encoding"] !== undefined) request.on("data", count);
+    return parser(request, response, decide);
+  };
+}

@@ -1,0 +1,117 @@
+import { type Request, type Response, Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
+import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
+import type { StoredSection } from "../../stores/postgres/write-sections.ts";
+import { tenantOf, userOf } from "../auth/caller.ts";
+import { parseRequest, storableText, wholeNumberField } from "../http/parse-request.ts";
+
+export const SectionBody = z.strictObject({
+  content: storableText
+    .refine((text) => text.trim() !== "", "is blank; DELETE removes a section")
+    .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`)
+    .meta({ minLength: 1, maxLength: SECTION_CHARACTERS }),
+});
+export const RevertBody = z.strictObject({
+  version: z.int("must be a whole number").min(1, "must be 1 or more").max(999_999_999, "is higher than any version"),
+});
+export const HistoryQuery = z.object({
+  limit: wholeNumberField(1, 200).default(50),
+  after: wholeNumberField(1, 999_999_999).optional(),
+});
+
+export interface CoreMemoryRouteParts {
+  coreMemory: CoreMemoryStore;
+  /** Sections that may be written, in the order in which they are shown. */
+  sections: readonly string[];
+}
+
+/** The version in an If-Match header; undefined without one. `*` asks for any version that is there, which a write alone cannot tell. */
+function expectedVersionOf(request: Request): number | undefined {
+  if (request.get("if-none-match") === "*") return 0;
+  const header = request.get("if-match");
+  if (header === undefined) return undefined;
+  const [, version] = /^\s*(?:W\/)?"?(\d{1,9})"?\s*$/.exec(header) ?? [];
+  if (version !== undefined) return Number(version);
+  throw AppError.invalid([
+    { field: "If-Match", problem: `"${header.slice(0, 80)}" is not a version; send the version in quotes, like "3"` },
+  ]);
+}
+
+function sendSection(response: Response, { section, content, version }: StoredSection): void {
+  response.set("etag", `"${version}"`).json({ section, content, version });
+}
+
+/** What is known about a user, for people: read, write, remove, look back, go back. */
+export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts): Router {
+  const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userOf(request, response) });
+  const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
+
+  /** The section in the path, as far as it can be one at all. */
+  function nameOf(request: Request): string {
+    const section = String(request.params["section"]);
+    return SECTION_NAME.test(section) ? section : sectionOf(request);
+  }
+
+  function sectionOf(request: Request): string {
+    const section = String(request.params["section"]);
+    if (sections.includes(section)) return section;
+    throw AppError.invalid([
+      {
+        field: "section",
+        problem: `"${section.slice(0, 80)}" is not one of ${sections.join(", ")}; CORE_MEMORY_SECTIONS adds more`,
+      },
+    ]);
+  }
+
+  return Router()
+    .get("/users/:id/core-memory", async (request, response) => {
+      const stored = await coreMemory.loadLines(ownerOf(request, response));
+      const inOrder = stored.toSorted((one, other) => orderOf(one.section) - orderOf(other.section));
+      response.json({
+        sections: inOrder.map(({ section, content, version, updatedAt, updatedBy, lines }) => {
+          const shown = lines.map((line) => ({ content: line.content, trigger_message_ids: line.triggerMessageIds }));
+          return { section, content, version, updated_at: updatedAt, updated_by: updatedBy, lines: shown };
+        }),
+      });
+    })
+    .put("/users/:id/core-memory/:section", async (request, response) => {
+      const owner = ownerOf(request, response);
+      const section = sectionOf(request);
+      const expectedVersion = expectedVersionOf(request);
+      const { content } = parseRequest(SectionBody, request.body);
+      sendSection(response, await coreMemory.put(owner, { section, content, expectedVersion }));
+    })
+    .delete("/users/:id/core-memory/:section", async (request, response) => {
+      const section = nameOf(request); // one that is no longer configured can still be removed
+      const removed = await coreMemory.remove(ownerOf(request, response), { section, expectedVersion: expectedVersionOf(request) });
+      if (!removed) throw new AppError("not_found", `This user has no section "${section}".`);
+      response.json({ section, content: null, version: removed.version });
+    })
+    .get("/users/:id/core-memory/:section/history", async (request, response) => {
+      const { limit, after } = parseRequest(HistoryQuery, request.query);
+      const section = nameOf(request);
+      const versions = await coreMemory.history(ownerOf(request, response), section, { limit: limit + 1, before: after ?? null });
+      const shown = versions.slice(0, limit);
+      response.json({
+        versions: shown.map(({ version, content, updatedBy, createdAt, conversationId, triggerMessageId }) => ({
+          version,
+          content,
+          updated_by: updatedBy,
+          created_at: createdAt,
+          conversation_id: conversationId,
+          trigger_message_id: triggerMessageId,
+        })),
+        next: versions.length > limit ? String(shown.at(-1)?.version) : null,
+      });
+    })
+    .post("/users/:id/core-memory/:section/revert", async (request, response) => {
+      const owner = ownerOf(request, response);
+      const section = sectionOf(request);
+      const { version } = parseRequest(RevertBody, request.body);
+      const reverted = await coreMemory.revert(owner, { section, version, expectedVersion: expectedVersionOf(request) });
+      if (!reverted) throw new AppError("not_found", `The section "${section}" of this user has no version ${version}.`);
+      sendSection(response, reverted);
+    });
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { bulkhead } from "cockatiel";
+import { Router } from "express";
+import type { Database, Queryable } from "../../stores/postgres/database.ts";
+import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
+import { tenantOf, userOf } from "../auth/caller.ts";
+import { writeAsRead } from "../http/event-stream.ts";
+
+export interface ExportRouteParts {
+  database: Database;
+}
+
+/** Exports of a process that read the database at the same time: each holds a connection meanwhile. */
+const AT_A_TIME = 2;
+
+/** A file without a name: whatever becomes of the process, nothing of it stays on the disk. */
+async function openUnnamedFile(): Promise<FileHandle> {
+  const name = path.join(os.tmpdir(), `conversation-graph-user-export-${randomUUID()}`);
+  const file = await open(name, "wx+", 0o600);
+  await unlink(name);
+  return file;
+}
+
+/**
+ * `GET /users/:id/export`: everything that is stored of a user, as `npm run export` writes it. It goes to a file first, so that a client that reads
+ * slowly holds no connection of the database, and so that what fails is an error and not half an answer.
+ */
+export function exportRoutes({ database }: ExportRouteParts): Router {
+  const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
+  return Router().get("/users/:id/export", async (request, response) => {
+    const scope = { tenantId: tenantOf(response), userId: userOf(request, response) };
+    await using file = await openUnnamedFile();
+    async function write(snapshot: Queryable): Promise<void> {
+      for await (const lines of exportLines(snapshot, scope)) {
+        if (response.destroyed) return; // the client has left
+        await file.appendFile(lines);
+      }
+    }
+    await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(database, write)));
+    const { size } = await file.stat();
+    response.attachment("export.jsonl").set({ "content-type": "application/x-ndjson; charset=utf-8", "content-length": String(size) });
+    const text = createReadStream("", { fd: file.fd, autoClose: false, start: 0, encoding: "utf8" });
+    for await (const piece of text as AsyncIterable<string>) {
+      if (response.destroyed) return;
+      await writeAsRead(response, piece, { atOnce: false });
+    }
+    response.end();
+  });
+}

@@ -1,0 +1,116 @@
+import { Router } from "express";
+import { statfs } from "node:fs/promises";
+import { IN_MEMORY } from "../../stores/postgres/open-embedded-postgres.ts";
+import type { Database } from "../../stores/postgres/database.ts";
+
+export interface HealthParts {
+  /** What an answer needs, by name. */
+  dependencies: Record<string, DependencyCheck>;
+  /** What answers go on without, by name: shown, and no reason not to be ready. */
+  optionalDependencies?: Record<string, DependencyCheck>;
+  isStopping: () => boolean;
+}
+
+/** `read_only`: it answers, but nothing can be written: its disk is full, say. */
+export const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
+type DependencyState = (typeof DEPENDENCY_STATES)[number];
+
+/** Asks all of them side by side. */
+export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
+  return Promise.all(
+    Object.entries(dependencies).map(async ([name, check]) => [
+      name,
+      await check().then(
+        () => "up" as const,
+        (error: unknown) => (error instanceof ReadOnly ? ("read_only" as const) : ("down" as const)),
+      ),
+    ]),
+  );
+}
+
+/** `/healthz`: the process is alive. `/readyz`: it can answer; 503 when something an answer needs is down, or while stopping. */
+export function healthRoutes({ dependencies, optionalDependencies = {}, isStopping }: HealthParts): Router {
+  return Router()
+    .get("/healthz", (_request, response) => {
+      response.json({ status: "alive" });
+    })
+    .get("/readyz", async (_request, response) => {
+      const [states, optional] = await Promise.all([statesOf(dependencies), statesOf(optionalDependencies)]);
+      const ready = !isStopping() && states.every(([, state]) => state === "up");
+      response.status(ready ? 200 : 503).json({
+        status: isStopping() ? "stopping" : ready ? "ready" : "not ready",
+        dependencies: Object.fromEntries([...states, ...optional]),
+      });
+    });
+}
+
+/** How long a dependency may take to answer, in milliseconds. */
+const PROBE_TIMEOUT_MS = 2_000;
+/** A model's server is asked at most this often, in milliseconds: probes come every few seconds from every balancer. */
+const MODEL_PROBE_EVERY_MS = 5_000;
+
+/** Resolves when the dependency can serve; rejects otherwise. */
+export type DependencyCheck = () => Promise<void>;
+
+/** A probe that counts as failed when it takes too long. */
+export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
+  return function probeInTime() {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)), PROBE_TIMEOUT_MS);
+    probe()
+      .then(() => resolve(), reject)
+      .finally(() => clearTimeout(timer));
+    return promise;
+  };
+}
+
+/** Asks for the list of models, which costs nothing. Any answer below 500 counts: not every server has that list. */
+export function checkModelServer(baseUrl: string, apiKey: string | undefined): DependencyCheck {
+  let last: { at: number; outcome: Promise<void> } | undefined;
+  async function probe(): Promise<void> {
+    const response = await fetch(`${baseUrl.replace(/\/$/, "")}/models`, {
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
+    await response.body?.cancel();
+    if (response.status >= 500) throw new Error(`status ${response.status}`);
+  }
+  return () => {
+    if (!last || performance.now() - last.at > MODEL_PROBE_EVERY_MS) last = { at: performance.now(), outcome: probe() };
+    return last.outcome;
+  };
+}
+
+/** A file of Postgres' log of changes: less room, and the embedded database breaks in the middle of a write. */
+const ROOM_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Fails where nothing can be written, and writes nothing that stays. The update of no row is refused by a Postgres that was switched to
+ * read-only or stands by. The numbers are more than that memory holds, so they go to a file, which a full disk refuses.
+ */
+const TRY_TO_WRITE = `
+set local work_mem = '64kB';
+update token_usage set tokens = tokens where false;
+select count(*) from generate_series(1, 10000)`;
+
+/** A Postgres that answers, but cannot write. */
+export class ReadOnly extends Error {
+  override readonly name = "ReadOnly";
+}
+
+async function tryToWrite(database: Database, dataDir: string): Promise<void> {
+  if (!database.isEmbedded) return void (await database.query({ text: TRY_TO_WRITE }));
+  if (dataDir.startsWith(IN_MEMORY)) return;
+  const { bavail, bsize } = await statfs(dataDir);
+  if (bavail * bsize < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
+}
+
+/** Whether Postgres answers and can write. Rejects with ReadOnly when it only answers. `dataDir` is where the embedded one keeps its files. */
+export function checkPostgres(database: Database, dataDir: string): DependencyCheck {
+  return withTimeout(async () => {
+    await database.query({ text: "select 1" });
+    await tryToWrite(database, dataDir).catch((cause: unknown) => {
+      throw new ReadOnly("Postgres cannot write.", { cause });
+    });
+  });
+}

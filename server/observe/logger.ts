@@ -1,0 +1,83 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+import pretty from "pino-pretty";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { v7 as uuidv7 } from "uuid";
+import type { AppError } from "../../errors/app-error.ts";
+
+function standardOutput(): DestinationStream | undefined {
+  return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
+}
+
+/**
+ * JSON lines on standard output; lines for people when that is a terminal. Those of a request carry its id. Message text is never logged at
+ * info.
+ */
+export function makeLogger(level: string, destination: DestinationStream | undefined = standardOutput()): Logger {
+  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, mixin: requestFacts };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+/** What fits into one line of any log, whatever reads it. */
+const SANE = /^[\w.-]{1,100}$/;
+
+/** What every log line of a request carries, so that they can be found together, and with its trace. */
+export interface RequestFacts {
+  request_id: string;
+  trace_id?: string;
+}
+
+const current = new AsyncLocalStorage<RequestFacts | undefined>();
+
+/** The id that a client or proxy gave the request, if it is one of 1 to 100 letters, digits, dots, dashes and underscores; else a new one. */
+export function requestIdOf(given: string | undefined): string {
+  return given !== undefined && SANE.test(given) ? given : uuidv7();
+}
+
+/** Runs what answers a request; all that comes of it knows the request. */
+export function withinRequest<Result>(facts: RequestFacts, run: () => Result): Result {
+  return current.run(facts, run);
+}
+
+/** Runs what belongs to no request, though one may have given rise to it. */
+export function outsideRequests<Result>(run: () => Result): Result {
+  return current.run(undefined, run);
+}
+
+/** Of the request that is being answered here; a new object, empty outside of requests. */
+export function requestFacts(): Partial<RequestFacts> {
+  return { ...current.getStore() };
+}
+
+export interface CauseFacts {
+  name: string;
+  code?: unknown;
+  status?: unknown;
+}
+
+const MOST_CAUSES = 10;
+
+/** Outermost first. */
+function causesOf(error: Error): Error[] {
+  const causes: Error[] = [];
+  for (let cause = error.cause; cause instanceof Error && causes.length < MOST_CAUSES; cause = cause.cause) causes.push(cause);
+  return causes;
+}
+
+/** What the log may say of an error's causes, outermost first: names, codes and statuses, not messages, which can quote what a user said. */
+export function causeFacts(error: Error): CauseFacts[] {
+  return causesOf(error).map((cause) => ({
+    name: cause.name,
+    ...("code" in cause && cause.code !== undefined ? { code: cause.code } : {}),
+    ...("status" in cause && cause.status !== undefined ? { status: cause.status } : {}),
+  }));
+}
+
+/** A frame of V8's stack trace: `at name (file:line:column)`. https://v8.dev/docs/stack-trace-api */
+const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
+
+/** What the log says of an error that should not have happened: besides its causes where the innermost was thrown, again without messages. */
+export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
+  const innermost = causesOf(error).at(-1) ?? error;
+  const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));
+  return { code: error.code, causes: causeFacts(error), at: at.map((line) => line.trim()) };
+}

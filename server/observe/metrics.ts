@@ -1,0 +1,88 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { Router } from "express";
+import type { Logger } from "pino";
+import type { LastEvent } from "../../graph/start-turn.ts";
+import type { JobRun } from "../../memory/jobs/run-jobs.ts";
+import type { Observer } from "../../observe/observer.ts";
+import {
+  admissionMetrics,
+  type AdmissionMetrics,
+  jobMetrics,
+  type QueueState,
+  requestMetrics,
+  type RequestMetrics,
+  turnMetrics,
+} from "./service-metrics.ts";
+import { workMetrics } from "./work-metrics.ts";
+import { toAppError } from "../../errors/app-error.ts";
+import { orAborted } from "../../models/or-aborted.ts";
+import type { JobOverview } from "../../stores/jobs/job-overview.ts";
+import type { OldestWaiting } from "../../stores/jobs/oldest-waiting.ts";
+import { causeFacts } from "./logger.ts";
+
+/** What the service counts, in Prometheus' text format. Labels have few values: never a user, a session, a path or a message. */
+export interface Metrics extends AdmissionMetrics {
+  contentType: string;
+  /** `queue`: what the database says of it, null when it does not answer; the rest is counted as it happens. */
+  render(queue: QueueState | null): Promise<string>;
+  /** Nodes, calls of models, statements, searches, circuits, memory operations. */
+  observer: Observer;
+  requests: RequestMetrics;
+  turnEnded(last: LastEvent): void;
+  jobRan(run: JobRun): void;
+}
+
+/** A registry of its own for each service, so that several can be in one process. */
+export function makeMetrics(): Metrics {
+  const registry = new Registry();
+  const jobs = jobMetrics(registry);
+  return {
+    contentType: registry.contentType,
+    async render(queue) {
+      jobs.queue(queue);
+      const texts = await Promise.all([registry.metrics(), processMetrics().metrics()]);
+      return texts.join("\n");
+    },
+    observer: workMetrics(registry),
+    requests: requestMetrics(registry),
+    turnEnded: turnMetrics(registry),
+    jobRan: jobs.ran,
+    ...admissionMetrics(registry),
+  };
+}
+
+let ofThisProcess: Registry | undefined;
+
+/** CPU, memory, garbage collection, event loop lag: of the whole process, so watched once, however many services it has. */
+export function processMetrics(): Registry {
+  if (!ofThisProcess) {
+    ofThisProcess = new Registry();
+    collectDefaultMetrics({ register: ofThisProcess });
+  }
+  return ofThisProcess;
+}
+
+export interface MetricsRouteParts {
+  metrics: Metrics;
+  jobOverview: JobOverview;
+  oldestWaiting: () => Promise<OldestWaiting[]>;
+  log: Logger;
+}
+
+/** How long the database may take to tell of the queue, in milliseconds: Prometheus gives up after ten seconds. */
+const QUEUE_TIMEOUT_MS = 2_000;
+
+/** `GET /metrics`, for Prometheus. Answers also while the database is away, which is when they are looked at. */
+export function metricsRoute({ metrics, jobOverview, oldestWaiting, log }: MetricsRouteParts): Router {
+  const readQueue = async () => {
+    const [counts, oldest] = await Promise.all([jobOverview.count(null), oldestWaiting()]);
+    return { counts, oldest };
+  };
+  return Router().get("/metrics", async (_request, response) => {
+    const queue = await orAborted(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
+      log.debug({ causes: causeFacts(toAppError(error)) }, "the queue of jobs could not be read for the metrics");
+      return null;
+    });
+    response.type(metrics.contentType).send(await metrics.render(queue));
+  });
+}

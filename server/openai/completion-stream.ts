@@ -1,0 +1,146 @@
+import type { ServerResponse } from "node:http";
+import type { Usage } from "../../graph/state.ts";
+import { toOpenAIError } from "./openai-error.ts";
+import { AppError, type ErrorContent } from "../../errors/app-error.ts";
+import type { TurnEvent } from "../../graph/turn-event.ts";
+import { EVENT_STREAM_HEADERS, startHeartbeat, writeAsRead } from "../http/event-stream.ts";
+
+/** A call of a tool that the client said must be called. */
+export interface ToolCall {
+  name: string;
+  /** JSON. */
+  arguments: string;
+}
+
+/** What happens while an answer is made, be it a turn's or a task's. Ends with exactly one `end` or `error`. */
+export type CompletionEvent =
+  | { kind: "text"; text: string }
+  | { kind: "tool_call"; call: ToolCall }
+  | { kind: "end"; finishReason: "stop" | "length" | "tool_calls"; usage: Usage }
+  | { kind: "error"; error: AppError };
+
+const toAppError = ({ code, message }: ErrorContent): AppError => new AppError(code, message);
+
+function ofTurn(event: TurnEvent): CompletionEvent[] {
+  switch (event.status) {
+    case "token":
+      return [{ kind: "text", text: event.content }];
+    case "done":
+      return [{ kind: "end", finishReason: event.content.completed ? "stop" : "length", usage: event.content.usage }];
+    case "error":
+      return [{ kind: "error", error: toAppError(event.content) }];
+    case "route_decision":
+    case "execution_log":
+    case "notice":
+      return []; // OpenAI's protocol has no place for them
+  }
+}
+
+/** A turn's events as those of a completion. */
+export async function* eventsOfTurn(batches: AsyncIterable<TurnEvent[]>): AsyncGenerator<CompletionEvent[], void> {
+  for await (const batch of batches) yield batch.flatMap(ofTurn);
+}
+
+/** What every part of one answer repeats. */
+export interface CompletionFacts {
+  id: string;
+  model: string;
+  /** Seconds since 1970. */
+  created: number;
+}
+
+const toUsage = ({ prompt_tokens, completion_tokens, total_tokens }: Usage) => ({ prompt_tokens, completion_tokens, total_tokens });
+
+const toToolCall = ({ name, arguments: given }: ToolCall, id: string) => {
+  return { id: `call_${id}`, type: "function", function: { name, arguments: given } };
+};
+
+export interface CompletionFrames {
+  /** The chunk that says whose words follow. */
+  role(): string;
+  /** Everything that this event sends, the end of the stream included. */
+  of(event: CompletionEvent): string;
+}
+
+/** The server-sent events of a streamed answer: https://platform.openai.com/docs/api-reference/chat-streaming */
+export function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUsage: boolean): CompletionFrames {
+  const frame = (content: object): string => `data: ${JSON.stringify(content)}\n\n`;
+  const chunk = (choices: object[], usage: object | null = null): string =>
+    frame({ id, object: "chat.completion.chunk", created, model, choices, ...(includeUsage ? { usage } : {}) });
+  const delta = (content: object, finish_reason: string | null = null): string =>
+    chunk([{ index: 0, delta: content, logprobs: null, finish_reason }]);
+  return {
+    role: () => delta({ role: "assistant", content: "" }),
+    of(event) {
+      switch (event.kind) {
+        case "text":
+          return delta({ content: event.text });
+        case "tool_call":
+          return delta({ tool_calls: [{ index: 0, ...toToolCall(event.call, id) }] });
+        case "end":
+          return `${delta({}, event.finishReason)}${includeUsage ? chunk([], toUsage(event.usage)) : ""}data: [DONE]\n\n`;
+        case "error":
+          return frame(toOpenAIError(event.error));
+      }
+    },
+  };
+}
+
+/** The body of an answer that is sent whole. Throws its AppError when it ended with one: what there was of it is not sent. */
+export async function wholeCompletion({ id, model, created }: CompletionFacts, batches: AsyncIterable<CompletionEvent[]>): Promise<object> {
+  let content: string | null = null;
+  const tool_calls: object[] = [];
+  for await (const event of flat(batches)) {
+    if (event.kind === "error") throw event.error;
+    if (event.kind === "text") content = (content ?? "") + event.text;
+    if (event.kind === "tool_call") tool_calls.push(toToolCall(event.call, id));
+    if (event.kind !== "end") continue;
+    const message = { role: "assistant", content, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: event.finishReason }];
+    return { id, object: "chat.completion", created, model, choices, usage: toUsage(event.usage) };
+  }
+  throw new Error("an answer ended without saying how");
+}
+
+async function* flat<Item>(batches: AsyncIterable<Item[]>): AsyncGenerator<Item, void> {
+  for await (const batch of batches) yield* batch;
+}
+
+export interface CompletionStreamOptions {
+  frames: CompletionFrames;
+  headers: Record<string, string>;
+  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  heartbeatMs: number;
+}
+
+/**
+ * Streams an answer, reading on only as fast as the client does; returns when it has ended or the client has left. The stream begins with
+ * the first token, so that an error before it is thrown, to become a plain HTTP error; but no later than the first heartbeat, which keeps
+ * the connection of a client that waits. An error after that ends the stream as a frame of its own, without [DONE].
+ */
+export async function sendCompletionStream(
+  response: ServerResponse,
+  batches: AsyncIterable<CompletionEvent[]>,
+  { frames, headers, heartbeatMs }: CompletionStreamOptions,
+): Promise<void> {
+  /** The first frame, once. */
+  function opening(): string {
+    if (response.headersSent) return "";
+    response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
+    return frames.role();
+  }
+  const stopHeartbeat = startHeartbeat(response, heartbeatMs, opening);
+  try {
+    for await (const batch of batches) {
+      if (response.destroyed) return;
+      if (batch.length === 0) continue;
+      const [first] = batch;
+      if (first?.kind === "error" && !response.headersSent) throw first.error;
+      const atOnce = !response.headersSent;
+      await writeAsRead(response, opening() + batch.map((event) => frames.of(event)).join(""), { atOnce });
+    }
+    response.end();
+  } finally {
+    stopHeartbeat();
+  }
+}

@@ -1,0 +1,97 @@
+import type { Request } from "express";
+import { createHash } from "node:crypto";
+import { isUtf8 } from "node:buffer";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { ANYBODY, type Caller } from "../auth/caller.ts";
+import type { CompletionRequest } from "./completion-request.ts";
+import { callerId, parseRequest } from "../http/parse-request.ts";
+
+/** Open WebUI's, and those that LibreChat is told to send; ids before addresses, which change. */
+const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Email", "X-User-Email"];
+
+/** The one person of a service without keys, which listens on its own machine only. */
+const ONLY_USER = "default";
+
+/** Whom a request names, before anything is checked: for counting its requests. */
+export function namedUser(request: Request): string {
+  const { user } = (request.body ?? {}) as { user?: unknown };
+  return (firstHeader(request, USER_HEADERS) ?? given("user", user))?.value ?? ONLY_USER;
+}
+
+/**
+ * Whose memory a completion uses: the user of the token, else of a forwarded header, else of the body. Throws AppError `forbidden` when a
+ * token's user gives another one, `invalid_request` when there is none.
+ */
+export function userOfCompletion(request: Request, caller: Caller, user: string | null | undefined): string {
+  const header = firstHeader(request, USER_HEADERS);
+  const body = given("user", user);
+  if (caller.userId !== null) {
+    for (const other of [header, body]) {
+      if (other && other.value !== caller.userId)
+        throw new AppError("forbidden", `${other.field}: your token is of another user; leave it out, or send the token of that user.`);
+    }
+    return caller.userId;
+  }
+  const found = header ?? body;
+  if (found) return checkedId(found);
+  if (caller === ANYBODY) return ONLY_USER;
+  throw AppError.invalid([
+    {
+      field: "user",
+      problem: "is missing; send whose memory to use as user in the body, or in the header X-OpenWebUI-User-Id or X-User-Id",
+    },
+  ]);
+}
+
+/** Our own, Open WebUI's, and the one that LibreChat is told to send. */
+const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
+
+/** A name for the chat that begins with this message. */
+function derivedFrom(firstMessage: string): string {
+  return `chat-${createHash("sha256").update(firstMessage).digest("base64url")}`;
+}
+
+/**
+ * Which conversation of the user a completion belongs to: the header's, else the metadata's, else one of its own for each first message of
+ * the user, which clients that send whole histories repeat in every request. Throws AppError `invalid_request` for an id that is too long.
+ */
+export function sessionOfCompletion(request: Request, { messages, metadata }: CompletionRequest): string {
+  const found =
+    firstHeader(request, SESSION_HEADERS) ??
+    given("metadata.session_id", metadata?.["session_id"]) ??
+    given("metadata.chat_id", metadata?.["chat_id"]);
+  if (found) return checkedId(found);
+  return derivedFrom(messages.find(({ role }) => role === "user")?.text ?? "");
+}
+
+/** Something a caller gave, and the field or header it came in, for errors. */
+export interface Given {
+  field: string;
+  value: string;
+}
+
+/** What front ends send where they have nothing to send: an unresolved placeholder, or the word of their language for nothing. */
+const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
+
+/** A value as given; undefined when it says nothing. */
+export function given(field: string, value: unknown): Given | undefined {
+  return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value } : undefined;
+}
+
+/** The first of these headers that says something. Node reads headers as Latin-1; what was sent as UTF-8 is read as that. */
+export function firstHeader(request: Request, names: readonly string[]): Given | undefined {
+  for (const name of names) {
+    const raw = request.get(name);
+    const bytes = Buffer.from(raw ?? "", "latin1");
+    const found = given(name, isUtf8(bytes) ? bytes.toString("utf8") : raw);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** An id that a caller gave, by its field. Throws AppError `invalid_request`. */
+export function checkedId({ field, value }: Given): string {
+  parseRequest(z.object({ [field]: callerId }), { [field]: value });
+  return value;
+}

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Router, type Request, type Response } from "express";
+import { AppError } from "../../errors/app-error.ts";
+
+/** Where the build puts the page: beside this folder when this is built itself. */
+const BUILT_PAGE = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/web" : "../../web", import.meta.url));
+
+const CONTENT_TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+/** Scripts and styles of the page's own files only, requests to this service only; nothing frames it. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function notBuilt(cause?: unknown): AppError {
+  return new AppError("not_found", "The page is not built. Run npm run build, then start the service again.", { cause });
+}
+
+type Encoding = "br" | "gzip" | "identity";
+
+interface PageFile {
+  contentType: string;
+  byEncoding: Record<Encoding, Buffer>;
+}
+
+/** The files of the built page by their address, `/` for the page itself; none when it is not built. */
+function readPage(folder: string): Map<string, PageFile> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => CONTENT_TYPES[path.extname(name)] !== undefined);
+  return new Map(
+    files.map((name) => {
+      const read = (suffix: string): Buffer => readFileSync(path.join(folder, name + suffix));
+      const address = name === "index.html" ? "/" : `/${name.replaceAll(path.sep, "/")}`;
+      const contentType = CONTENT_TYPES[path.extname(name)] ?? "";
+      return [address, { contentType, byEncoding: { identity: read(""), br: read(".br"), gzip: read(".gz") } }];
+    }),
+  );
+}
+
+function send(request: Request, response: Response, { contentType, byEncoding }: PageFile): void {
+  const encoding = (["br", "gzip"] as const).find((name) => request.acceptsEncodings(name)) ?? "identity";
+  if (encoding !== "identity") response.set("content-encoding", encoding);
+  response.set({ "content-type": contentType, vary: "accept-encoding", "x-content-type-options": "nosniff" });
+  const content = byEncoding[encoding];
+  response.set("content-length", String(content.length));
+  response.end(request.method === "HEAD" ? undefined : content);
+}
+
+/**
+ * The page to talk and to look inside, at `/`, and its files at `/assets`, from memory. They hold nothing of anybody, so they need no key.
+ * Without a built page, `/` answers 404 and says what to run.
+ */
+export function pageRoutes(folder: string = BUILT_PAGE): Router {
+  let page: Map<string, PageFile> | undefined;
+  function fileAt(address: string): PageFile | undefined {
+    try {
+      page ??= readPage(folder);
+    } catch (error) {
+      throw notBuilt(error);
+    }
+    return page.get(address);
+  }
+
+  return Router()
+    .get("/", (request, response) => {
+      const file = fileAt("/");
+      if (!file) throw notBuilt();
+      response.set({
+        "content-security-policy": CONTENT_SECURITY_POLICY,
+        "cache-control": "no-cache",
+        "referrer-policy": "no-referrer",
+      });
+      send(request, response, file);
+    })
+    .get("/assets/:file", (request, response, next) => {
+      const file = fileAt(`/assets/${request.params.file}`);
+      if (!file) return next();
+      response.set("cache-control", "public, max-age=31536000, immutable"); // a new content has a new name
+      send(request, response, file);
+    });
+}

@@ -1,0 +1,62 @@
+import { type Request, type Response, Router } from "express";
+import { AppError, toAppError } from "../../errors/app-error.ts";
+import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/decide-route.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
+import { tenantOf, withUserOf } from "../auth/caller.ts";
+import { parseChatRequest } from "./chat-request.ts";
+import { BEGINNING, parseLastEventId, sendEventStream } from "./turn-stream.ts";
+import { leavingOf } from "../http/event-stream.ts";
+import type { OpenTurn } from "./open-turn.ts";
+import type { TurnSource } from "./turn-source.ts";
+
+export interface ChatRouteParts {
+  openTurn: OpenTurn;
+  knowledgeBases: KnowledgeBaseStore;
+  maxMessageChars: number;
+  heartbeatMs: number;
+}
+
+/** Waits until the turn is let in. A refusal names no turn, unless nobody knows whether its message was stored. */
+async function letIn(source: TurnSource, response: Response): Promise<string> {
+  try {
+    return (await source.accepted).turnId;
+  } catch (error) {
+    const { code } = toAppError(error);
+    if (code === "storage_unavailable" || code === "internal_error") response.set("x-turn-id", source.turnId);
+    throw error;
+  }
+}
+
+/** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
+export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openTurn }: ChatRouteParts): Router {
+  /** Throws AppError `invalid_request`, which names the bases that there are; only for that they are listed. */
+  async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
+    if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
+    assertKnowledgeBase(requested, await knowledgeBases.list(tenantId));
+  }
+
+  /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
+  async function begin(request: Request, response: Response): Promise<TurnSource> {
+    const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
+    await assertKnown(tenantOf(response), body.kb_prefix);
+    return openTurn(request, response, body);
+  }
+
+  return Router()
+    .post("/chat/stream", async (request, response) => {
+      // Whoever sends a message again with its key may say how much of the answer has come.
+      const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
+      const source = await begin(request, response);
+      // A refusal is a plain HTTP error. Whoever waits gets the stream at once instead: its heartbeats keep the connection.
+      const turnId = source.waits ? source.turnId : await letIn(source, response);
+      const batches = source.eventBatches(leavingOf(response));
+      await sendEventStream(response, batches, { turnId, told: source.told, heartbeatMs, headersAtOnce: source.waits, after });
+    })
+    .post("/chat", async (request, response) => {
+      const source = await begin(request, response);
+      response.set("x-turn-id", await letIn(source, response));
+      const { status, content } = await source.last(leavingOf(response));
+      if (status === "error") throw new AppError(content.code, content.message);
+      response.json(content);
+    });
+}
