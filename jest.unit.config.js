@@ -13,8 +13,8 @@ export default {
     "<rootDir>/test/memory/agent/offline/*.test.ts",
     "<rootDir>/test/memory/recall/!(recall-*|foresee).test.ts",
     "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
-    "<rootDir>/test/*-example.test.ts",
-    "<rootDir>/test/docker-*.test.ts",
+    "<rootDir>/test/package/*-example.test.ts",
+    "<rootDir>/test/package/docker-compose.test.ts",
     "<rootDir>/test/docs.test.ts",
   ],
 };

@@ -4,7 +4,7 @@ import type { TurnEvent } from "../../graph/turn-event.ts";
 import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
 import { NOBODY, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { TWO_BASES } from "../nodes/route-test-parts.ts";
+import { TWO_BASES } from "../nodes/routing/route-test-parts.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 import type { SeenRequest } from "../servers/model-server.ts";
 import { waitUntil } from "../support/wait-until.ts";

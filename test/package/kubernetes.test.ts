@@ -5,10 +5,10 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { CONFIG_VARIABLES, parseConfig } from "../server/start/config.ts";
-import { makeMetrics } from "../server/observe/metrics.ts";
-import { pythonEnvironment } from "./servers/python-environment.ts";
-import { openTestService } from "./support/services/service.ts";
+import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
+import { makeMetrics } from "../../server/observe/metrics.ts";
+import { pythonEnvironment } from "../servers/python-environment.ts";
+import { openTestService } from "../support/services/service.ts";
 
 interface Probe {
   httpGet: { path: string; port: string };

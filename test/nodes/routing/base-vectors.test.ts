@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeBaseVectors } from "../../nodes/routing/base-vectors.ts";
-import { NEUTRAL_SENTENCES } from "../../nodes/routing/neutral-sentences.ts";
-import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { makeRecordingEmbedder } from "../support/samples/recording-embedder.ts";
+import { makeBaseVectors } from "../../../nodes/routing/base-vectors.ts";
+import { NEUTRAL_SENTENCES } from "../../../nodes/routing/neutral-sentences.ts";
+import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
+import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 
 const base = (prefix: string, fields: Partial<KnowledgeBase> = {}): KnowledgeBase => ({
   prefix,

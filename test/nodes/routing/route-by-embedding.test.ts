@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { setTimeout } from "node:timers/promises";
-import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
-import type { RouteEmbedder } from "../../nodes/routing/route-by-embedding.ts";
-import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { makeRecordingEmbedder } from "../support/samples/recording-embedder.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
+import type { RouteEmbedder } from "../../../nodes/routing/route-by-embedding.ts";
+import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
+import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 import { makeRouter, TWO_BASES } from "./route-test-parts.ts";
 
 const hashed = makeHashedEmbedder({});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../servers/model-server.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
+import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
 import { makeRouter } from "./route-test-parts.ts";
 
 const UNCLEAR = "May I sit in the front part of the plane to Tokyo?";

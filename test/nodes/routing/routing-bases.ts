@@ -1,4 +1,4 @@
-import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 /** Six knowledge bases of one company, written as their owners would: some in English, some in Chinese, some in both. */
 export const ROUTING_BASES: KnowledgeBase[] = [

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 describe("the examples", () => {
   test("one-turn answers from what was said before, with nothing in the environment, and ends by itself", async () => {

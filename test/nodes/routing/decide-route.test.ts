@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { AgentType } from "../../graph/state.ts";
-import { assertKnowledgeBase, decideRoute, GENERAL } from "../../nodes/routing/decide-route.ts";
-import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import type { AgentType } from "../../../graph/state.ts";
+import { assertKnowledgeBase, decideRoute, GENERAL } from "../../../nodes/routing/decide-route.ts";
+import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 const base = (prefix: string, ...keywords: string[]): KnowledgeBase => ({ prefix, description: `about ${prefix}`, keywords });
 const BASES = [
