@@ -35,7 +35,7 @@ export function tenantOf(response: Response): string {
 }
 
 /** Whether a caller may see and do what is this user's, in its own tenant. */
-export function actsFor({ userId }: Caller, owner: string): boolean {
+export function canActFor({ userId }: Caller, owner: string): boolean {
   return userId === null || userId === owner;
 }
 
@@ -64,9 +64,10 @@ export const requireWholeTenant: RequestHandler = (_request, response, next) => 
 const PathUser = z.object({ user_id: callerId });
 
 /** The user in a request's path. Throws AppError `invalid_request`; `not_found` when the caller is another user. */
-export function userOf(request: Request, response: Response): string {
+export function userInPath(request: Request, response: Response): string {
   const { user_id: userId } = parseRequest(PathUser, { user_id: request.params["id"] });
-  if (!actsFor(callerOf(response), userId)) throw new AppError("not_found", "There is no such user, or it is not the user of this token.");
+  if (!canActFor(callerOf(response), userId))
+    throw new AppError("not_found", "There is no such user, or it is not the user of this token.");
   return userId;
 }
 
@@ -74,11 +75,11 @@ export function userOf(request: Request, response: Response): string {
  * A body or query with the `user_id` of the caller, who may leave it out when its token names the user; otherwise as it is, for a schema that
  * asks for one. Throws AppError `forbidden` for another user than the token's.
  */
-export function withUserOf(response: Response, given: unknown): unknown {
+export function withCallersUser(response: Response, given: unknown): unknown {
   const caller = callerOf(response);
   if (caller.userId === null || typeof given !== "object" || given === null || Array.isArray(given)) return given;
   const { user_id: named = caller.userId } = given as { user_id?: unknown };
-  if (typeof named === "string" && !actsFor(caller, named)) {
+  if (typeof named === "string" && !canActFor(caller, named)) {
     throw new AppError("forbidden", "user_id: is not the user of this token; leave it out, or send a token of that user.");
   }
   return { ...given, user_id: named };

@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Erase } from "../../memory/erase/make-erase.ts";
 import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversation-store.ts";
 import type { MessageStore, StoredMessage } from "../../stores/postgres/message-store.ts";
-import { callerOf, tenantOf, withUserOf } from "../auth/caller.ts";
+import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { sendEraseReceipt } from "../memory/erase-routes.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
 
@@ -30,7 +30,7 @@ export interface ConversationRouteParts {
 export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
   return Router()
     .get("/conversations", async (request, response) => {
-      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withUserOf(response, request.query));
+      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
       const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
       response.json({
         conversations: items.map(({ id, sessionId, messageCount, firstMessage, createdAt, updatedAt }) => {

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
 import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../../stores/postgres/import-store.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
-import { assertUtf8, bodyWithin, requireJson } from "../http/read-body.ts";
-import { tenantOf, withUserOf } from "../auth/caller.ts";
+import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
+import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { EVENT_STREAM_HEADERS, startHeartbeat } from "../http/event-stream.ts";
 import { type RateLimits, userInBody } from "../limits/rate-limits.ts";
 import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
@@ -142,10 +142,10 @@ export function importRoutes({ imports, jobKinds, maxMessageChars, rates, heartb
   return Router().post(
     "/conversations/import",
     requireJson,
-    bodyWithin(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
+    limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
     rates.ofUser(userInBody),
     async (request, response) => {
-      const { userId, sessionId, messages, invalid } = parseImportRequest(withUserOf(response, request.body), maxMessageChars);
+      const { userId, sessionId, messages, invalid } = parseImportRequest(withCallersUser(response, request.body), maxMessageChars);
       const conversation = { tenantId: tenantOf(response), userId, sessionId };
       const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
         return { ...(await imports.import({ ...conversation, messages, jobKinds, onProgress })), invalid };

@@ -10,7 +10,7 @@ import { type EpisodeRouteParts, episodeRoutes } from "../memory/episode-routes.
 import { errorResponse, unknownRoute } from "./error-response.ts";
 import { type ExportRouteParts, exportRoutes } from "../memory/export-routes.ts";
 import { type HealthParts, healthRoutes } from "../observe/health-routes.ts";
-import { assertUtf8, bodyWithin, requireJson } from "./read-body.ts";
+import { assertUtf8, limitBody, requireJson } from "./read-body.ts";
 import { type ImportRouteParts, importRoutes } from "../conversations/import-routes.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
 import { type KnowledgeRouteParts, knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
@@ -22,7 +22,7 @@ import { type OpenAIRouteParts, openaiRoutes } from "../openai/openai-routes.ts"
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
 import { parseQuery } from "./parse-request.ts";
-import type { RequestsFirst } from "./idle-detector.ts";
+import type { IdleDetector } from "./idle-detector.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { type StatusParts, statusRoutes } from "../observe/status-routes.ts";
 import { type TurnRouteParts, turnRoutes } from "../turns/turn-routes.ts";
@@ -53,7 +53,7 @@ export interface AppParts
   allowedHosts: readonly string[] | undefined;
   /** Which proxies are believed, as Express takes it; undefined: none. */
   trustProxy: string | number | undefined;
-  requestsFirst: RequestsFirst;
+  requestsFirst: IdleDetector;
   log: Logger;
 }
 
@@ -86,7 +86,7 @@ export function makeApp(parts: AppParts): Express {
     .use(
       "/api/v1",
       requireJson,
-      bodyWithin(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
+      limitBody(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
       parts.rates.ofUser(userInBody),
     )
     .use(

@@ -20,7 +20,7 @@ function piecesOf(text: string): readonly (string | Buffer)[] {
 }
 
 /** Waits until the socket takes more, or is closed: a client that left never drains, and the connection of one that stands still is cut. */
-function drained(response: ServerResponse): Promise<void> {
+function untilDrained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = (): void => {
@@ -35,12 +35,12 @@ function drained(response: ServerResponse): Promise<void> {
  * Writes a text no faster than the client reads; returns when there is room for more or the client has left. With `atOnce` it leaves now:
  * Node holds writes until the promises of this moment are done, 3 ms of work before the model is asked, 5 ms with a fast model.
  */
-export async function writeAsRead(response: ServerResponse, text: string, { atOnce }: { atOnce: boolean }): Promise<void> {
+export async function writeWithBackpressure(response: ServerResponse, text: string, { atOnce }: { atOnce: boolean }): Promise<void> {
   for (const [index, piece] of piecesOf(text).entries()) {
     if (response.destroyed) return;
     const hasRoom = response.write(piece);
     if (atOnce && index === 0) response.socket?.uncork();
-    if (!hasRoom) await drained(response);
+    if (!hasRoom) await untilDrained(response);
   }
 }
 
@@ -56,7 +56,7 @@ export function startHeartbeat(response: ServerResponse, heartbeatMs: number, op
 }
 
 /** Aborts when the client has left, with `reason` if there is one. */
-export function leavingOf(response: ServerResponse, reason?: unknown): AbortSignal {
+export function abortSignalOnClose(response: ServerResponse, reason?: unknown): AbortSignal {
   const leaving = new AbortController();
   if (response.closed) leaving.abort(reason);
   else response.once("close", () => leaving.abort(reason));

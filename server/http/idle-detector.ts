@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 250;
  * Lets the end of an answer, and the requests that follow it, go before the background work that it left: all need the same processor and,
  * embedded, the same database.
  */
-export interface RequestsFirst {
+export interface IdleDetector {
   /** Sees every request; one that waits for background work is not waited for. */
   notice: RequestHandler;
   /** Resolves in the next pause between requests, or after a while. */
@@ -27,7 +27,7 @@ function waitsForJobs({ method, path }: Request): boolean {
   return method === "POST" && path.endsWith("/settle");
 }
 
-export function makeRequestsFirst(): RequestsFirst {
+export function makeIdleDetector(): IdleDetector {
   let open = 0;
   let lastEndedAt = -Infinity;
   return {

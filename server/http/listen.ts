@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../errors/app-error.ts";
-import { answerBrokenHttp, requireTarget } from "./malformed-requests.ts";
+import { answerMalformedRequests, requireTarget } from "./malformed-requests.ts";
 
 /** How slowly a client may read. */
 export interface SlowestReader {
@@ -92,7 +92,7 @@ export async function listen(
   { slowestReader, ...timeouts }: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<Server> {
   const server = createServer({ ...timeouts, requireHostHeader: false } satisfies ServerOptions, requireTarget(listener));
-  answerBrokenHttp(server);
+  answerMalformedRequests(server);
   dropSlowReaders(server, slowestReader);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen({ port, host, backlog: BACKLOG }, resolve);

@@ -62,7 +62,7 @@ export function requireTarget(listener: RequestListener): RequestListener {
 }
 
 /** Answers what is no request that could reach a route, as JSON like every other error. Node alone would answer without a body. */
-export function answerBrokenHttp(server: Server): void {
+export function answerMalformedRequests(server: Server): void {
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {

@@ -24,7 +24,7 @@ export const requireJson: RequestHandler = (request, _response, next) => {
 const LINGER_MS = 10_000;
 
 /** Sends the answer at once and closes the connection when the rest of the body has come, or takes too long; the rest is not kept. */
-function answerBeforeTheEnd(request: Request, response: Response): void {
+function answerEarly(request: Request, response: Response): void {
   const end = response.end.bind(response) as (...parts: unknown[]) => Response;
   response.set("connection", "close");
   response.end = (body?: unknown): Response => {
@@ -43,7 +43,7 @@ function answerBeforeTheEnd(request: Request, response: Response): void {
  * Reads a body with `parser` and refuses one of more than `limitBytes` with `body_too_large`: at once when its Content-Length says so, else
  * as soon as more has come. The parser alone would read it to its end first, however long that takes.
  */
-export function bodyWithin(limitBytes: number, parser: RequestHandler): RequestHandler {
+export function limitBody(limitBytes: number, parser: RequestHandler): RequestHandler {
   return function readBody(request: Request, response: Response, next: NextFunction) {
     let decided = false;
     let received = 0;
@@ -54,7 +54,7 @@ export function bodyWithin(limitBytes: number, parser: RequestHandler): RequestH
       next(error);
     }
     function refuse(): void {
-      answerBeforeTheEnd(request, response);
+      answerEarly(request, response);
       decide(new AppError("body_too_large", `The body is larger than ${limitBytes} bytes. Shorten it.`));
     }
     function count(piece: Buffer): void {

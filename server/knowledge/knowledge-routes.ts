@@ -6,7 +6,7 @@ import type { ChunkStore } from "../../stores/postgres/chunk-store.ts";
 import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/document-store.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { assertUtf8, bodyWithin, requireJson } from "../http/read-body.ts";
+import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { GENERAL } from "../../nodes/routing/decide-route.ts";
@@ -93,8 +93,8 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
 /** Bytes of the description of a knowledge base. */
 const MAX_BASE_BYTES = 100 * 1024;
 
-const readDocumentJson = bodyWithin(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
-const readDocumentBytes = bodyWithin(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
+const readDocumentJson = limitBody(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
+const readDocumentBytes = limitBody(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
 
 /** JSON is parsed, anything else is kept as its bytes. */
 const readDocumentBody: RequestHandler = (request, response, next) => {
@@ -124,7 +124,7 @@ export function knowledgeRoutes({ knowledgeBases, documents, chunks, hasIndex }:
       "/knowledge/:kb",
       requireWholeTenant,
       requireJson,
-      bodyWithin(MAX_BASE_BYTES, express.json({ limit: MAX_BASE_BYTES, verify: assertUtf8 })),
+      limitBody(MAX_BASE_BYTES, express.json({ limit: MAX_BASE_BYTES, verify: assertUtf8 })),
       async (request, response) => {
         const { tenantId, prefix } = placeOf(request, response);
         const { description, keywords, worker } = parseKnowledgeBase(request.body);

@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { StoredSection } from "../../stores/postgres/write-sections.ts";
-import { tenantOf, userOf } from "../auth/caller.ts";
+import { tenantOf, userInPath } from "../auth/caller.ts";
 import { parseRequest, storableText, wholeNumberField } from "../http/parse-request.ts";
 
 export const SectionBody = z.strictObject({
@@ -45,7 +45,7 @@ function sendSection(response: Response, { section, content, version }: StoredSe
 
 /** What is known about a user, for people: read, write, remove, look back, go back. */
 export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts): Router {
-  const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userOf(request, response) });
+  const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });
   const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
 
   /** The section in the path, as far as it can be one at all. */

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Recall } from "../../memory/recall/recall-episodes.ts";
-import { tenantOf, userOf } from "../auth/caller.ts";
+import { tenantOf, userInPath } from "../auth/caller.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField } from "../http/parse-request.ts";
 
 /** The longest question, in characters. */
@@ -28,7 +28,7 @@ export interface EpisodeRouteParts {
 /** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
 export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts): Router {
   return Router().get("/users/:id/episodes", async (request, response) => {
-    const userId = userOf(request, response);
+    const userId = userInPath(request, response);
     const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
     const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
     if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Erase, EraseReceipt } from "../../memory/erase/make-erase.ts";
 import type { OperationStore } from "../../stores/postgres/operation-store.ts";
-import { callerOf, tenantOf, userOf } from "../auth/caller.ts";
+import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField } from "../http/parse-request.ts";
 
 export const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
@@ -18,7 +18,7 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
   return Router()
     .get("/users/:id/memory-operations", async (request, response) => {
       const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
-      const owner = { tenantId: tenantOf(response), userId: userOf(request, response) };
+      const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
       const { items, next } = await operations.list(owner, toPageRequest(page), trigger ?? null);
       response.json({
         operations: items.map((operation) => ({
@@ -46,11 +46,11 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
       sendErasure(response, id, receipt);
     })
     .delete("/users/:id", async (request, response) => {
-      sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userOf(request, response) }));
+      sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userInPath(request, response) }));
     })
     .delete("/users/:id/episodes/:episode", async (request, response) => {
       const episodeId = parseUuid("episode id", request.params["episode"]);
-      const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userOf(request, response) }, episodeId);
+      const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userInPath(request, response) }, episodeId);
       if (!receipt) throw new AppError("not_found", `This user has no episode ${episodeId}.`);
       sendEraseReceipt(response, receipt);
     });

@@ -7,8 +7,8 @@ import { bulkhead } from "cockatiel";
 import { Router } from "express";
 import type { Database, Queryable } from "../../stores/postgres/database.ts";
 import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
-import { tenantOf, userOf } from "../auth/caller.ts";
-import { writeAsRead } from "../http/event-stream.ts";
+import { tenantOf, userInPath } from "../auth/caller.ts";
+import { writeWithBackpressure } from "../http/event-stream.ts";
 
 export interface ExportRouteParts {
   database: Database;
@@ -32,7 +32,7 @@ async function openUnnamedFile(): Promise<FileHandle> {
 export function exportRoutes({ database }: ExportRouteParts): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return Router().get("/users/:id/export", async (request, response) => {
-    const scope = { tenantId: tenantOf(response), userId: userOf(request, response) };
+    const scope = { tenantId: tenantOf(response), userId: userInPath(request, response) };
     await using file = await openUnnamedFile();
     async function write(snapshot: Queryable): Promise<void> {
       for await (const lines of exportLines(snapshot, scope)) {
@@ -46,7 +46,7 @@ export function exportRoutes({ database }: ExportRouteParts): Router {
     const text = createReadStream("", { fd: file.fd, autoClose: false, start: 0, encoding: "utf8" });
     for await (const piece of text as AsyncIterable<string>) {
       if (response.destroyed) return;
-      await writeAsRead(response, piece, { atOnce: false });
+      await writeWithBackpressure(response, piece, { atOnce: false });
     }
     response.end();
   });

@@ -7,7 +7,7 @@ import type { ConversationStore } from "../../stores/postgres/conversation-store
 import type { SummaryStore } from "../../stores/postgres/summary-store.ts";
 import { tenantOf } from "../auth/caller.ts";
 import { findConversation } from "../conversations/conversation-routes.ts";
-import { leavingOf } from "../http/event-stream.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
 import { parseRequest, wholeNumberField } from "../http/parse-request.ts";
 
 const LONGEST_SETTLE_MS = 300_000;
@@ -55,7 +55,7 @@ export function conversationMemoryRoutes({ conversations, summaries, jobOverview
       const { timeout_ms: timeoutMs } = parseRequest(SettleQuery, request.query);
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const conversation = { tenantId: tenantOf(response), userId, conversationId };
-      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: leavingOf(response) });
+      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: abortSignalOnClose(response) });
       response.json({ settled: pending === 0, pending });
     });
 }

@@ -1,7 +1,7 @@
 import { Router } from "express";
 import type { Layer } from "../../graph/state.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import { actsFor, type Caller, callerOf } from "../auth/caller.ts";
+import { canActFor, type Caller, callerOf } from "../auth/caller.ts";
 import { type HealthParts, statesOf } from "./health-routes.ts";
 import { jobTenantOf } from "../memory/job-routes.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
@@ -66,7 +66,7 @@ export interface RecentTurns {
 }
 
 function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
-  return caller.everyTenant || (tenantId === caller.tenantId && actsFor(caller, userId));
+  return caller.everyTenant || (tenantId === caller.tenantId && canActFor(caller, userId));
 }
 
 export function makeRecentTurns(): RecentTurns {

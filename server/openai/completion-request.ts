@@ -79,7 +79,7 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
  * What the user says in this request: its last message. Throws AppError `invalid_request` when there is none, when it holds more than
  * text, and when the client could not do with the answer that a turn gives.
  */
-export function messageOfTurn({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
+export function userMessage({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
   const refuse = (field: string, problem: string): never => {
     throw AppError.invalid([{ field, problem }]);
   };
@@ -120,7 +120,7 @@ function structured(schema: unknown, tool: string | null): StructuredAnswer {
 }
 
 /** What a request demands of the form of its answer; null when any text will do. */
-export function structuredAnswerOf({ response_format, tools, tool_choice }: CompletionRequest): StructuredAnswer | null {
+export function wantedStructure({ response_format, tools, tool_choice }: CompletionRequest): StructuredAnswer | null {
   if (response_format?.type === "json_schema") return structured(response_format.json_schema?.schema, null);
   const isForced = tool_choice === "required" || (typeof tool_choice === "object" && tool_choice !== null);
   const wanted = typeof tool_choice === "object" ? tool_choice?.function?.name : undefined;

@@ -3,7 +3,7 @@ import type { Usage } from "../../graph/state.ts";
 import { toOpenAIError } from "./openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../graph/turn-event.ts";
-import { EVENT_STREAM_HEADERS, startHeartbeat, writeAsRead } from "../http/event-stream.ts";
+import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
 
 /** A call of a tool that the client said must be called. */
 export interface ToolCall {
@@ -37,7 +37,7 @@ function ofTurn(event: TurnEvent): CompletionEvent[] {
 }
 
 /** A turn's events as those of a completion. */
-export async function* eventsOfTurn(batches: AsyncIterable<TurnEvent[]>): AsyncGenerator<CompletionEvent[], void> {
+export async function* toCompletionEvents(batches: AsyncIterable<TurnEvent[]>): AsyncGenerator<CompletionEvent[], void> {
   for await (const batch of batches) yield batch.flatMap(ofTurn);
 }
 
@@ -137,7 +137,7 @@ export async function sendCompletionStream(
       const [first] = batch;
       if (first?.kind === "error" && !response.headersSent) throw first.error;
       const atOnce = !response.headersSent;
-      await writeAsRead(response, opening() + batch.map((event) => frames.of(event)).join(""), { atOnce });
+      await writeWithBackpressure(response, opening() + batch.map((event) => frames.of(event)).join(""), { atOnce });
     }
     response.end();
   } finally {

@@ -1,6 +1,6 @@
 import type { Request } from "express";
-import { given } from "./user-and-session.ts";
-import { type CompletionMessage, type CompletionRequest, structuredAnswerOf } from "./completion-request.ts";
+import { givenValue } from "./user-and-session.ts";
+import { type CompletionMessage, type CompletionRequest, wantedStructure } from "./completion-request.ts";
 
 /** What chat front ends ask of a model for themselves, beside what their users say. */
 export const FRONT_END_TASKS = [
@@ -44,7 +44,7 @@ function choosesTools(messages: CompletionMessage[], question: string): boolean 
 
 /** LibreChat titles by a schema, whatever the words of its prompt. */
 function titlesBySchema(body: CompletionRequest): boolean {
-  const properties = structuredAnswerOf(body)?.properties ?? [];
+  const properties = wantedStructure(body)?.properties ?? [];
   return properties.includes("title") && properties.every((name) => name === "title" || name === "language");
 }
 
@@ -54,8 +54,8 @@ const taskNamed = (name: string): FrontEndTask | undefined => TASK_NAMES.get(nam
  * The front end's own task that a request is, null when it is something that a user says. A front end may name a known one in the header
  * X-Task or in metadata.task; else its words tell, if they are all there is: whoever pastes them into a chat that goes on, says them.
  */
-export function frontEndTaskOf(request: Request, body: CompletionRequest): FrontEndTask | null {
-  const hint = given("X-Task", request.get("X-Task")) ?? given("metadata.task", body.metadata?.["task"]);
+export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
+  const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);
   const task = hint && taskNamed(hint.value);
   if (task) return task;
 
@@ -64,7 +64,7 @@ export function frontEndTaskOf(request: Request, body: CompletionRequest): Front
   const [first, ...more] = said.length > 0 ? said : messages;
   if (!first || more.length > 0 || first.role === "assistant") return null;
   if (choosesTools(messages.filter(isSystem), first.text)) return "tool_choice";
-  return taskWordedAs(first.text) ?? (titlesBySchema(body) ? "title" : null);
+  return detectTaskByWording(first.text) ?? (titlesBySchema(body) ? "title" : null);
 }
 
 /** How a request for a task is worded: plain searches, which take no longer than the text is long, whoever wrote it. */
@@ -143,7 +143,7 @@ function follow(text: string, parts: readonly string[]): boolean {
 }
 
 /** The task whose wording a text has, from its first word to its last; null when it has none. */
-export function taskWordedAs(text: string): FrontEndTask | null {
+export function detectTaskByWording(text: string): FrontEndTask | null {
   const trimmed = text.replaceAll("\r\n", "\n").trim();
   const worded = trimmed.endsWith('"') ? trimmed.slice(0, -1) : trimmed;
   const found = WORDINGS.find(

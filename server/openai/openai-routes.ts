@@ -2,32 +2,32 @@ import express, { type Request, type Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
-import { assertUtf8, bodyWithin, requireJson } from "../http/read-body.ts";
+import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
-import { leavingOf } from "../http/event-stream.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import type { TaskLimits } from "../limits/turn-limits.ts";
 import type { OpenTurn } from "../turns/open-turn.ts";
-import type { RunningTurns } from "../turns/turn-registry.ts";
+import type { TurnRegistry } from "../turns/turn-registry.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import {
   type CompletionEvent,
   type CompletionFacts,
-  eventsOfTurn,
+  toCompletionEvents,
   makeCompletionFrames,
   sendCompletionStream,
   wholeCompletion,
 } from "./completion-stream.ts";
-import { type CompletionRequest, messageOfTurn, parseCompletionRequest, structuredAnswerOf } from "./completion-request.ts";
-import { type FrontEndTask, frontEndTaskOf } from "./front-end-task.ts";
-import { namedUser, sessionOfCompletion, userOfCompletion } from "./user-and-session.ts";
+import { type CompletionRequest, userMessage, parseCompletionRequest, wantedStructure } from "./completion-request.ts";
+import { type FrontEndTask, detectFrontEndTask } from "./front-end-task.ts";
+import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 
 export interface OpenAIRouteParts {
   openTurn: OpenTurn;
-  running: RunningTurns;
+  running: TurnRegistry;
   knowledgeBases: KnowledgeBaseStore;
   rates: RateLimits;
   taskLimits: TaskLimits;
@@ -52,30 +52,30 @@ const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes(parts: OpenAIRouteParts): Router {
   const { openTurn, knowledgeBases, running, rates, taskLimits, taskModel, maxMessageChars, heartbeatMs } = parts;
-  const readBody = bodyWithin(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
+  const readBody = limitBody(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
   async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
     const { tenantId, userId } = callerOf(response);
-    const asked = { task, messages: body.messages, structured: structuredAnswerOf(body) };
+    const asked = { task, messages: body.messages, structured: wantedStructure(body) };
     assertTaskFits(asked, maxMessageChars);
     running.assertOpen();
-    const limited = await taskLimits.begin({ tenantId, userId: userId ?? namedUser(request) });
-    const signal = leavingOf(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
+    const limited = await taskLimits.begin({ tenantId, userId: userId ?? claimedUser(request) });
+    const signal = abortSignalOnClose(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
     return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, limited), headers: {} };
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
     const asked = {
-      user_id: userOfCompletion(request, callerOf(response), body.user),
-      session_id: sessionOfCompletion(request, body),
-      message: messageOfTurn(body),
+      user_id: findUser(request, callerOf(response), body.user),
+      session_id: findSession(request, body),
+      message: userMessage(body),
       kb_prefix: kbPrefix,
       on_busy: "enqueue",
     };
     const source = await openTurn(request, response, parseChatRequest(asked, maxMessageChars));
     const { turnId } = source;
-    return { id: turnId, batches: eventsOfTurn(source.eventBatches(leavingOf(response))), headers: { "x-turn-id": turnId } };
+    return { id: turnId, batches: toCompletionEvents(source.eventBatches(abortSignalOnClose(response))), headers: { "x-turn-id": turnId } };
   }
 
   return Router()
@@ -86,10 +86,10 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
       const id = [request.params.id].flat().join("/");
       response.json(toModel(await modelOf(id, response)));
     })
-    .post("/chat/completions", requireJson, readBody, rates.ofUser(namedUser), async (request, response) => {
+    .post("/chat/completions", requireJson, readBody, rates.ofUser(claimedUser), async (request, response) => {
       const body = parseCompletionRequest(request.body);
       const { kbPrefix } = await modelOf(body.model, response);
-      const task = frontEndTaskOf(request, body);
+      const task = detectFrontEndTask(request, body);
       const { id, batches, headers } = task
         ? await startTask(request, response, task, body)
         : await startTurn(request, response, body, kbPrefix);

@@ -14,18 +14,18 @@ const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Emai
 const ONLY_USER = "default";
 
 /** Whom a request names, before anything is checked: for counting its requests. */
-export function namedUser(request: Request): string {
+export function claimedUser(request: Request): string {
   const { user } = (request.body ?? {}) as { user?: unknown };
-  return (firstHeader(request, USER_HEADERS) ?? given("user", user))?.value ?? ONLY_USER;
+  return (firstHeader(request, USER_HEADERS) ?? givenValue("user", user))?.value ?? ONLY_USER;
 }
 
 /**
  * Whose memory a completion uses: the user of the token, else of a forwarded header, else of the body. Throws AppError `forbidden` when a
  * token's user gives another one, `invalid_request` when there is none.
  */
-export function userOfCompletion(request: Request, caller: Caller, user: string | null | undefined): string {
+export function findUser(request: Request, caller: Caller, user: string | null | undefined): string {
   const header = firstHeader(request, USER_HEADERS);
-  const body = given("user", user);
+  const body = givenValue("user", user);
   if (caller.userId !== null) {
     for (const other of [header, body]) {
       if (other && other.value !== caller.userId)
@@ -56,11 +56,11 @@ function derivedFrom(firstMessage: string): string {
  * Which conversation of the user a completion belongs to: the header's, else the metadata's, else one of its own for each first message of
  * the user, which clients that send whole histories repeat in every request. Throws AppError `invalid_request` for an id that is too long.
  */
-export function sessionOfCompletion(request: Request, { messages, metadata }: CompletionRequest): string {
+export function findSession(request: Request, { messages, metadata }: CompletionRequest): string {
   const found =
     firstHeader(request, SESSION_HEADERS) ??
-    given("metadata.session_id", metadata?.["session_id"]) ??
-    given("metadata.chat_id", metadata?.["chat_id"]);
+    givenValue("metadata.session_id", metadata?.["session_id"]) ??
+    givenValue("metadata.chat_id", metadata?.["chat_id"]);
   if (found) return checkedId(found);
   return derivedFrom(messages.find(({ role }) => role === "user")?.text ?? "");
 }
@@ -75,7 +75,7 @@ export interface Given {
 const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
 
 /** A value as given; undefined when it says nothing. */
-export function given(field: string, value: unknown): Given | undefined {
+export function givenValue(field: string, value: unknown): Given | undefined {
   return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value } : undefined;
 }
 
@@ -84,7 +84,7 @@ export function firstHeader(request: Request, names: readonly string[]): Given |
   for (const name of names) {
     const raw = request.get(name);
     const bytes = Buffer.from(raw ?? "", "latin1");
-    const found = given(name, isUtf8(bytes) ? bytes.toString("utf8") : raw);
+    const found = givenValue(name, isUtf8(bytes) ? bytes.toString("utf8") : raw);
     if (found) return found;
   }
   return undefined;

@@ -27,8 +27,8 @@ import { openObserving } from "../observe/open-observing.ts";
 import { usesEmbeddingServer } from "./open-episodes.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
 import { makeRecentTurns } from "../observe/status-routes.ts";
-import { makeRequestsFirst } from "../http/idle-detector.ts";
-import { makeRunningTurns } from "../turns/turn-registry.ts";
+import { makeIdleDetector } from "../http/idle-detector.ts";
+import { makeTurnRegistry } from "../turns/turn-registry.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -64,7 +64,7 @@ export async function openService(
     embeddings: usesEmbeddingServer(config) ? "openai" : "built-in",
   });
   opening.defer(() => observing.close());
-  const requestsFirst = makeRequestsFirst();
+  const requestsFirst = makeIdleDetector();
   const parts = await openGraph(config, {
     observer,
     onRun(run) {
@@ -85,7 +85,7 @@ export async function openService(
   });
   metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
-  const running = makeRunningTurns();
+  const running = makeTurnRegistry();
   // A notification that is lost is made up for when the turn renews its lease.
   const cancelHeard = (turnId: string): void => running.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification: cancelHeard, onConnect: () => undefined }));

@@ -2,10 +2,10 @@ import { type Request, type Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/decide-route.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
-import { tenantOf, withUserOf } from "../auth/caller.ts";
+import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
-import { BEGINNING, parseLastEventId, sendEventStream } from "./turn-stream.ts";
-import { leavingOf } from "../http/event-stream.ts";
+import { BEGINNING, parseLastEventId, sendTurnStream } from "./turn-stream.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { OpenTurn } from "./open-turn.ts";
 import type { TurnSource } from "./turn-source.ts";
 
@@ -17,7 +17,7 @@ export interface ChatRouteParts {
 }
 
 /** Waits until the turn is let in. A refusal names no turn, unless nobody knows whether its message was stored. */
-async function letIn(source: TurnSource, response: Response): Promise<string> {
+async function untilAccepted(source: TurnSource, response: Response): Promise<string> {
   try {
     return (await source.accepted).turnId;
   } catch (error) {
@@ -37,7 +37,7 @@ export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openT
 
   /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
-    const body = parseChatRequest(withUserOf(response, request.body), maxMessageChars);
+    const body = parseChatRequest(withCallersUser(response, request.body), maxMessageChars);
     await assertKnown(tenantOf(response), body.kb_prefix);
     return openTurn(request, response, body);
   }
@@ -48,14 +48,14 @@ export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openT
       const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
       const source = await begin(request, response);
       // A refusal is a plain HTTP error. Whoever waits gets the stream at once instead: its heartbeats keep the connection.
-      const turnId = source.waits ? source.turnId : await letIn(source, response);
-      const batches = source.eventBatches(leavingOf(response));
-      await sendEventStream(response, batches, { turnId, told: source.told, heartbeatMs, headersAtOnce: source.waits, after });
+      const turnId = source.waits ? source.turnId : await untilAccepted(source, response);
+      const batches = source.eventBatches(abortSignalOnClose(response));
+      await sendTurnStream(response, batches, { turnId, told: source.told, heartbeatMs, headersAtOnce: source.waits, after });
     })
     .post("/chat", async (request, response) => {
       const source = await begin(request, response);
-      response.set("x-turn-id", await letIn(source, response));
-      const { status, content } = await source.last(leavingOf(response));
+      response.set("x-turn-id", await untilAccepted(source, response));
+      const { status, content } = await source.last(abortSignalOnClose(response));
       if (status === "error") throw new AppError(content.code, content.message);
       response.json(content);
     });

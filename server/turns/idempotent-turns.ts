@@ -5,8 +5,8 @@ import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../stores/postgres/turn-key.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
-import type { RunningTurns } from "./turn-registry.ts";
-import { elsewhereSource, localSource, outcomeOfRecord, refusedSource, storedSource, type TurnSource } from "./turn-source.ts";
+import type { TurnRegistry } from "./turn-registry.ts";
+import { remoteSource, localSource, storedOutcome, refusedSource, storedSource, type TurnSource } from "./turn-source.ts";
 import type { ChatRequest } from "./chat-request.ts";
 
 /** Printable ASCII without the space. */
@@ -15,7 +15,7 @@ export const KEY = /^[\x21-\x7E]{1,200}$/;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
 /** The hash of the request's Idempotency-Key; null without one. Throws AppError `invalid_request`. */
-export function keyHashOf(request: Request): string | null {
+export function hashIdempotencyKey(request: Request): string | null {
   const key = request.get("idempotency-key");
   if (key === undefined) return null;
   if (KEY.test(key)) return sha256(key);
@@ -25,12 +25,12 @@ export function keyHashOf(request: Request): string | null {
 }
 
 /** Of the request as it was understood: spelling, order and defaults make no difference. */
-export function bodyHashOf(body: ChatRequest): string {
+export function hashBody(body: ChatRequest): string {
   return sha256(JSON.stringify(Object.entries(body).toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 
 /** A request that came with an Idempotency-Key. */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   owner: Owner;
   keyHash: string;
   bodyHash: string;
@@ -40,9 +40,9 @@ export interface KeyedRequest {
 }
 
 /** Finds, or starts, the one turn of each key. */
-export interface KeyedTurns {
+export interface IdempotentTurns {
   /** Throws AppError `idempotency_mismatch` when the key came with another request, and what refuses a turn. */
-  open(request: KeyedRequest): Promise<TurnSource>;
+  open(request: IdempotentRequest): Promise<TurnSource>;
 }
 
 /** Looks at a key in all: another process can be faster each time, though not for long. */
@@ -58,15 +58,15 @@ function mismatch(): AppError {
   );
 }
 
-export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns): KeyedTurns {
+export function makeIdempotentTurns(records: TurnRecordStore, running: TurnRegistry): IdempotentTurns {
   /** Keys whose turn is not stored yet. */
   const underWay = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
     const kept = running.find(record.id);
     if (kept && !kept.last) return { source: localSource(kept.turn, !kept.isAccepted) };
-    const outcome = outcomeOfRecord(record);
-    if (!outcome && record.isHeld && !kept) return { source: elsewhereSource(records, record, running.stopping) };
+    const outcome = storedOutcome(record);
+    if (!outcome && record.isHeld && !kept) return { source: remoteSource(records, record, running.stopping) };
     if (!outcome || outcome.error?.retryable) {
       return { earlier: { turnId: record.id, hadOutcome: outcome !== null, isOverHere: kept !== null } };
     }
@@ -74,7 +74,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
     return { source: kept && isToldHere ? localSource(kept.turn, false) : storedSource(record) };
   }
 
-  async function look({ owner, keyHash, bodyHash }: KeyedRequest): Promise<Found> {
+  async function look({ owner, keyHash, bodyHash }: IdempotentRequest): Promise<Found> {
     const record = await records.findByKey(owner, keyHash);
     if (!record) return null;
     if (record.isGone && !record.isHeld) {
@@ -86,7 +86,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
   }
 
   /** Of a turn that waits in line: when it comes to its place and finds that another has taken its key, that one is told instead. */
-  function inLine(turn: RunningTurn, request: KeyedRequest): TurnSource {
+  function inLine(turn: RunningTurn, request: IdempotentRequest): TurnSource {
     let told: Promise<TurnSource> | undefined;
     const toTell = (): Promise<TurnSource> => {
       told ??= turn.accepted.then(
@@ -114,7 +114,7 @@ export function makeKeyedTurns(records: TurnRecordStore, running: RunningTurns):
     };
   }
 
-  async function find(request: KeyedRequest): Promise<TurnSource> {
+  async function find(request: IdempotentRequest): Promise<TurnSource> {
     const { keyHash, bodyHash, waits } = request;
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       const found = await look(request);

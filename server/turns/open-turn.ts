@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { bodyHashOf, keyHashOf, makeKeyedTurns } from "./idempotent-turns.ts";
+import { hashBody, hashIdempotencyKey, makeIdempotentTurns } from "./idempotent-turns.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
@@ -15,11 +15,11 @@ import { causeFacts, type CauseFacts } from "../observe/logger.ts";
 import type { TurnLimits } from "../limits/turn-limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { RecentTurns } from "../observe/status-routes.ts";
-import type { RunningTurns } from "./turn-registry.ts";
+import type { TurnRegistry } from "./turn-registry.ts";
 
 export interface LaunchTurnParts {
   graph: ConversationGraph;
-  running: RunningTurns;
+  running: TurnRegistry;
   limits: TurnLimits;
   metrics: Metrics;
   recentTurns: RecentTurns;
@@ -77,9 +77,9 @@ export type OpenTurn = (request: Request, response: Response, body: ChatRequest)
 export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
   const { running } = parts;
   const launchTurn = makeLaunchTurn(parts);
-  const keyed = makeKeyedTurns(turns, running);
+  const keyed = makeIdempotentTurns(turns, running);
   return async function openTurn(request, response, body) {
-    const keyHash = keyHashOf(request);
+    const keyHash = hashIdempotencyKey(request);
     const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
     const input = {
       ...owner,
@@ -94,7 +94,7 @@ export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
     const source =
       keyHash === null
         ? localSource(await launchTurn(input, { onBusy }), waits)
-        : await keyed.open({ owner, keyHash, bodyHash: bodyHashOf(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
+        : await keyed.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
     running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
     return source;
   };

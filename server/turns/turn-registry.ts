@@ -5,7 +5,7 @@ import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 
 /** A turn of this process, while it runs and for a while after. */
-export interface KeptTurn {
+export interface RegisteredTurn {
   owner: Owner;
   turn: RunningTurn;
   /** It holds, or held, its conversation. */
@@ -19,7 +19,7 @@ export interface KeptTurn {
 }
 
 /** How much of turns that have ended stays in memory; what is gone from it is answered from the stored outcome. */
-export interface KeepingLimits {
+export interface CacheLimits {
   /** Milliseconds after the end. */
   keptMs: number;
   turns: number;
@@ -27,15 +27,15 @@ export interface KeepingLimits {
   bytes: number;
 }
 
-export const KEEPING_LIMITS: KeepingLimits = { keptMs: 60_000, turns: 1_000, bytes: 32 * 1024 * 1024 };
+export const CACHE_LIMITS: CacheLimits = { keptMs: 60_000, turns: 1_000, bytes: 32 * 1024 * 1024 };
 
 /** An event beside its text: objects, and its place in the log. */
 const BYTES_PER_EVENT = 150;
 
 /** The turns of this process that can be told from memory. */
-export interface KeptTurns {
-  add(kept: KeptTurn): void;
-  find(turnId: string): KeptTurn | null;
+export interface TurnCache {
+  add(kept: RegisteredTurn): void;
+  find(turnId: string): RegisteredTurn | null;
 }
 
 async function bytesOf(turn: RunningTurn): Promise<number> {
@@ -49,8 +49,8 @@ async function bytesOf(turn: RunningTurn): Promise<number> {
 }
 
 /** Running turns are kept whatever they take; of those that have ended the oldest go first when there are too many. */
-export function makeKeptTurns({ keptMs, turns: most, bytes: mostBytes }: KeepingLimits = KEEPING_LIMITS): KeptTurns {
-  const kept = new Map<string, KeptTurn>();
+export function makeTurnCache({ keptMs, turns: most, bytes: mostBytes }: CacheLimits = CACHE_LIMITS): TurnCache {
+  const kept = new Map<string, RegisteredTurn>();
   const ended = new Map<string, number>();
   let bytes = 0;
 
@@ -60,7 +60,7 @@ export function makeKeptTurns({ keptMs, turns: most, bytes: mostBytes }: Keeping
     kept.delete(turnId);
   }
 
-  async function keepForAWhile(entry: KeptTurn): Promise<void> {
+  async function keepForAWhile(entry: RegisteredTurn): Promise<void> {
     const { turnId } = entry.turn;
     entry.last = await entry.turn.ended;
     const size = await bytesOf(entry.turn);
@@ -90,12 +90,12 @@ export function makeKeptTurns({ keptMs, turns: most, bytes: mostBytes }: Keeping
 const LAST_WORDS_MS = 5_000;
 
 /** The turns of this process: those under way, and for a short while those that have ended. */
-export interface RunningTurns {
+export interface TurnRegistry {
   /** Throws AppError `shutting_down` once `drain` was called. */
   assertOpen(): void;
   add(turn: RunningTurn, owner: Owner): void;
   /** Null when it does not run here, or ended too long ago. */
-  find(turnId: string): KeptTurn | null;
+  find(turnId: string): RegisteredTurn | null;
   /** Has another turn told to whoever asks for one that waited in line and found its key taken. */
   tellInstead(turnId: string, instead: string): void;
   /**
@@ -109,9 +109,9 @@ export interface RunningTurns {
   drain(graceMs: number): Promise<void>;
 }
 
-export function makeRunningTurns(limits?: KeepingLimits): RunningTurns {
+export function makeTurnRegistry(limits?: CacheLimits): TurnRegistry {
   const running = new Set<RunningTurn>();
-  const kept = makeKeptTurns(limits);
+  const kept = makeTurnCache(limits);
   const stopping = new AbortController();
   const allEnded = (): Promise<unknown> => Promise.all([...running].map((turn) => turn.ended));
   const shuttingDown = (): AppError => new AppError("shutting_down", "The service is stopping. Send the message again in a few seconds.");

@@ -1,11 +1,11 @@
 import { type Request, type Response, Router } from "express";
-import { parseLastEventId, sendEventStream } from "./turn-stream.ts";
-import { leavingOf } from "../http/event-stream.ts";
-import { elsewhereSource, localSource, outcomeOfRecord, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
+import { parseLastEventId, sendTurnStream } from "./turn-stream.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
+import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
-import { actsFor, callerOf } from "../auth/caller.ts";
-import type { KeptTurn, RunningTurns } from "./turn-registry.ts";
+import { canActFor, callerOf } from "../auth/caller.ts";
+import type { RegisteredTurn, TurnRegistry } from "./turn-registry.ts";
 import { parseUuid } from "../http/parse-request.ts";
 
 export interface TurnRouteParts extends FindTurnParts {
@@ -15,7 +15,7 @@ export interface TurnRouteParts extends FindTurnParts {
 export type TurnState = "running" | "done" | "failed" | "interrupted";
 
 function stateOf({ record, isRunningHere }: FoundTurn): TurnState {
-  const outcome = record && outcomeOfRecord(record);
+  const outcome = record && storedOutcome(record);
   if (outcome) return outcome.error ? "failed" : "done";
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }
@@ -23,7 +23,7 @@ function stateOf({ record, isRunningHere }: FoundTurn): TurnState {
 /** A turn as clients see it; fields of its end are null, or empty, before it. */
 function toTurn(found: FoundTurn) {
   const { id, record } = found;
-  const outcome = record && outcomeOfRecord(record);
+  const outcome = record && storedOutcome(record);
   return {
     id,
     state: stateOf(found),
@@ -59,7 +59,7 @@ export function turnRoutes(parts: TurnRouteParts): Router {
     const isDoneHere = kept?.last?.status === "done";
     if (kept && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(kept.turn, !kept.isAccepted);
     if (!record) throw turnGone(id);
-    if (record.isHeld) return elsewhereSource(turns, record, running.stopping);
+    if (record.isHeld) return remoteSource(turns, record, running.stopping);
     return storedSource(record);
   }
 
@@ -74,8 +74,8 @@ export function turnRoutes(parts: TurnRouteParts): Router {
       const found = await findTurn(parts, request, response);
       const source = sourceOf(found);
       running.attach(found.id, response, { cancels: false });
-      const batches = source.eventBatches(leavingOf(response));
-      await sendEventStream(response, batches, { turnId: found.id, told: source.told, heartbeatMs, headersAtOnce: true, after });
+      const batches = source.eventBatches(abortSignalOnClose(response));
+      await sendTurnStream(response, batches, { turnId: found.id, told: source.told, heartbeatMs, headersAtOnce: true, after });
     })
     .post("/turns/:id/cancel", async (request, response) => {
       const found = await findTurn(parts, request, response);
@@ -87,14 +87,14 @@ export function turnRoutes(parts: TurnRouteParts): Router {
 }
 
 export interface FindTurnParts {
-  running: RunningTurns;
+  running: TurnRegistry;
   turns: TurnRecordStore;
 }
 
 /** What is known of a turn: by this process, that runs or ran it, and by the database. */
 export interface FoundTurn {
   id: string;
-  kept: KeptTurn | null;
+  kept: RegisteredTurn | null;
   isRunningHere: boolean;
   /** Null while it waits in line, or when the database is away while it runs here. */
   record: TurnRecord | null;
@@ -107,9 +107,9 @@ export interface FoundTurn {
 export async function findTurn({ running, turns }: FindTurnParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
   const caller = callerOf(response);
-  const keptOfCaller = (turnId: string): KeptTurn | null => {
+  const keptOfCaller = (turnId: string): RegisteredTurn | null => {
     const found = running.find(turnId);
-    return found && found.owner.tenantId === caller.tenantId && actsFor(caller, found.owner.userId) ? found : null;
+    return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;
   };
   const id = keptOfCaller(given)?.instead ?? given;
   const kept = keptOfCaller(id);

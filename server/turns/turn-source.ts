@@ -35,7 +35,7 @@ const GOES_ON = new AppError(
   "This process is stopping, the turn goes on in another. Ask for its stream again, with the last id as Last-Event-ID; do not send the message again without its Idempotency-Key.",
 ).toContent();
 
-export function outcomeOfRecord({ outcome }: TurnRecord): TurnOutcome | null {
+export function storedOutcome({ outcome }: TurnRecord): TurnOutcome | null {
   return outcome as TurnOutcome | null;
 }
 
@@ -50,8 +50,8 @@ interface Ending {
 }
 
 /** Fewer events than there were: the answer is one token. */
-function endingOfRecord(record: TurnRecord): Ending {
-  const outcome = outcomeOfRecord(record);
+function replayRecord(record: TurnRecord): Ending {
+  const outcome = storedOutcome(record);
   if (!outcome) return { told: [], last: { status: "error", content: INTERRUPTED } };
   const told: TurnEvent[] = [
     ...(outcome.route_decision ? [{ status: "route_decision" as const, content: outcome.route_decision }] : []),
@@ -79,7 +79,7 @@ export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
 /** A turn that is over, in whichever process it ran. */
 export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
-  const ending = Promise.resolve(endingOfRecord(record));
+  const ending = Promise.resolve(replayRecord(record));
   const last = async (): Promise<LastEvent> => (await ending).last;
   const told = Promise.resolve(turnId);
   return { turnId, accepted: Promise.resolve({ turnId }), waits: false, told, eventBatches: () => together(ending), last };
@@ -95,7 +95,7 @@ export function refusedSource(turnId: string, error: AppError): TurnSource {
 }
 
 /** A turn that another process runs: nothing is told until its end, or until its lease has run out. */
-export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, stopping: AbortSignal): TurnSource {
+export function remoteSource(records: TurnRecordStore, found: TurnRecord, stopping: AbortSignal): TurnSource {
   const { id: turnId, tenantId, userId } = found;
 
   async function atItsEnd(signal: AbortSignal): Promise<Ending> {
@@ -106,7 +106,7 @@ export function elsewhereSource(records: TurnRecordStore, found: TurnRecord, sto
         signal.throwIfAborted();
         const record = await records.find({ tenantId, userId }, turnId);
         if (!record) throw new AppError("turn_superseded", "The conversation or this message was deleted while this turn was answering.");
-        if (record.outcome || !record.isHeld) return endingOfRecord(record);
+        if (record.outcome || !record.isHeld) return replayRecord(record);
         await sleep(pause, undefined, { signal: over }).catch(() => undefined);
       }
     } catch (error) {

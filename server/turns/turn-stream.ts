@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "../../graph/turn-event.ts";
-import { EVENT_STREAM_HEADERS, startHeartbeat, writeAsRead } from "../http/event-stream.ts";
+import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
 import { AppError } from "../../errors/app-error.ts";
 
-export interface EventStreamOptions {
+export interface TurnStreamOptions {
   /** As the headers name it. */
   turnId: string;
   /** Whose events they are: another's than `turnId` when that waited in line and found its key taken. */
@@ -20,20 +20,20 @@ export interface EventStreamOptions {
  * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with the id of its place. Reads on only as fast as
  * the client does; returns when the events end or the client has left.
  */
-export async function sendEventStream(
+export async function sendTurnStream(
   response: ServerResponse,
   batches: AsyncIterable<TurnEvent[]>,
-  { turnId, told, heartbeatMs, headersAtOnce, after }: EventStreamOptions,
+  { turnId, told, heartbeatMs, headersAtOnce, after }: TurnStreamOptions,
 ): Promise<void> {
   response.writeHead(200, { ...EVENT_STREAM_HEADERS, "x-turn-id": turnId });
   if (headersAtOnce) response.flushHeaders();
   const stopHeartbeat = startHeartbeat(response, heartbeatMs);
   try {
     let firstTokenSent = false;
-    for await (const batch of placeEvents(await told, batches, after)) {
+    for await (const batch of eventsAfter(await told, batches, after)) {
       if (response.destroyed) return;
       const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
-      await writeAsRead(response, frames, { atOnce: !firstTokenSent });
+      await writeWithBackpressure(response, frames, { atOnce: !firstTokenSent });
       firstTokenSent ||= batch.some(({ event }) => event.status === "token");
     }
     response.end();
@@ -69,7 +69,7 @@ export function parseLastEventId(header: string | undefined): EventPosition {
 }
 
 /** An event with the id that leads behind it. */
-export interface PlacedEvent {
+export interface NumberedEvent {
   id: string;
   event: TurnEvent;
 }
@@ -80,18 +80,18 @@ export interface PlacedEvent {
  * that reaches beyond it is cut. Numbers go on behind that of `after`, and the last event is always sent. A place in another turn, an earlier
  * attempt at the same message, is none in this one: its events are told from the first.
  */
-export async function* placeEvents(
+export async function* eventsAfter(
   turnId: string,
   batches: AsyncIterable<TurnEvent[]>,
   given: EventPosition = BEGINNING,
-): AsyncGenerator<PlacedEvent[]> {
+): AsyncGenerator<NumberedEvent[]> {
   const turn = turnOf(turnId);
   const after = given.turn === undefined || given.turn === turn ? given : BEGINNING;
   let place = 0;
   let told = 0;
   let { number } = after;
 
-  function* placed(event: TurnEvent): Generator<PlacedEvent> {
+  function* placed(event: TurnEvent): Generator<NumberedEvent> {
     place++;
     let missing = event;
     if (event.status === "token") {

@@ -2,12 +2,12 @@ import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, Response } from "express";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { makeRequestsFirst, type RequestsFirst } from "../../../server/http/idle-detector.ts";
+import { makeIdleDetector, type IdleDetector } from "../../../server/http/idle-detector.ts";
 
 describe("background work lets requests go first", () => {
-  let first: RequestsFirst;
+  let first: IdleDetector;
   beforeEach(() => {
-    first = makeRequestsFirst();
+    first = makeIdleDetector();
   });
 
   /** A request that is open until it is called. */

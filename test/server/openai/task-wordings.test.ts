@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { taskWordedAs } from "../../../server/openai/front-end-task.ts";
+import { detectTaskByWording } from "../../../server/openai/front-end-task.ts";
 import { OPEN_WEBUI } from "./front-end-requests.ts";
 
 const TITLE = OPEN_WEBUI[0]?.body.messages[0]?.content ?? "";
@@ -22,21 +22,23 @@ describe("the wording of a front end's task", () => {
     ],
   ];
   test.each(PEOPLE)("is not seen in what people write: %s", (_what, text) => {
-    expect(taskWordedAs(text)).toBeNull();
+    expect(detectTaskByWording(text)).toBeNull();
   });
 
   test("is seen with the line ends of Windows and white space around", () => {
-    expect(taskWordedAs(`  ${TITLE.replaceAll("\n", "\r\n")}\r\n`)).toBe("title");
+    expect(detectTaskByWording(`  ${TITLE.replaceAll("\n", "\r\n")}\r\n`)).toBe("title");
   });
 
   test("is seen whatever a template of one's own is for, when it keeps the frame", () => {
-    expect(taskWordedAs("### Task:\nRate this chat.\n### Output:\nA number.\n<chat_history>\nUSER: hi\n</chat_history>")).toBe("other");
+    expect(detectTaskByWording("### Task:\nRate this chat.\n### Output:\nA number.\n<chat_history>\nUSER: hi\n</chat_history>")).toBe(
+      "other",
+    );
   });
 
   test("takes no longer than the text is long", () => {
     const hostile = "### Task:\n" + "### Output:\n<chat_history>\n</chat_history>\n \n".repeat(200_000) + "x";
     const began = performance.now();
-    expect(taskWordedAs(hostile)).toBeNull();
+    expect(detectTaskByWording(hostile)).toBeNull();
     expect(performance.now() - began).toBeLessThan(2_000); // one pass takes some 50 ms, a search in a search takes hours
   });
 });

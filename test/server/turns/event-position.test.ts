@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { TurnEvent } from "../../../graph/turn-event.ts";
-import { type EventPosition, parseLastEventId, type PlacedEvent, placeEvents } from "../../../server/turns/turn-stream.ts";
+import { type EventPosition, parseLastEventId, type NumberedEvent, eventsAfter } from "../../../server/turns/turn-stream.ts";
 
 const ROUTE = { status: "route_decision", content: { kb_prefix: "general" } } as TurnEvent;
 const NOTICE = { status: "notice", content: { code: "context_trimmed", message: "shortened" } } as TurnEvent;
@@ -14,14 +14,14 @@ async function* inBatches(events: TurnEvent[], size: number): AsyncGenerator<Tur
   for (let start = 0; start < events.length; start += size) yield events.slice(start, start + size);
 }
 
-async function place(events: TurnEvent[], after?: EventPosition, size = 3): Promise<PlacedEvent[]> {
-  const placed: PlacedEvent[] = [];
-  for await (const batch of placeEvents(TURN, inBatches(events, size), after)) placed.push(...batch);
+async function place(events: TurnEvent[], after?: EventPosition, size = 3): Promise<NumberedEvent[]> {
+  const placed: NumberedEvent[] = [];
+  for await (const batch of eventsAfter(TURN, inBatches(events, size), after)) placed.push(...batch);
   return placed;
 }
 
-const textOf = (placed: PlacedEvent[]): string => placed.map(({ event }) => (event.status === "token" ? event.content : "")).join("");
-const numberOf = ({ id }: PlacedEvent): number => parseLastEventId(id).number;
+const textOf = (placed: NumberedEvent[]): string => placed.map(({ event }) => (event.status === "token" ? event.content : "")).join("");
+const numberOf = ({ id }: NumberedEvent): number => parseLastEventId(id).number;
 
 describe("the id of an event", () => {
   test("is its number, the characters of the answer sent so far and the end of the turn's id", async () => {
@@ -69,7 +69,7 @@ describe("a client that comes back", () => {
       fc.asyncProperty(tokens, fc.array(fc.tuple(fc.boolean(), fc.nat()), { maxLength: 4 }), async (words, breaks) => {
         const live = [ROUTE, ...words.map(token), DONE];
         const stored = [ROUTE, NOTICE, token(words.join("")), DONE];
-        const received: PlacedEvent[] = [];
+        const received: NumberedEvent[] = [];
         for (const [isLive, at] of [...breaks, [true, Infinity] as const]) {
           const part = await place(isLive ? live : stored, parseLastEventId(received.at(-1)?.id));
           received.push(

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { makeEventLog } from "../../../graph/event-log.ts";
 import type { LastEvent, RunningTurn } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../graph/turn-event.ts";
-import { type KeepingLimits, type KeptTurns, makeKeptTurns } from "../../../server/turns/turn-registry.ts";
+import { type CacheLimits, type TurnCache, makeTurnCache } from "../../../server/turns/turn-registry.ts";
 
 const OWNER = { tenantId: "tenant", userId: "user" };
-const BOUNDLESS: KeepingLimits = { keptMs: 60_000, turns: Infinity, bytes: Infinity };
+const BOUNDLESS: CacheLimits = { keptMs: 60_000, turns: Infinity, bytes: Infinity };
 /** A kibibyte, as texts are held in memory. */
 const KIBIBYTE = "x".repeat(512);
 
@@ -40,17 +40,17 @@ describe("turns in memory", () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  function add(kept: KeptTurns, turnId: string, tokens?: string[]) {
+  function add(kept: TurnCache, turnId: string, tokens?: string[]) {
     const scripted = scriptedTurn(turnId, tokens);
     kept.add({ owner: OWNER, turn: scripted.turn, isAccepted: false, last: null, readers: 0, instead: null });
     return scripted;
   }
-  const addEnded = (kept: KeptTurns, turnId: string, tokens?: string[], answer?: string): Promise<void> =>
+  const addEnded = (kept: TurnCache, turnId: string, tokens?: string[], answer?: string): Promise<void> =>
     add(kept, turnId, tokens).end(answer);
-  const left = (kept: KeptTurns, ...ids: string[]): string[] => ids.filter((id) => kept.find(id) !== null);
+  const left = (kept: TurnCache, ...ids: string[]): string[] => ids.filter((id) => kept.find(id) !== null);
 
   test("stay for so long after their end, and however long they run", async () => {
-    const kept = makeKeptTurns({ ...BOUNDLESS, keptMs: 1_000 });
+    const kept = makeTurnCache({ ...BOUNDLESS, keptMs: 1_000 });
     const slow = add(kept, "slow");
     await addEnded(kept, "first");
     await jest.advanceTimersByTimeAsync(600);
@@ -66,7 +66,7 @@ describe("turns in memory", () => {
   });
 
   test("are so many at most: the one that ended first goes first, those that run stay", async () => {
-    const kept = makeKeptTurns({ ...BOUNDLESS, turns: 2 });
+    const kept = makeTurnCache({ ...BOUNDLESS, turns: 2 });
     const slow = add(kept, "slow");
     for (const id of ["1", "2", "3"]) await addEnded(kept, id);
     expect(left(kept, "slow", "1", "2", "3")).toEqual(["slow", "2", "3"]);
@@ -78,7 +78,7 @@ describe("turns in memory", () => {
     ["tokens", (size: number) => [Array.from({ length: size }, () => KIBIBYTE), ""] as const],
     ["answers", (size: number) => [[], KIBIBYTE.repeat(size)] as const],
   ])("take so much at most: the oldest make room, counted by their %s", async (_what, textsOf) => {
-    const kept = makeKeptTurns({ ...BOUNDLESS, bytes: 100 * 1024 });
+    const kept = makeTurnCache({ ...BOUNDLESS, bytes: 100 * 1024 });
     for (const id of ["1", "2", "3"]) await addEnded(kept, id, ...(textsOf(25) as [string[], string]));
     expect(left(kept, "1", "2", "3")).toEqual(["1", "2", "3"]);
     await addEnded(kept, "large", ...(textsOf(50) as [string[], string]));
@@ -86,7 +86,7 @@ describe("turns in memory", () => {
   });
 
   test("count their events, too: many short ones are as much as a long text", async () => {
-    const kept = makeKeptTurns({ ...BOUNDLESS, bytes: 100 * 1024 });
+    const kept = makeTurnCache({ ...BOUNDLESS, bytes: 100 * 1024 });
     await addEnded(kept, "short");
     await addEnded(
       kept,
@@ -97,7 +97,7 @@ describe("turns in memory", () => {
   });
 
   test("that are gone give their room back, however they went", async () => {
-    const kept = makeKeptTurns({ keptMs: 1_000, turns: 2, bytes: 100 * 1024 });
+    const kept = makeTurnCache({ keptMs: 1_000, turns: 2, bytes: 100 * 1024 });
     const tokens = Array.from({ length: 40 }, () => KIBIBYTE);
     for (let round = 0; round < 5; round++) {
       for (const id of ["1", "2", "3"]) await addEnded(kept, `${round} ${id}`, tokens);
@@ -109,7 +109,7 @@ describe("turns in memory", () => {
   });
 
   test("say whether they were let in, and how they ended", async () => {
-    const kept = makeKeptTurns(BOUNDLESS);
+    const kept = makeTurnCache(BOUNDLESS);
     const turn = add(kept, "turn");
     await jest.advanceTimersByTimeAsync(0);
     expect(kept.find("turn")).toMatchObject({ isAccepted: true, last: null });
