@@ -17,7 +17,7 @@ export interface Problem {
 }
 
 /** Problems that the message of one error tells; its details have all. */
-const TOLD_PROBLEMS = 51;
+const MAX_PROBLEMS_IN_MESSAGE = 51;
 
 /**
  * The only error that crosses a layer. `message` says what failed, with which value, and what to do; it is written for the client.
@@ -48,7 +48,7 @@ export class AppError extends Error {
 
   /** An `invalid_request` that names its fields. */
   static invalid(problems: readonly Problem[]): AppError {
-    const told = problems.slice(0, TOLD_PROBLEMS).map(({ field, problem }) => `${field}: ${problem}`);
+    const told = problems.slice(0, MAX_PROBLEMS_IN_MESSAGE).map(({ field, problem }) => `${field}: ${problem}`);
     const more = problems.length > told.length ? [`${problems.length - told.length} more, see the details`] : [];
     return new AppError("invalid_request", [...told, ...more].join("; "), { details: problems });
   }

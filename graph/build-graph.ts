@@ -1,9 +1,14 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
-import { measured, type Node } from "../nodes/measured.ts";
-import { NOBODY, type Observer } from "../observe/observer.ts";
-import { chooseGenerator } from "./choose-generator.ts";
-import { ConversationState } from "./state.ts";
-import { TurnContext } from "./turn-context.ts";
+import { instrumented, type Node } from "../nodes/node.ts";
+import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { ConversationState } from "../turn/state.ts";
+import { TurnContext } from "../turn/context.ts";
+
+/** Which node answers: the handler of the turn's knowledge base where it has one, else the general generator. */
+export function chooseGenerator(hasHandler: (kbPrefix: string) => boolean) {
+  return ({ kbPrefix, error }: Pick<ConversationState, "kbPrefix" | "error">): "generate_kb" | "generate_rag" =>
+    error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
+}
 
 /** The steps of a turn. */
 export interface Nodes {
@@ -21,16 +26,16 @@ export interface Nodes {
 /** The picture of a turn: route, history and core memory side by side, then what they call for from memory, then the answer, then the store. */
 export function buildGraph(
   { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes,
-  observer: Observer = NOBODY,
+  observer: Observer = NOOP_OBSERVER,
 ) {
   return new StateGraph(ConversationState, TurnContext)
-    .addNode("route", measured("route", route, observer))
-    .addNode("history", measured("history", history, observer))
-    .addNode("core_memory", measured("core_memory", coreMemory, observer))
-    .addNode("retrieve", measured("retrieve", retrieve, observer))
-    .addNode("generate_rag", measured("generate_rag", generateRag, observer))
-    .addNode("generate_kb", measured("generate_kb", generateKb, observer))
-    .addNode("persist", measured("persist", persist, observer))
+    .addNode("route", instrumented("route", route, observer))
+    .addNode("history", instrumented("history", history, observer))
+    .addNode("core_memory", instrumented("core_memory", coreMemory, observer))
+    .addNode("retrieve", instrumented("retrieve", retrieve, observer))
+    .addNode("generate_rag", instrumented("generate_rag", generateRag, observer))
+    .addNode("generate_kb", instrumented("generate_kb", generateKb, observer))
+    .addNode("persist", instrumented("persist", persist, observer))
     .addEdge(START, "route")
     .addEdge(START, "history")
     .addEdge(START, "core_memory")

@@ -1,20 +1,19 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { DEFAULT_TIMEOUTS, type AnswerTimeouts } from "../models/answer-deadlines.ts";
-import { contextTokenBudget } from "../models/context-token-budget.ts";
+import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
+import { contextTokenBudget } from "../models/openai-chat-model.ts";
 import { makeGenerateKb } from "../nodes/generate-kb.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
-import { NOBODY, type Observer } from "../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
-import { jobsAfterTurn } from "../nodes/jobs-after-turn.ts";
-import { makeKnowledgeHandlers, type KnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
-import { makePersist } from "../nodes/persist.ts";
+import { jobsAfterTurn, makePersist } from "../nodes/persist.ts";
+import { type KnowledgeHandlers, makeKnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
-import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
@@ -73,7 +72,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     historyWindow = DEFAULT_SUMMARY.historyWindow,
     summary = DEFAULT_SUMMARY,
     leaseMs = 15_000,
-    observer = NOBODY,
+    observer = NOOP_OBSERVER,
   } = parts;
   const episodes = parts.episodes ?? null;
   const scope = episodes?.scope ?? "user";

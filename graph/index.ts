@@ -7,7 +7,7 @@ export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/re
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
 export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
 export type { Happening, Observer, Work, WorkFacts } from "../observe/observer.ts";
-export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/create-openai-chat-model.ts";
+export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/openai-chat-model.ts";
 export type { Embedder } from "../models/embedder.ts";
 export { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
 export { OfflineChatModel } from "../models/offline/offline-chat-model.ts";
@@ -43,5 +43,5 @@ export { openPostgres } from "../stores/postgres/open-postgres.ts";
 export type { ConversationGraph } from "./build-graph.ts";
 export { createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
 export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
-export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "./state.ts";
-export type { TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
+export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";
+export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";

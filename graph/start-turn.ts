@@ -1,13 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { TurnKey } from "../stores/postgres/turn-key.ts";
+import type { TurnKey } from "../turn/key.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
-import { millisecondsSince } from "./milliseconds-since.ts";
-import type { AgentType, ConversationState, Usage } from "./state.ts";
-import type { OnBusy, TurnTold } from "./turn-context.ts";
-import type { NodeEvent, Notice, TurnEvent, TurnResult, TurnTimings } from "./turn-event.ts";
-import { timingsOf } from "./turn-outcome.ts";
+import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent, type TurnResult, type TurnTimings } from "../turn/events.ts";
+import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
+import type { OnBusy, TurnProgress } from "../turn/context.ts";
+import { turnTimings } from "../turn/outcome.ts";
 
 /** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
 export interface TurnInput {
@@ -94,7 +93,7 @@ export function startTurn(
   const notices: Notice[] = [];
   const started: Record<string, number> = {};
   const onNode = (name: string): void => void (started[name] = millisecondsSince(began));
-  const told = (): TurnTold => ({
+  const told = (): TurnProgress => ({
     totalMs: millisecondsSince(began),
     firstTokenMs: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
     started,
@@ -121,7 +120,7 @@ export function startTurn(
       context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: hear, key, told, onNode },
     });
     if (state.usage) onUsage?.(state.usage);
-    return toLastEvent(state, timingsOf(state.timings, told()));
+    return toLastEvent(state, turnTimings(state.timings, told()));
   }
 
   function end(last: LastEvent): LastEvent {

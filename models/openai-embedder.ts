@@ -1,10 +1,78 @@
 import { OpenAIClient } from "@langchain/openai";
 import { AppError } from "../errors/app-error.ts";
-import { cutForEmbedding } from "./cut-for-embedding.ts";
 import type { Embedder } from "./embedder.ts";
-import { toEmbedderError } from "./embedder-error.ts";
-import { readEmbeddings } from "./read-embeddings.ts";
-import { startDeadline } from "./start-deadline.ts";
+import { startDeadline } from "./deadlines.ts";
+
+/** Statuses that say the request is wrong, not that the server is busy or ill. */
+const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
+
+/** What went wrong with an embedding request, as an error a client may see: the server's own words stay in `cause`. */
+export function toEmbedderError(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  const status = cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
+  const message =
+    status === undefined
+      ? "The embedding model's server cannot be reached, or gave no proper answer in time. Check EMBEDDING_BASE_URL, or try again in a while."
+      : isRefusal(status)
+        ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY.`
+        : `The embedding model's server answered with status ${status}. Try again in a while.`;
+  return new AppError("embedder_unavailable", message, { cause });
+}
+
+function badAnswer(what: string): AppError {
+  return new AppError("embedder_unavailable", `The embedding model's server ${what}. Check EMBEDDING_MODEL and EMBEDDING_BASE_URL.`);
+}
+
+function normalised(embedding: unknown): number[] {
+  if (!Array.isArray(embedding) || embedding.length === 0 || !embedding.every((value) => Number.isFinite(value))) {
+    throw badAnswer("sent something that is not a list of numbers");
+  }
+  const vector = embedding as number[];
+  const length = Math.hypot(...vector);
+  if (!(length > 0 && Number.isFinite(length))) throw badAnswer("sent a vector without a direction");
+  return vector.map((value) => value / length);
+}
+
+/**
+ * The vectors of an answer of OpenAI's embeddings protocol, in the order of the texts and of length 1. Throws AppError
+ * `embedder_unavailable` when there are not `count` of them, one for each text, all with as many numbers.
+ */
+export function readEmbeddings(answer: unknown, count: number): number[][] {
+  const data = typeof answer === "object" && answer !== null && "data" in answer ? answer.data : undefined;
+  if (!Array.isArray(data)) throw badAnswer("sent something that is not an answer to an embedding request");
+  if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);
+  const vectors = new Array<number[] | undefined>(count).fill(undefined);
+  for (const [position, item] of (data as { index?: unknown; embedding?: unknown }[]).entries()) {
+    // Servers that leave the index out answer in order.
+    const index = typeof item?.index === "number" ? item.index : position;
+    if (!Number.isInteger(index) || index < 0 || index >= count || vectors[index] !== undefined)
+      throw badAnswer("numbered its vectors wrongly");
+    vectors[index] = normalised(item?.embedding);
+  }
+  const found = vectors.filter((vector) => vector !== undefined);
+  if (found.some(({ length }) => length !== found[0]?.length)) throw badAnswer("sent vectors of different lengths");
+  return found;
+}
+
+/** Words and characters that fit most models, of which many read 512 tokens and some servers refuse more. */
+const MAX_WORDS = 400;
+const MAX_CHARACTERS = 1_500;
+const ROOM = MAX_WORDS * MAX_CHARACTERS;
+/** A longer word counts as several: a key or an address has many tokens. */
+const LETTERS_OF_A_WORD = 8;
+const PIECE =
+  /(?<character>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,32}/gu;
+
+/** The beginning of a text, about 400 words or 1,500 Chinese characters or a mixture; never empty, as servers refuse empty texts. */
+export function truncateForEmbedding(text: string): string {
+  const whole = text.slice(0, MAX_WORDS * 32).toWellFormed();
+  let used = 0;
+  for (const { 0: piece, index, groups } of whole.matchAll(PIECE)) {
+    used += groups?.character === undefined ? Math.ceil(piece.length / LETTERS_OF_A_WORD) * MAX_CHARACTERS : MAX_WORDS;
+    if (used > ROOM) return whole.slice(0, index).trim();
+  }
+  return whole.trim() || ".";
+}
 
 /** A model of embeddings, where its server is, and what its texts need. */
 export interface OpenAIEmbedderOptions {
@@ -101,12 +169,12 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     dimensions,
     ...(IS_E5.test(model) ? { vectorWeight: VECTOR_WEIGHT_OF_E5, minSimilarity: MIN_SIMILARITY_OF_E5 } : { vectorWeight: VECTOR_WEIGHT }),
     async embedQuestion(text, signal) {
-      const [vector = []] = checked(await request(questionModel, [questionPrefix + cutForEmbedding(text)], signal));
+      const [vector = []] = checked(await request(questionModel, [questionPrefix + truncateForEmbedding(text)], signal));
       return vector;
     },
     async embedPassages(texts, signal) {
       const vectors: number[][] = [];
-      for (const input of inRequests(texts.map((text) => passagePrefix + cutForEmbedding(text)))) {
+      for (const input of inRequests(texts.map((text) => passagePrefix + truncateForEmbedding(text)))) {
         vectors.push(...checked(await request(model, input, signal)));
       }
       return vectors;

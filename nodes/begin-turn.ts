@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
-import type { OnBusy } from "../graph/turn-context.ts";
-import { outcomeOfFailure } from "../graph/turn-outcome.ts";
-import { orAborted } from "../models/or-aborted.ts";
+import type { OnBusy } from "../turn/context.ts";
+import { failedTurnOutcome } from "../turn/outcome.ts";
+import { abortable } from "../models/deadlines.ts";
 import { ReplyLost } from "../stores/postgres/storage-error.ts";
 import type { BeginTurn, BegunTurn, TurnStore } from "../stores/postgres/turn-store.ts";
-import type { WaitingLine } from "./waiting-line.ts";
-import { whileStorageIsAway } from "./while-storage-is-away.ts";
+import { retryWhileStorageIsAway } from "./hold-turn.ts";
 
 /** Pauses between two looks at a busy conversation, in milliseconds: from the first, growing by half, to the longest. */
 const FIRST_PAUSE_MS = 20;
@@ -18,9 +17,9 @@ const LOOK_MS = 5_000;
 async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, refusal: ReplyLost): Promise<void> {
   if (!begun) return;
   const held = { tenantId: turn.tenantId, userId: turn.userId, conversationId: begun.conversationId, turnId: turn.turnId };
-  if (!turn.key) return whileStorageIsAway(() => turns.takeBack(held));
-  const outcome = outcomeOfFailure(refusal.toContent(), undefined);
-  await whileStorageIsAway(() => turns.finish(held, null, [], outcome));
+  if (!turn.key) return retryWhileStorageIsAway(() => turns.takeBack(held));
+  const outcome = failedTurnOutcome(refusal.toContent(), undefined);
+  await retryWhileStorageIsAway(() => turns.finish(held, null, [], outcome));
 }
 
 /**
@@ -32,9 +31,9 @@ async function begin(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn | nul
     return await turns.begin(turn);
   } catch (refusal) {
     if (!(refusal instanceof ReplyLost)) throw refusal;
-    const looking = whileStorageIsAway(() => turns.findBegun(turn));
+    const looking = retryWhileStorageIsAway(() => turns.findBegun(turn));
     const inTime = AbortSignal.timeout(LOOK_MS);
-    const begun = await orAborted(() => looking, inTime).catch(() => null);
+    const begun = await abortable(() => looking, inTime).catch(() => null);
     if (begun) return begun;
     if (inTime.aborted) looking.then((late) => undo(turns, turn, late, refusal)).catch(() => undefined);
     throw refusal;
@@ -57,12 +56,12 @@ async function beginWhenFree(turns: TurnStore, turn: BeginTurn, signal: AbortSig
  * stored; what Postgres may hold of it while it is away is undone when it is back.
  */
 export async function beginTurn(
-  { turns, line }: { turns: TurnStore; line: WaitingLine },
+  { turns, line }: { turns: TurnStore; line: KeyedQueue },
   turn: BeginTurn,
   { onBusy, signal }: { onBusy: OnBusy; signal: AbortSignal | undefined },
 ): Promise<BegunTurn> {
   if (onBusy === "enqueue") {
-    return line.inTurn(JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]), () => beginWhenFree(turns, turn, signal), signal);
+    return line.run(JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]), () => beginWhenFree(turns, turn, signal), signal);
   }
   const begun = await begin(turns, turn);
   if (begun) return begun;
@@ -70,4 +69,34 @@ export async function beginTurn(
     "conversation_busy",
     `The conversation of session_id "${turn.sessionId}" is still answering an earlier message. Wait for its end, or send "on_busy": "enqueue" to wait in line.`,
   );
+}
+
+/** First come, first served, per key, within this process. */
+export interface KeyedQueue {
+  /**
+   * Runs `attempt` when everyone who came earlier for the same key is through. Throws the signal's reason when it aborts while waiting;
+   * those behind keep their order.
+   */
+  run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+}
+
+export function makeKeyedQueue(): KeyedQueue {
+  const last = new Map<string, Promise<void>>();
+  return {
+    async run(key, attempt, signal) {
+      const before = last.get(key);
+      const { promise: through, resolve: leave } = Promise.withResolvers<void>();
+      last.set(key, through);
+      try {
+        if (before) await abortable(() => before, signal);
+        return await attempt();
+      } finally {
+        // Whoever gave up does not let those behind pass the ones before.
+        void Promise.resolve(before).then(() => {
+          if (last.get(key) === through) last.delete(key);
+          leave();
+        });
+      }
+    },
+  };
 }

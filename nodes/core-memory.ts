@@ -1,10 +1,9 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
-import { orAborted } from "../models/or-aborted.ts";
-import { startDeadline } from "../models/start-deadline.ts";
+import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
+import type { TurnRuntime } from "../turn/context.ts";
+import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { CoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
-import type { Node } from "./measured.ts";
+import type { Node } from "./node.ts";
 
 export interface CoreMemoryParts {
   /** Null: the layer is switched off. */
@@ -25,7 +24,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
     if (!coreMemory) return NOTHING;
     using deadline = startDeadline(timeoutMs);
     try {
-      const { sections, lastErasure } = await orAborted(() => coreMemory.load({ tenantId, userId }), deadline.signal);
+      const { sections, lastErasure } = await abortable(() => coreMemory.load({ tenantId, userId }), deadline.signal);
       runtime.note?.({ sections: sections.map(({ section, version }) => ({ section, version })) });
       return {
         coreMemory: sections.map(({ section, content, version }) => ({ section, content, version })),

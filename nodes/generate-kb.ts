@@ -1,19 +1,17 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, Passage } from "../graph/state.ts";
-import { millisecondsSince } from "../graph/milliseconds-since.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
+import { millisecondsSince } from "../turn/events.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
-import { startAnswerDeadlines, type AnswerTimeouts } from "../models/answer-deadlines.ts";
-import { estimateTokens } from "../models/estimate-tokens.ts";
-import { orAborted } from "../models/or-aborted.ts";
+import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
+import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
-import { answerOfTurn } from "./answer-of-turn.ts";
-import { emit } from "./emit.ts";
-import { keepLease } from "./keep-lease.ts";
+import { answerUpdate } from "./answer-update.ts";
+import { withLease } from "./hold-turn.ts";
 import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";
-import type { Node } from "./measured.ts";
+import type { Node } from "./node.ts";
 
 export interface GenerateKbParts {
   handlers: KnowledgeHandlers;
@@ -68,7 +66,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     };
     try {
       const request = { state, tools: { findPassages: findMore, chatModel }, stream, signal };
-      const answer = await orAborted(async () => handler(request), signal);
+      const answer = await abortable(async () => handler(request), signal);
       if (answer?.rest) stream(answer.rest);
       if (answer?.passages) handled.passages = answer.passages;
       if (handled.text === "") throw new AppError("model_incomplete", "The handler of this knowledge base answered with nothing.");
@@ -86,7 +84,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     const { tenantId, userId, conversationId, turnId } = state;
     const began = performance.now();
     let isCancelled = false;
-    const { text, passages, error } = await keepLease(
+    const { text, passages, error } = await withLease(
       { turns, leaseMs },
       { tenantId, userId, conversationId, turnId },
       runtime.context?.signal,
@@ -108,11 +106,11 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       emit(runtime, { status: "notice", content });
       const update = await generateRag(state, runtime);
       const { answer = "", answerMessageId } = update as Partial<ConversationState>;
-      return { ...update, ...answerOfTurn(state, answerMessageId ?? uuidv7(), said + answer) };
+      return { ...update, ...answerUpdate(state, answerMessageId ?? uuidv7(), said + answer) };
     }
     const tokens = estimateTokens(text);
     return {
-      ...answerOfTurn(state, uuidv7(), text),
+      ...answerUpdate(state, uuidv7(), text),
       usage: { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
       receipt: {
         summary: null,

@@ -1,20 +1,39 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState, ConversationUpdate, Usage } from "../graph/state.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
-import { millisecondsSince } from "../graph/milliseconds-since.ts";
-import type { AnswerTimeouts } from "../models/answer-deadlines.ts";
-import { estimateTokens } from "../models/estimate-tokens.ts";
-import { streamAnswer, type ModelAnswer } from "../models/stream-answer.ts";
-import { NOBODY, type Observer } from "../observe/observer.ts";
+import type { ConversationState, ConversationUpdate, Usage } from "../turn/state.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
+import { millisecondsSince, type Notice } from "../turn/events.ts";
+import type { AnswerTimeouts } from "../models/deadlines.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
+import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
-import { answerOfTurn } from "./answer-of-turn.ts";
-import { assemblePrompt, type AssembledPrompt } from "./assemble-prompt.ts";
+import { answerUpdate } from "./answer-update.ts";
+import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
-import { emit } from "./emit.ts";
-import { keepLease } from "./keep-lease.ts";
-import type { Node } from "./measured.ts";
-import { noticeOfLimit } from "./notice-of-limit.ts";
+import { withLease } from "./hold-turn.ts";
+import type { Node } from "./node.ts";
+
+function oldestMessages(count: number): string {
+  return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;
+}
+
+/** What a user should know about a prompt that is at its limit; null when everything is in it. */
+export function promptLimitNotice(
+  { leftOut, shortened }: Pick<AssembledPrompt, "leftOut" | "shortened">,
+  { windowIsWhole, tokenBudget }: { windowIsWhole: boolean; tokenBudget: number },
+): Notice | null {
+  const missing = leftOut.messages > 0 || !windowIsWhole;
+  if (!missing && shortened === 0) return null;
+  const what = [
+    ...(missing ? [windowIsWhole ? oldestMessages(leftOut.messages) : "older messages are left out"] : []),
+    ...(shortened > 0 ? [`${shortened} long message${shortened === 1 ? " is" : "s are"} shortened`] : []),
+  ];
+  return {
+    code: "context_trimmed",
+    message: `The prompt is at its limit of ${tokenBudget} tokens: ${what.join(", and ")}. Nothing is lost in the store.`,
+  };
+}
 
 export interface GenerateRagParts {
   chatModel: BaseChatModel;
@@ -45,19 +64,19 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
  * call ends the node normally with `partialAnswer` and `error`, so that persist always runs. After an error of an earlier node the model
  * is not asked.
  */
-export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer = NOBODY }: GenerateRagParts): Node {
+export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer = NOOP_OBSERVER }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     const documents = state.useRetrieval ? { passages: state.retrievalResults, isAway: state.degraded.includes("knowledge") } : null;
-    if (state.error) return { ...answerOfTurn(state, "", ""), partialAnswer: true };
+    if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
-    const notice = noticeOfLimit(prompt, { windowIsWhole, tokenBudget });
+    const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = uuidv7();
-    const answer = await keepLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
+    const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
         model: chatModel,
         prompt: prompt.messages,
@@ -84,7 +103,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       error: answer.error?.code ?? null,
     });
     return {
-      ...answerOfTurn(state, answerId, answer.text),
+      ...answerUpdate(state, answerId, answer.text),
       usage,
       receipt: prompt.receipt,
       // Messages that the model should know of are in no summary and have no room: the summariser is behind, or switched off.

@@ -1,20 +1,17 @@
 import { v7 as uuidv7 } from "uuid";
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../graph/state.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
-import { outcomeOfFailure } from "../graph/turn-outcome.ts";
+import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
+import { failedTurnOutcome } from "../turn/outcome.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
-import { estimateTokens } from "../models/estimate-tokens.ts";
+import { estimateTokens } from "../text/tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/turn-store.ts";
 import type { LoadedWindow, StoredWindowMessage, WindowStore } from "../stores/postgres/window-store.ts";
-import { beginTurn } from "./begin-turn.ts";
-import { emit } from "./emit.ts";
-import { keepLease } from "./keep-lease.ts";
-import type { Node } from "./measured.ts";
-import { makeWaitingLine } from "./waiting-line.ts";
-import { whileStorageIsAway } from "./while-storage-is-away.ts";
+import { beginTurn, makeKeyedQueue } from "./begin-turn.ts";
+import { retryWhileStorageIsAway, withLease } from "./hold-turn.ts";
+import type { Node } from "./node.ts";
 
 export interface HistoryParts {
   turns: TurnStore;
@@ -49,7 +46,7 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
-  const line = makeWaitingLine();
+  const line = makeKeyedQueue();
 
   /** Whether there are episodes of other conversations to recall; beside the beginning of the turn, so that an embedder has its answer the sooner. */
   async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
@@ -82,11 +79,11 @@ export function makeHistory(parts: HistoryParts): Node {
       return Promise.all([windows.load(window), look]);
     };
     try {
-      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await keepLease(
+      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await withLease(
         { turns, leaseMs },
         held,
         context?.signal,
-        (signal) => whileStorageIsAway(load, signal),
+        (signal) => retryWhileStorageIsAway(load, signal),
       );
       runtime.note?.({
         window_messages: messages.length,
@@ -108,8 +105,8 @@ export function makeHistory(parts: HistoryParts): Node {
       };
     } catch (error) {
       // The message is stored and the run ends here: give the conversation back rather than let the lease run out.
-      const outcome = outcomeOfFailure(toAppError(error).toContent(), context?.told?.());
-      await whileStorageIsAway(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
+      const outcome = failedTurnOutcome(toAppError(error).toContent(), context?.told?.());
+      await retryWhileStorageIsAway(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
       throw error;
     }
   };

@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { ConversationState, Passage } from "../graph/state.ts";
+import type { ConversationState, Passage } from "../turn/state.ts";
 
 /** What a handler of one knowledge base is given to answer a turn. */
 export interface KnowledgeHandlerRequest {

@@ -1,13 +1,13 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../graph/state.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
-import { outcomeOf, SUPERSEDED } from "../graph/turn-outcome.ts";
-import { estimateTokens } from "../models/estimate-tokens.ts";
-import type { Job } from "../stores/jobs/job.ts";
+import { type ConversationState, type ConversationUpdate, uncoveredMessages } from "../turn/state.ts";
+import type { TurnRuntime } from "../turn/context.ts";
+import { SUPERSEDED, turnOutcome } from "../turn/outcome.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/turn-store.ts";
-import { keepLease } from "./keep-lease.ts";
-import type { Node } from "./measured.ts";
-import { whileStorageIsAway } from "./while-storage-is-away.ts";
+import { retryWhileStorageIsAway, withLease } from "./hold-turn.ts";
+import type { Node } from "./node.ts";
+import { isSummaryDue, type SummarySettings } from "../memory/summary/summary-due.ts";
 
 function toAnswer({
   answer,
@@ -53,14 +53,38 @@ export function makePersist({ turns, leaseMs, jobsAfter }: PersistParts): Node {
     const { tenantId, userId, conversationId, turnId } = state;
     const answer = toAnswer(state);
     const jobs = jobsAfter(state);
-    const told = outcomeOf(state, runtime.context?.told?.());
+    const told = turnOutcome(state, runtime.context?.told?.());
     const held = { tenantId, userId, conversationId, turnId };
-    const outcome = await keepLease({ turns, leaseMs }, held, undefined, () =>
-      whileStorageIsAway(() => turns.finish(held, answer, jobs, told)),
+    const outcome = await withLease({ turns, leaseMs }, held, undefined, () =>
+      retryWhileStorageIsAway(() => turns.finish(held, answer, jobs, told)),
     );
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
     runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
     if (outcome === "stored" || state.error) return { answerMessageId };
     return { answerMessageId, partialAnswer: true, error: LOST[outcome] };
   };
+}
+
+/** Which layers have work after a turn; null for a layer that is switched off. */
+export interface LayersAfterTurn {
+  summary: SummarySettings | null;
+  episodes?: boolean;
+  coreMemory?: boolean;
+}
+
+/** The jobs of a finished turn: a new summary when enough messages have come together; when it is complete, its episode and the memory agent. */
+export function jobsAfterTurn(
+  { summary: settings, episodes = false, coreMemory = false }: LayersAfterTurn,
+  state: ConversationState,
+): Job[] {
+  const { conversationSummary: summary, answer, partialAnswer } = state;
+  const isComplete = answer !== "" && !partialAnswer;
+  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message is kept in any case
+  const kinds: LayerJobKind[] = [];
+  // A window that was not read to its end is longer than any setting asks for.
+  const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
+  if (isDue) kinds.push("summarise");
+  if (episodes && isComplete) kinds.push("index_episodes");
+  if (coreMemory && isComplete) kinds.push("remember");
+  return kinds.map((kind) => layerJob(kind, state));
 }

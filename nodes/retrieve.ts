@@ -1,12 +1,11 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, Layer, RecalledExchange } from "../graph/state.ts";
-import { millisecondsSince } from "../graph/milliseconds-since.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
+import type { ConversationState, ConversationUpdate, Layer, RecalledExchange } from "../turn/state.ts";
+import { millisecondsSince } from "../turn/events.ts";
+import type { TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
-import { orAborted } from "../models/or-aborted.ts";
-import { startDeadline } from "../models/start-deadline.ts";
-import type { Node } from "./measured.ts";
+import { abortable, startDeadline } from "../models/deadlines.ts";
+import type { Node } from "./node.ts";
 
 export interface RetrieveParts {
   recall: Recall;
@@ -87,7 +86,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     using atLast = startDeadline(2 * timeoutMs);
     /** A throw would end the run here and keep the conversation busy until its lease is over. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
-      orAborted(search, atLast.signal).catch((error: unknown) => {
+      abortable(search, atLast.signal).catch((error: unknown) => {
         runtime.context?.onError?.(toAppError(error));
         return { degraded: [layer] };
       });

@@ -1,17 +1,16 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { toAppError } from "../errors/app-error.ts";
-import { NOBODY, type Observer } from "../observe/observer.ts";
-import { millisecondsSince } from "../graph/milliseconds-since.ts";
-import type { ConversationState, ConversationUpdate, RouteDecision } from "../graph/state.ts";
-import type { TurnRuntime } from "../graph/turn-context.ts";
+import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { millisecondsSince } from "../turn/events.ts";
+import type { ConversationState, ConversationUpdate, RouteDecision } from "../turn/state.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeChooseRoute } from "./routing/choose-route.ts";
-import { decideRoute, GENERAL } from "./routing/decide-route.ts";
-import { emit } from "./emit.ts";
-import type { Node } from "./measured.ts";
+import { decideRoute, GENERAL } from "./routing/route-by-words.ts";
+import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";
-import { whileStorageIsAway } from "./while-storage-is-away.ts";
+import { retryWhileStorageIsAway } from "./hold-turn.ts";
 
 /** What routing goes by. */
 export interface RouteParts {
@@ -41,7 +40,7 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * Picks the knowledge base and the worker. An unknown requested one, or a catalog that fails, ends in `error`, not in a throw: history
  * runs beside this node and may already hold the conversation, which persist then gives back.
  */
-export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800, observer = NOBODY }: RouteParts): Node {
+export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800, observer = NOOP_OBSERVER }: RouteParts): Node {
   const chooseRoute = makeChooseRoute({
     byEmbedding: embedder && makeRouteByEmbedding({ embedder, timeoutMs, observer }),
     byModel: routerModel && makeRouteByModel({ model: routerModel, timeoutMs, observer }),
@@ -55,7 +54,7 @@ export function makeRoute({ knowledge, embedder = null, routerModel = null, time
     const signal = runtime.context?.signal;
     try {
       // History may have stored the message by now, so a Postgres that is away is no reason to fail.
-      const bases = await whileStorageIsAway(() => knowledge.list(tenantId), signal);
+      const bases = await retryWhileStorageIsAway(() => knowledge.list(tenantId), signal);
       const question = { tenantId, message, requested: requestedKbPrefix, agentType, bases, signal };
       const decision = await chooseRoute({ ...question, onFailure: onError });
       emit(runtime, { status: "route_decision", content: decision });

@@ -1,3 +1,13 @@
+import { AppError } from "../errors/app-error.ts";
+
+/** How something that threw ended, as a label with few values: the code of an AppError, else what kind of end it was. */
+export function outcomeLabel(thrown: unknown): string {
+  if (thrown instanceof AppError) return thrown.code;
+  if (thrown instanceof Error && thrown.name === "TimeoutError") return "timeout";
+  if (thrown instanceof Error && thrown.name === "AbortError") return "cancelled";
+  return "internal_error";
+}
+
 /** What a model is asked for; `task`: what a front end wants for itself, a title say. */
 export type ModelPurpose = "chat" | "task" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
 
@@ -35,13 +45,13 @@ export interface Observer {
   tell(happening: Happening): void;
 }
 
-const ignore = (): void => undefined;
+const noop = (): void => undefined;
 
 /** Nobody watches: no cost. */
-export const NOBODY: Observer = { watch: (_work, run) => run(ignore), tell: ignore };
+export const NOOP_OBSERVER: Observer = { watch: (_work, run) => run(noop), tell: noop };
 
 /** Both watch, the first from outside. */
-export function bothObservers(outer: Observer, inner: Observer): Observer {
+export function combineObservers(outer: Observer, inner: Observer): Observer {
   return {
     watch: (work, run) =>
       outer.watch(work, (learnOuter) =>

@@ -10,6 +10,7 @@ const PAGE = `${ROOT}docs/api.md`;
 /** The chapters of the page, by the folder that declares what is exported. */
 const CHAPTERS: Readonly<Record<string, string>> = {
   graph: "Turns",
+  turn: "What a turn knows and tells",
   nodes: "Answers of one's own",
   memory: "Memory and its jobs",
   stores: "What is kept",

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { createParser } from "eventsource-parser";
-import type { TurnEvent } from "../graph/turn-event.ts";
+import type { TurnEvent } from "../turn/events.ts";
 
 const { values } = parseArgs({
   options: {

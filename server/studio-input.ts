@@ -2,7 +2,7 @@ import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } fr
 import { isSerializableSchema, Overwrite, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
-import { AgentType, ConversationState, type ConversationUpdate } from "../graph/state.ts";
+import { AgentType, ConversationState, type ConversationUpdate } from "../turn/state.ts";
 import { assertNotTooLong, chatMessage } from "./turns/chat-request.ts";
 import { callerId, parseRequest, storableText } from "./http/parse-request.ts";
 

@@ -1,5 +1,5 @@
-import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { shortenQuoted } from "../../models/shorten-text.ts";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { shortenQuoted } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import { SECTION_CHARACTERS } from "./core-sections.ts";
 import type { TurnToRead } from "./turn-to-read.ts";

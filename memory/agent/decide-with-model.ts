@@ -1,12 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { ToolMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
-import { startAnswerDeadlines, type AnswerTimeouts } from "../../models/answer-deadlines.ts";
+import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "../../models/deadlines.ts";
 import { toModelError } from "../../models/model-error.ts";
-import { untilAborted } from "../../models/until-aborted.ts";
-import { estimateTokens } from "../../models/estimate-tokens.ts";
-import { watchWholeAnswer } from "../../models/watch-model-call.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { observeWholeAnswer } from "../../models/observe-model-call.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { agentPrompt } from "./agent-prompt.ts";
 import { toolDefinitions } from "./memory-tools.ts";
 import type { DecideMemory } from "./remember-turns.ts";
@@ -31,7 +30,7 @@ async function ask(model: BoundModel, messages: BaseMessage[], timeouts: AnswerT
   const deadlines = startAnswerDeadlines(timeouts, signal);
   let whole: AIMessageChunk | undefined;
   try {
-    for await (const chunk of untilAborted(streamOf(model, messages, deadlines.signal), deadlines.signal)) {
+    for await (const chunk of abortableItems(streamOf(model, messages, deadlines.signal), deadlines.signal)) {
       deadlines.tokenCame();
       whole = whole ? whole.concat(chunk) : chunk;
     }
@@ -72,7 +71,7 @@ export function makeDecideWithModel({
   model,
   timeouts,
   readingTokens,
-  observer = NOBODY,
+  observer = NOOP_OBSERVER,
 }: {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;
@@ -88,7 +87,9 @@ export function makeDecideWithModel({
     const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: messageTokensOf(readingTokens) });
     const read = turns.map(triggerOf);
     for (let round = 0; round < ROUNDS; round++) {
-      const answer = await watchWholeAnswer({ observer, purpose: "memory" }, model, messages, () => ask(bound, messages, timeouts, signal));
+      const answer = await observeWholeAnswer({ observer, purpose: "memory" }, model, messages, () =>
+        ask(bound, messages, timeouts, signal),
+      );
       const calls = callsOf(answer);
       if (calls.length === 0) return;
       messages.push(answerWithCalls(answer, calls));

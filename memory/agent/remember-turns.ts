@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Owner } from "../../stores/owner.ts";
@@ -98,7 +98,7 @@ function tellOperations(observer: Observer, { changes, operations }: ReadingResu
  * read. When a section was changed meanwhile it decides anew on what there is now, so that nobody's write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
-  const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOBODY } = parts;
+  const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;
   return {
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };

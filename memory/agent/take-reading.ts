@@ -1,4 +1,4 @@
-import { estimateTokens } from "../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import type { Exchange } from "../../stores/postgres/exchange.ts";
 
 /** Of a reading one message may take this part; a longer one is shortened in the prompt. */

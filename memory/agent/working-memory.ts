@@ -4,7 +4,7 @@ import type { MemoryOperation } from "../../stores/postgres/operation-store.ts";
 import type { MemoryToArchive, ReadingResult } from "../../stores/postgres/unread-store.ts";
 import type { SectionWithLines } from "../../stores/postgres/core-memory-store.ts";
 import type { Actor } from "../../stores/postgres/write-sections.ts";
-import { shortenQuoted } from "../../models/shorten-text.ts";
+import { shortenQuoted } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
 import { isToolName, TOOL_ARGUMENTS, type ToolName } from "./memory-tools.ts";

@@ -1,12 +1,11 @@
-import type { Embedder } from "../../models/embedder.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { cacheQuestionVectors, type Embedder } from "../../models/embedder.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
-import { rememberQuestions } from "../../models/remember-questions.ts";
 import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
-import { openEpisodeIndex, type EpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import { type EpisodeIndex, openEpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
-import { makeFindPassages, type FindPassages } from "../knowledge/find-passages.ts";
+import { type FindPassages, makeFindPassages } from "../knowledge/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
 /** What episodic memory is made of. The caller opens and closes the database and the store. */
@@ -43,7 +42,7 @@ export interface EpisodicMemory {
 
 /** Opens the index in its store. Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
-  const embedder = rememberQuestions(parts.embedder);
+  const embedder = cacheQuestionVectors(parts.embedder);
   const {
     database,
     store,
@@ -51,7 +50,7 @@ export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<Ep
     minSimilarity = embedder.minSimilarity ?? 0.5,
     maxAgeDays,
     onError,
-    observer = NOBODY,
+    observer = NOOP_OBSERVER,
   } = parts;
   const index = await openEpisodeIndex({ database, store, embedder });
   const recall = makeRecall({

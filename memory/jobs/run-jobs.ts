@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import { NOBODY, type Observer, type WorkFacts } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { JobQueue } from "../../stores/jobs/job-queue.ts";
 import type { JobHandler } from "./job-handler.ts";
@@ -63,7 +63,7 @@ export async function runJobs({
   concurrency = 8,
   pollMs = 2_000,
   whenQuiet,
-  observer = NOBODY,
+  observer = NOOP_OBSERVER,
 }: RunJobsParts): Promise<RunningJobs> {
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
   let stopping = false;

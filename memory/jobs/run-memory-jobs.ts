@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../../models/answer-deadlines.ts";
-import { contextTokenBudget } from "../../models/context-token-budget.ts";
-import { NOBODY } from "../../observe/observer.ts";
+import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
+import { contextTokenBudget } from "../../models/openai-chat-model.ts";
+import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
 import { backgroundDatabase } from "../../stores/postgres/background-database.ts";
@@ -81,7 +81,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const database = parts.database.isEmbedded ? backgroundDatabase(parts.database, () => waitedMs > LATE_MS) : parts.database;
   const queue = makeJobQueue(database);
   const { summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
-  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOBODY } = parts;
+  const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOOP_OBSERVER } = parts;
   const stepTokens = stepTokensFor(summaryModel);
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;

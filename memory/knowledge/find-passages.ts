@@ -1,5 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { ChunkStore, StoredPassage } from "../../stores/postgres/chunk-store.ts";
 import type { DocumentPlace } from "../../stores/postgres/document-store.ts";
 import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
@@ -87,7 +87,7 @@ export function makeFindPassages({
   chunks,
   embedder,
   onError = () => undefined,
-  observer = NOBODY,
+  observer = NOOP_OBSERVER,
 }: FindPassagesParts): FindPassages {
   const askIndex = makeCircuit("passage_index", observer);
   const askEmbedder = makeCircuit("passage_embedder", observer);

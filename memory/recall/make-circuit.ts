@@ -1,6 +1,6 @@
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
-import { orAborted } from "../../models/or-aborted.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { abortable } from "../../models/deadlines.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 
 /** A dependency that failed this often in a row is not asked for a while. */
 const FAILURES = 3;
@@ -23,10 +23,10 @@ const STATES = {
 } as const;
 
 /** `name` says to the observer which one it is. */
-export function makeCircuit(name = "unnamed", observer: Observer = NOBODY): Circuit {
+export function makeCircuit(name = "unnamed", observer: Observer = NOOP_OBSERVER): Circuit {
   const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES) });
   observer.tell({ happened: "circuit", circuit: name, state: "closed" });
   policy.onStateChange((state) => observer.tell({ happened: "circuit", circuit: name, state: STATES[state] }));
   // Outside too: while one call tries whether the dependency is back, the others wait for its end, but no longer than they may.
-  return (call, signal) => orAborted(() => policy.execute(() => orAborted(call, signal)), signal);
+  return (call, signal) => abortable(() => policy.execute(() => abortable(call, signal)), signal);
 }

@@ -1,5 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { EpisodeStore } from "../../stores/postgres/episode-store.ts";
 import type { EpisodeText } from "../../stores/postgres/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
@@ -112,7 +112,7 @@ export function makeRecall(parts: RecallParts): Recall {
     maxAgeDays,
     now = () => new Date(),
     onError = () => undefined,
-    observer = NOBODY,
+    observer = NOOP_OBSERVER,
   } = parts;
 
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());

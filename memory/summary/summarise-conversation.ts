@@ -1,6 +1,6 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/summary-store.ts";
-import { estimateTokens } from "../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import { enoughUncovered, isSummaryDue, type SummarySettings } from "./summary-due.ts";
 

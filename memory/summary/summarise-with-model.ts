@@ -1,10 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AppError } from "../../errors/app-error.ts";
-import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
-import { shortenText } from "../../models/shorten-text.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import { shortenText } from "../../text/tokens.ts";
 import { unquoteLines } from "../../text/fence.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Summarise } from "./summarise-conversation.ts";
 import { ASKED_SUMMARY_TOKENS, summaryPrompt } from "./summary-prompt.ts";
 
@@ -16,7 +16,7 @@ export function makeSummariseWithModel({
   model,
   timeouts,
   stepTokens,
-  observer = NOBODY,
+  observer = NOOP_OBSERVER,
 }: {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;

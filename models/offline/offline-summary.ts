@@ -1,4 +1,4 @@
-import { estimateTokens } from "../estimate-tokens.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import { type SummaryCandidate, summaryCandidates, writeSummaryLine } from "./summary-candidates.ts";
 
 /** Words that are in most sentences and so say nothing about what two of them have in common. */

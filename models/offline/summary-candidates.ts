@@ -1,6 +1,6 @@
 import { splitSentences } from "../../text/split-sentences.ts";
 import { isQuestion, sentenceWorth } from "./sentence-worth.ts";
-import { estimateTokens } from "../estimate-tokens.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 
 const MARK = "…";
 

@@ -1,9 +1,8 @@
-import type { RouteDecision } from "../../graph/state.ts";
-import type { EmbeddingRoute } from "./choose-nearest.ts";
-import { GENERAL, ruleRoute, type RouteQuestion } from "./decide-route.ts";
+import type { RouteDecision } from "../../turn/state.ts";
+import type { EmbeddingRoute } from "./nearness.ts";
+import { GENERAL, type RouteQuestion, ruleRoute } from "./route-by-words.ts";
 import type { RouteByEmbedding } from "./route-by-embedding.ts";
-import type { RouteByModel } from "./route-by-model.ts";
-import type { RouterAnswer } from "./read-router-answer.ts";
+import type { RouteByModel, RouterAnswer } from "./route-by-model.ts";
 
 export interface ChooseRouteParts {
   /** Null: there is no embedder. */

@@ -1,11 +1,10 @@
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuit } from "../../memory/recall/make-circuit.ts";
 import type { Embedder } from "../../models/embedder.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { makeBaseVectors } from "./base-vectors.ts";
-import { chooseNearest, type EmbeddingRoute } from "./choose-nearest.ts";
-import { nearnessOf } from "./nearness.ts";
+import { chooseNearest, type EmbeddingRoute, nearnessOf } from "./nearness.ts";
 
 /** What of an embedder routing uses. Its `embedQuestion` should remember the turn's question: retrieve embeds the same text. */
 export type RouteEmbedder = Pick<Embedder, "embedQuestion" | "embedPassages" | "name">;
@@ -29,7 +28,7 @@ export type RouteByEmbedding = (question: EmbeddingQuestion) => Promise<Embeddin
 export function makeRouteByEmbedding({
   embedder,
   timeoutMs,
-  observer = NOBODY,
+  observer = NOOP_OBSERVER,
 }: {
   embedder: RouteEmbedder;
   timeoutMs: number;

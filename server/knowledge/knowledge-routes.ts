@@ -9,7 +9,7 @@ import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
-import { GENERAL } from "../../nodes/routing/decide-route.ts";
+import { GENERAL } from "../../nodes/routing/route-by-words.ts";
 
 /** Names of knowledge bases stand in addresses and events. */
 export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;

@@ -1,5 +1,5 @@
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
-import type { Usage } from "../../graph/state.ts";
+import type { Usage } from "../../turn/state.ts";
 import type { Owner } from "../../stores/owner.ts";
 import type { Slots } from "./slots.ts";
 import type { TokenQuota } from "./token-quota.ts";

@@ -15,7 +15,7 @@ import {
 } from "./service-metrics.ts";
 import { workMetrics } from "./work-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
-import { orAborted } from "../../models/or-aborted.ts";
+import { abortable } from "../../models/deadlines.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
 import type { OldestWaiting } from "../../stores/jobs/oldest-waiting.ts";
 import { causeFacts } from "./logger.ts";
@@ -79,7 +79,7 @@ export function metricsRoute({ metrics, jobOverview, oldestWaiting, log }: Metri
     return { counts, oldest };
   };
   return Router().get("/metrics", async (_request, response) => {
-    const queue = await orAborted(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
+    const queue = await abortable(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
       log.debug({ causes: causeFacts(toAppError(error)) }, "the queue of jobs could not be read for the metrics");
       return null;
     });

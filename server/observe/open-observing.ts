@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { bothObservers, NOBODY, type Observer } from "../../observe/observer.ts";
+import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Config } from "../start/config.ts";
 import { makeMetrics, type Metrics } from "./metrics.ts";
 import { outsideRequests } from "./logger.ts";
@@ -18,8 +18,8 @@ export interface Observing {
 
 /** A job belongs to no request, also when the database woke it up within one. */
 const apartFromRequests: Observer = {
-  ...NOBODY,
-  watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOBODY.watch(work, run)) : NOBODY.watch(work, run)),
+  ...NOOP_OBSERVER,
+  watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
 };
 
 /** The libraries of traces are loaded only when traces are sent: they take a tenth of a second. */
@@ -47,7 +47,7 @@ async function openTracesOf(config: Config, log: Logger, providers: Providers): 
 export async function openObserving(config: Config, log: Logger, providers: Providers): Promise<Observing> {
   const metrics = makeMetrics();
   const traces = await openTracesOf(config, log, providers);
-  const watching = bothObservers(apartFromRequests, metrics.observer);
+  const watching = combineObservers(apartFromRequests, metrics.observer);
   return {
     metrics: {
       ...metrics,
@@ -57,7 +57,7 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
       },
     },
     traces,
-    observer: traces ? bothObservers(watching, traces.observer) : watching,
+    observer: traces ? combineObservers(watching, traces.observer) : watching,
     close: async () => traces?.close(),
   };
 }

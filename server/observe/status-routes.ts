@@ -1,5 +1,5 @@
 import { Router } from "express";
-import type { Layer } from "../../graph/state.ts";
+import type { Layer } from "../../turn/state.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
 import { canActFor, type Caller, callerOf } from "../auth/caller.ts";
 import { type HealthParts, statesOf } from "./health-routes.ts";

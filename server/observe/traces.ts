@@ -11,8 +11,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import type { ModelPurpose, Observer, Work, WorkFacts } from "../../observe/observer.ts";
-import { outcomeOf } from "../../observe/outcome-of.ts";
+import { type ModelPurpose, type Observer, outcomeLabel, type Work, type WorkFacts } from "../../observe/observer.ts";
 import { openSpanSender, type SpanSenderOptions } from "./span-sender.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { EndedRequest } from "./service-metrics.ts";
@@ -66,7 +65,7 @@ export function openTraces({ providers, ...sending }: TracesOptions): Traces {
       try {
         return await within(span, () => run((facts) => addFacts(span, work, facts)));
       } catch (error) {
-        markFailed(span, outcomeOf(error));
+        markFailed(span, outcomeLabel(error));
         throw error;
       } finally {
         span.end();

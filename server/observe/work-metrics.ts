@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { Happening, Observer, Work, WorkFacts } from "../../observe/observer.ts";
-import { outcomeOf } from "../../observe/outcome-of.ts";
+import { type Happening, type Observer, outcomeLabel, type Work, type WorkFacts } from "../../observe/observer.ts";
 import { STORE_BUCKETS, TURN_BUCKETS } from "./service-metrics.ts";
 
 /** How a piece of work ended: `code` is null when it did what it should. */
@@ -151,7 +150,7 @@ export function workMetrics(registry: Registry): Observer {
       try {
         return await run((more) => (facts = { ...facts, ...more }));
       } catch (error) {
-        thrown = outcomeOf(error);
+        thrown = outcomeLabel(error);
         throw error;
       } finally {
         record(work, { seconds: (performance.now() - began) / 1_000, code: thrown ?? facts.outcome ?? null, facts });

@@ -2,11 +2,11 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { toAppError } from "../../errors/app-error.ts";
 import { makeEventLog } from "../../graph/event-log.ts";
-import type { Usage } from "../../graph/state.ts";
-import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
-import { estimateTokens } from "../../models/estimate-tokens.ts";
+import type { Usage } from "../../turn/state.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/chat-request.ts";
 import type { LimitedTask } from "../limits/turn-limits.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
@@ -54,7 +54,7 @@ function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: s
 
 /** Answers a front end's own task from the request alone: no memory is read, and none comes of it. */
 export function answerTask(
-  { model, timeouts, observer = NOBODY }: TaskModel,
+  { model, timeouts, observer = NOOP_OBSERVER }: TaskModel,
   request: TaskRequest,
   { onUsage, onEnd }: LimitedTask,
 ): AsyncGenerator<CompletionEvent[], void> {

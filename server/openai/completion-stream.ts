@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import type { Usage } from "../../graph/state.ts";
+import type { Usage } from "../../turn/state.ts";
 import { toOpenAIError } from "./openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
+import type { TurnEvent } from "../../turn/events.ts";
 import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
 
 /** A call of a tool that the client said must be called. */

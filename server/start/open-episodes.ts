@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openEpisodicMemory, type EpisodicMemory } from "../../memory/episodes/open-episodic-memory.ts";
-import type { Embedder } from "../../models/embedder.ts";
+import { type EpisodicMemory, openEpisodicMemory } from "../../memory/episodes/open-episodic-memory.ts";
+import { type Embedder, observedEmbedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
-import { watchedEmbedder } from "../../models/watched-embedder.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
 import { dropLeftIndexes, type DropParts } from "../../stores/search/left-indexes.ts";
@@ -105,9 +104,9 @@ export async function openEpisodes(
   config: Config,
   database: Database,
   onError: (error: unknown) => void,
-  observer: Observer = NOBODY,
+  observer: Observer = NOOP_OBSERVER,
 ): Promise<OpenEpisodes> {
-  const embedder = watchedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
+  const embedder = observedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
   const store = watchedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
     const memory = await openEpisodicMemory({

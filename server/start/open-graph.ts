@@ -4,10 +4,10 @@ import { DEFAULT_SECTIONS } from "../../memory/agent/core-sections.ts";
 import { runMemoryJobs, type MemoryJobsParts } from "../../memory/jobs/run-memory-jobs.ts";
 import { createConversationGraph } from "../../graph/create-conversation-graph.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { NOBODY } from "../../observe/observer.ts";
+import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import type { KnowledgeHandlers } from "../../nodes/knowledge-handlers.ts";
-import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
-import type { AnswerTimeouts } from "../../models/answer-deadlines.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { freeConversations } from "../../stores/postgres/free-conversations.ts";
@@ -70,7 +70,7 @@ export async function openGraph(
     Pick<MemoryJobsParts, "quietMs"> & { handlers?: KnowledgeHandlers | undefined } = {},
 ): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
-  const { observer = NOBODY } = watch;
+  const { observer = NOOP_OBSERVER } = watch;
   const database = watchedDatabase(await openDatabase(config), observer);
   opening.defer(() => database.close());
   await migrate(database);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { AgentType } from "../../graph/state.ts";
-import { OnBusy } from "../../graph/turn-context.ts";
+import { AgentType } from "../../turn/state.ts";
+import { OnBusy } from "../../turn/context.ts";
 import { callerId, parseRequest, storableText } from "../http/parse-request.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
-import { toTurnResult, type TurnOutcome } from "../../graph/turn-outcome.ts";
+import type { TurnEvent } from "../../turn/events.ts";
+import { toTurnResult, type TurnOutcome } from "../../turn/outcome.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
 
 /** Where a turn can be told from: this process' memory, its stored outcome, or another process that is still at work on it. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { TurnEvent } from "../../graph/turn-event.ts";
+import type { TurnEvent } from "../../turn/events.ts";
 import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
 import { AppError } from "../../errors/app-error.ts";
 

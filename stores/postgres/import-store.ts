@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
-import { estimateTokens } from "../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import { layerJob, type LayerJobKind } from "../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../jobs/job-queue.ts";
 import type { Owner } from "../owner.ts";

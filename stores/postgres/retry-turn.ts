@@ -1,7 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "./database.ts";
 import { lockOwnerShared } from "./lock-owner.ts";
-import { KeyTaken, type TurnKey } from "./turn-key.ts";
+import { KeyTaken, type TurnKey } from "../../turn/key.ts";
 import type { BeginTurn, BegunTurn } from "./turn-store.ts";
 
 const LOCK = `

@@ -10,7 +10,7 @@ import { retryTurn } from "./retry-turn.ts";
 import { storableJson } from "./storable-json.ts";
 import { findBegun, takeBack } from "./lost-begin.ts";
 import { isUniqueViolation } from "./storage-error.ts";
-import { KeyTaken, type TurnKey } from "./turn-key.ts";
+import { KeyTaken, type TurnKey } from "../../turn/key.ts";
 
 export interface BeginTurn extends Owner {
   sessionId: string;

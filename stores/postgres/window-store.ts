@@ -1,4 +1,4 @@
-import { TOKENS_PER_MESSAGE } from "../../models/estimate-tokens.ts";
+import { TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { isBehind } from "../page.ts";
 import { ownerKey } from "../search/owner-key.ts";
 import { lastErasureOf } from "./core-memory-store.ts";

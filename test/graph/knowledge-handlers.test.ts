@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTurn, type LastEvent, type TurnInput } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
+import type { TurnEvent } from "../../turn/events.ts";
 import { makeKnowledgeHandlers, type KnowledgeHandler } from "../../nodes/knowledge-handlers.ts";
 import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
-import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
-import { NOBODY, type Observer } from "../../observe/observer.ts";
+import type { TurnEvent } from "../../turn/events.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { TWO_BASES } from "../nodes/routing/route-test-parts.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
@@ -41,7 +41,7 @@ describe("a turn that is refused while it is being routed", () => {
     await running.accepted;
     const routed = Promise.withResolvers<void>();
     const observer: Observer = {
-      ...NOBODY,
+      ...NOOP_OBSERVER,
       async watch(work, run) {
         try {
           return await run(() => undefined);

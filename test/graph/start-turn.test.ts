@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
+import type { TurnEvent } from "../../turn/events.ts";
 import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/services/graph-with-model.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../graph/turn-event.ts";
+import type { TurnEvent } from "../../turn/events.ts";
 import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
 import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
 import type { Database, Queryable } from "../../stores/postgres/database.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn } from "../../graph/start-turn.ts";
-import type { TurnResult } from "../../graph/turn-event.ts";
+import type { TurnResult } from "../../turn/events.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { startAnswerDeadlines } from "../../models/answer-deadlines.ts";
+import { startAnswerDeadlines } from "../../models/deadlines.ts";
 
 const TIMEOUTS = { firstTokenMs: 1_000, idleMs: 500 };
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { contextTokenBudget } from "../../models/context-token-budget.ts";
-import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
+import { contextTokenBudget, createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 
 describe("contextTokenBudget", () => {
   test("is nine tenths of what a known model takes", () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { startDeadline } from "../../models/start-deadline.ts";
+import { startDeadline } from "../../models/deadlines.ts";
 
 describe("a deadline", () => {
   test("aborts when its time is over, as AbortSignal.timeout does", async () => {

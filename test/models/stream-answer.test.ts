@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { createOpenAIChatModel } from "../../models/create-openai-chat-model.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { streamAnswer, type AnswerRequest, type ModelAnswer } from "../../models/stream-answer.ts";
 import { startModelServer, type ModelScript, type ModelServer } from "../servers/model-server.ts";
 import { freePort } from "../servers/postgres-server.ts";

@@ -5,8 +5,7 @@ import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/message
 import { ChatGenerationChunk, type ChatResult, type LLMResult } from "@langchain/core/outputs";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { streamAnswer } from "../../models/stream-answer.ts";
-import { streamChunks, type AnswerChunk } from "../../models/stream-chunks.ts";
+import { type AnswerChunk, streamAnswer, streamChunks } from "../../models/stream-answer.ts";
 
 const PROMPT = [new HumanMessage("Hello!")];
 const USAGE = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };

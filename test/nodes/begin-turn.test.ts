@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { beginTurn } from "../../nodes/begin-turn.ts";
-import { makeWaitingLine } from "../../nodes/waiting-line.ts";
+import { beginTurn, makeKeyedQueue } from "../../nodes/begin-turn.ts";
 import { ReplyLost } from "../../stores/postgres/storage-error.ts";
 import type { BeginTurn, BegunTurn, HeldTurn, OutcomeToStore, TurnStore } from "../../stores/postgres/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
@@ -18,7 +17,7 @@ function busyFor(times: number) {
       return asked.length > times ? BEGUN : null;
     },
   });
-  return { asked, parts: { turns, line: makeWaitingLine() } };
+  return { asked, parts: { turns, line: makeKeyedQueue() } };
 }
 
 describe("beginTurn", () => {
@@ -57,7 +56,7 @@ describe("beginTurn", () => {
   test("does not let one conversation wait for another, also when their names run together", async () => {
     const parts = {
       turns: makeFakeTurnStore({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) }),
-      line: makeWaitingLine(),
+      line: makeKeyedQueue(),
     };
     const leaving = new AbortController();
     const waiting = beginTurn(parts, sampleTurn({ userId: "busy", sessionId: "s" }), { onBusy: "enqueue", signal: leaving.signal });
@@ -90,7 +89,7 @@ describe("beginTurn", () => {
 
   test("hands a failure of the store on", async () => {
     const failure = new AppError("storage_unavailable", "gone");
-    const parts = { turns: makeFakeTurnStore({ begin: () => Promise.reject(failure) }), line: makeWaitingLine() };
+    const parts = { turns: makeFakeTurnStore({ begin: () => Promise.reject(failure) }), line: makeKeyedQueue() };
     for (const onBusy of ["refuse", "enqueue"] as const) {
       await expect(beginTurn(parts, sampleTurn(), { onBusy, signal: undefined })).rejects.toBe(failure);
     }
@@ -102,7 +101,7 @@ describe("beginTurn", () => {
     const alone = { onBusy: "refuse" as const, signal: undefined };
     const partsWith = (calls: Partial<TurnStore>) => ({
       turns: makeFakeTurnStore({ begin: () => Promise.reject(refusal), ...calls }),
-      line: makeWaitingLine(),
+      line: makeKeyedQueue(),
     });
 
     test("goes on with what was stored", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import type { ConversationState } from "../../graph/state.ts";
+import type { ConversationState } from "../../turn/state.ts";
 import { makeCoreMemory, usableCoreMemory, type CoreMemoryParts } from "../../nodes/core-memory.ts";
 import type { CoreMemoryStore, LoadedCoreMemory } from "../../stores/postgres/core-memory-store.ts";
 import type { StoredSection } from "../../stores/postgres/write-sections.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ConversationState } from "../../graph/state.ts";
+import type { ConversationState } from "../../turn/state.ts";
 import type { SummarySettings } from "../../memory/summary/summary-due.ts";
-import { jobsAfterTurn } from "../../nodes/jobs-after-turn.ts";
+import { jobsAfterTurn } from "../../nodes/persist.ts";
 import { sampleWindow, summaryThrough } from "../support/samples/sample-window.ts";
 
 const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { keepLease } from "../../nodes/keep-lease.ts";
+import { withLease } from "../../nodes/hold-turn.ts";
 import type { HeldTurn } from "../../stores/postgres/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
@@ -28,7 +28,7 @@ describe("keepLease", () => {
     const renewals: [HeldTurn, number][] = [];
     const turns = makeFakeTurnStore({ renew: async (held, leaseMs) => renewals.push([held, leaseMs]) > 0 });
     const { work, finish } = longWork();
-    const kept = keepLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, work);
+    const kept = withLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, work);
     await jest.advanceTimersByTimeAsync(2 * LEASE_MS);
     expect(renewals).toEqual(Array.from({ length: 6 }, () => [HELD, LEASE_MS]));
     finish("an answer");
@@ -38,7 +38,7 @@ describe("keepLease", () => {
 
   test("ends the work with turn_superseded when the lease was lost", async () => {
     const turns = makeFakeTurnStore({ renew: async () => false });
-    const kept = keepLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, longWork().work);
+    const kept = withLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, longWork().work);
     await jest.advanceTimersByTimeAsync(LEASE_MS / 3);
     const reason = await kept;
     expect(reason).toBeInstanceOf(AppError);
@@ -50,7 +50,7 @@ describe("keepLease", () => {
     let renewals = 0;
     const turns = makeFakeTurnStore({ renew: () => (outcomes[renewals++ % 2] as () => Promise<boolean>)() });
     const { work, finish } = longWork();
-    const kept = keepLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, work);
+    const kept = withLease({ turns, leaseMs: LEASE_MS }, HELD, undefined, work);
     await jest.advanceTimersByTimeAsync(2 * LEASE_MS);
     expect(renewals).toBe(6);
     finish("an answer");
@@ -61,21 +61,21 @@ describe("keepLease", () => {
     const turns = makeFakeTurnStore({});
     const reason = new AppError("turn_cancelled", "stopped");
     const cancellation = new AbortController();
-    const kept = keepLease({ turns, leaseMs: LEASE_MS }, HELD, cancellation.signal, longWork().work);
+    const kept = withLease({ turns, leaseMs: LEASE_MS }, HELD, cancellation.signal, longWork().work);
     cancellation.abort(reason);
     expect(await kept).toBe(reason);
   });
 
   test("tells the work when it was cancelled before it began", async () => {
     const reason = new AppError("turn_cancelled", "stopped");
-    expect(await keepLease({ turns: makeFakeTurnStore({}), leaseMs: LEASE_MS }, HELD, AbortSignal.abort(reason), longWork().work)).toBe(
+    expect(await withLease({ turns: makeFakeTurnStore({}), leaseMs: LEASE_MS }, HELD, AbortSignal.abort(reason), longWork().work)).toBe(
       reason,
     );
   });
 
   test("stops renewing when the work fails, and throws its error", async () => {
     const failure = new Error("broken");
-    const kept = keepLease({ turns: makeFakeTurnStore({}), leaseMs: LEASE_MS }, HELD, undefined, () => Promise.reject(failure));
+    const kept = withLease({ turns: makeFakeTurnStore({}), leaseMs: LEASE_MS }, HELD, undefined, () => Promise.reject(failure));
     await expect(kept).rejects.toBe(failure);
     expect(jest.getTimerCount()).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../../graph/state.ts";
-import type { TurnContext } from "../../graph/turn-context.ts";
+import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
+import type { TurnContext } from "../../turn/context.ts";
 import type { Recall, RecalledEpisode, RecallRequest } from "../../memory/recall/recall-episodes.ts";
 import { makeRetrieve, type RetrieveParts } from "../../nodes/retrieve.ts";
 import { sampleWindow } from "../support/samples/sample-window.ts";

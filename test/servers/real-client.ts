@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { createParser } from "eventsource-parser";
-import type { TurnEvent, TurnResult } from "../../graph/turn-event.ts";
+import type { TurnEvent, TurnResult } from "../../turn/events.ts";
 
 /** The addresses of one service, and what is known of the processes behind them. */
 export interface Network {

@@ -1,5 +1,5 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { TOKENS_PER_MESSAGE } from "../../../models/estimate-tokens.ts";
+import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
 
 /** A message of a prompt as a model's server is sent it. */
 export interface PromptMessage {

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import type { Exchange } from "./dialogue.ts";
 
 /** Conversations of one size, of users `USER-0`, `USER-1`, … with the session `bench`. */

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState } from "../../../graph/state.ts";
+import type { ConversationState } from "../../../turn/state.ts";
 import { makeRetrieve } from "../../../nodes/retrieve.ts";
 import { makeImportStore } from "../../../stores/postgres/import-store.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";

@@ -1,5 +1,5 @@
 import { postJson } from "../../../test/support/clients/api-client.ts";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../../errors/error-codes.ts";
-import { Layer } from "../../../graph/state.ts";
+import { Layer } from "../../../turn/state.ts";
 import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import { DEPENDENCY_STATES } from "../../observe/health-routes.ts";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../../graph/state.ts";
+import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../../turn/state.ts";
 import { ChatRequest } from "../../turns/chat-request.ts";
 import { RevertBody, SectionBody } from "../../memory/core-memory-routes.ts";
 import { CompletionBody } from "../../openai/completion-request.ts";

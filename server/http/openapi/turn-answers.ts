@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { TurnEvent as GraphTurnEvent } from "../../../graph/turn-event.ts";
-import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "../../../graph/state.ts";
+import type { TurnEvent as GraphTurnEvent } from "../../../turn/events.ts";
+import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "../../../turn/state.ts";
 
 const timings = z.object({
   total_ms: z.number(),

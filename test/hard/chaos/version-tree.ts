@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
-const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "package.json"];
+const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "turn", "package.json"];
 
 /** The sources of another version of the service, in a folder of its own, on the packages that are installed here. */
 export interface VersionTree {

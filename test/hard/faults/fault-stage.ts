@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
 import { callApi, postJson, type ErrorBody } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";

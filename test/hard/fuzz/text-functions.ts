@@ -19,7 +19,7 @@ interface Shape {
 }
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-const FOLDERS = ["errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text"];
+const FOLDERS = ["errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text", "turn"];
 /** What makes a part or opens something: its closures are not text functions by their types. */
 const FACTORY = /^(?:make|open|create|connect|lock)[A-Z]/;
 const DEEPEST = 6;

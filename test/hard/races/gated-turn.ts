@@ -1,15 +1,14 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState } from "../../../graph/state.ts";
+import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import { makeHistory } from "../../../nodes/history.ts";
-import { jobsAfterTurn } from "../../../nodes/jobs-after-turn.ts";
-import { uncoveredOf } from "../../../nodes/uncovered-of.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import { jobsAfterTurn } from "../../../nodes/persist.ts";
+import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
-import { makeTurnStore, type FinishOutcome, type TurnStore } from "../../../stores/postgres/turn-store.ts";
+import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
 import { makeWindowStore } from "../../../stores/postgres/window-store.ts";
-import { makeGate, type Gate } from "./gate.ts";
+import { type Gate, makeGate } from "./gate.ts";
 import { makeGatedDatabase } from "./gated-database.ts";
 import { EXPIRED_LEASE_MS } from "../../support/samples/sample-turns.ts";
 import { completedMarks, marksIn, readStoredMemory } from "./stored-memory.ts";
@@ -81,7 +80,7 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
     const stored = await readStoredMemory(database, conversationId);
     const covered = marksIn(state.conversationSummary?.text ?? "");
     const leftOut = covered.includes(state.message) ? null : state.message;
-    const uncovered = uncoveredOf(state.recentMessages, state.conversationSummary).map(({ content }) => content);
+    const uncovered = uncoveredMessages(state.recentMessages, state.conversationSummary).map(({ content }) => content);
     expect([...covered, ...uncovered]).toEqual(completedMarks(stored).filter((mark) => mark !== leftOut));
   }
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse } from "../../support/clients/api-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

@@ -2,7 +2,7 @@ import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { agentPrompt, type AgentPromptParts } from "../../../memory/agent/agent-prompt.ts";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 import { turnToRead } from "../../support/samples/sample-agent.ts";
 

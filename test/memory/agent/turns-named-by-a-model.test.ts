@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeDecideWithModel } from "../../../memory/agent/decide-with-model.ts";
-import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
 import { storedSection, turnToRead, workingMemory } from "../../support/samples/sample-agent.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { validate as isUuid } from "uuid";
 import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import {
   archive,
   CONVERSATION_ID,

@@ -4,7 +4,7 @@ import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
-import type { EarlierAttempt, TurnKey } from "../../../stores/postgres/turn-key.ts";
+import type { EarlierAttempt, TurnKey } from "../../../turn/key.ts";
 import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";

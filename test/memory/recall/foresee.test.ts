@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeRecall, type Recall } from "../../../memory/recall/recall-episodes.ts";
-import { rememberQuestions } from "../../../models/remember-questions.ts";
+import { cacheQuestionVectors } from "../../../models/embedder.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const QUESTION = "Which director did I mention?";
@@ -19,7 +19,7 @@ describe("a question that recall is told of before it is asked", () => {
   afterAll(() => memory.close());
   beforeEach(() => {
     memory.embedder.questions.splice(0);
-    const embedder = rememberQuestions(memory.embedder);
+    const embedder = cacheQuestionVectors(memory.embedder);
     recall = makeRecall({ index: memory.index, episodes: memory.episodes, embedder, timeZone: "UTC", minSimilarity: 0.5 });
   });
   const ask = () => recall({ tenantId: "tenant", userId: "ada", question: QUESTION, limit: 3 });

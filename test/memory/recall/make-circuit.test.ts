@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeCircuit, type Circuit } from "../../../memory/recall/make-circuit.ts";
-import { NOBODY } from "../../../observe/observer.ts";
+import { NOOP_OBSERVER } from "../../../observe/observer.ts";
 
 const PAUSE_MS = 5_000;
 const away = async (): Promise<never> => Promise.reject(new Error("away"));
@@ -45,7 +45,7 @@ describe("a circuit", () => {
 
   test("tells an observer each state that it takes on", async () => {
     const told: unknown[] = [];
-    circuit = makeCircuit("index", { ...NOBODY, tell: (happening) => told.push(happening) });
+    circuit = makeCircuit("index", { ...NOOP_OBSERVER, tell: (happening) => told.push(happening) });
     await failTimes(3);
     now += PAUSE_MS;
     await call(async () => "answer");

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeSummariseWithModel } from "../../../memory/summary/summarise-with-model.ts";
-import type { AnswerTimeouts } from "../../../models/answer-deadlines.ts";
-import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import type { AnswerTimeouts } from "../../../models/deadlines.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -1,7 +1,7 @@
 import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import { offlineAnswer } from "../../../models/offline/offline-answer.ts";
-import { assemblePrompt, type PromptParts } from "../../../nodes/assemble-prompt.ts";
+import { assemblePrompt, type PromptParts } from "../../../nodes/prompt/assemble-prompt.ts";
 
 const PASSAGES = [
   {

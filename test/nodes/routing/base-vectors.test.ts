@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeBaseVectors } from "../../../nodes/routing/base-vectors.ts";
-import { NEUTRAL_SENTENCES } from "../../../nodes/routing/neutral-sentences.ts";
+import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/base-vectors.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { AgentType } from "../../../graph/state.ts";
-import { assertKnowledgeBase, decideRoute, GENERAL } from "../../../nodes/routing/decide-route.ts";
+import type { AgentType } from "../../../turn/state.ts";
+import { assertKnowledgeBase, decideRoute, GENERAL } from "../../../nodes/routing/route-by-words.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 const base = (prefix: string, ...keywords: string[]): KnowledgeBase => ({ prefix, description: `about ${prefix}`, keywords });

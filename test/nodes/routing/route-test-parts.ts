@@ -1,6 +1,6 @@
-import type { ConversationState, RouteDecision } from "../../../graph/state.ts";
+import type { ConversationState, RouteDecision } from "../../../turn/state.ts";
 import type { AppError } from "../../../errors/app-error.ts";
-import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { makeRoute, type RouteParts } from "../../../nodes/route.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 

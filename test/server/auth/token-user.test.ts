@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";

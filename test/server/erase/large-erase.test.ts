@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { openPostgres } from "../../../stores/postgres/open-postgres.ts";

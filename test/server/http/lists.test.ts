@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ListedConversation, type ListedMessage } from "../../support/clients/api-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listConversations, listMessages, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import {
   callOnce,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "../../servers/otlp-receiver.ts";

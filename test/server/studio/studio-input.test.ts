@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Overwrite, ReducedValue } from "@langchain/langgraph";
 import { describe, expect, test } from "@jest/globals";
-import { ConversationState } from "../../../graph/state.ts";
+import { ConversationState } from "../../../turn/state.ts";
 import { toTurnInput, type StudioThread } from "../../../server/studio-input.ts";
 
 const thread: StudioThread = { id: "thread-1", earlier: {} };

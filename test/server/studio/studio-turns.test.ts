@@ -1,8 +1,8 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ConversationGraph } from "../../../graph/build-graph.ts";
-import type { ConversationState } from "../../../graph/state.ts";
-import type { TurnOutcome } from "../../../graph/turn-outcome.ts";
+import type { ConversationState } from "../../../turn/state.ts";
+import type { TurnOutcome } from "../../../turn/outcome.ts";
 import { toTurnInput } from "../../../server/studio-input.ts";
 import { openGraphWithModel, type GraphWithModel } from "../../support/services/graph-with-model.ts";
 

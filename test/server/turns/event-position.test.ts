@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { TurnEvent } from "../../../graph/turn-event.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
 import { type EventPosition, parseLastEventId, type NumberedEvent, eventsAfter } from "../../../server/turns/turn-stream.ts";
 
 const ROUTE = { status: "route_decision", content: { kb_prefix: "general" } } as TurnEvent;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { makeEventLog } from "../../../graph/event-log.ts";
 import type { LastEvent, RunningTurn } from "../../../graph/start-turn.ts";
-import type { TurnEvent } from "../../../graph/turn-event.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
 import { type CacheLimits, type TurnCache, makeTurnCache } from "../../../server/turns/turn-registry.ts";
 
 const OWNER = { tenantId: "tenant", userId: "user" };

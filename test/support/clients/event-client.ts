@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import type { TurnEvent } from "../../../graph/turn-event.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
 
 export interface ReceivedEvent {
   id: string | undefined;

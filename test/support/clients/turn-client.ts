@@ -1,6 +1,6 @@
 import { callApi, type ApiResponse } from "./api-client.ts";
 import { createParser } from "eventsource-parser";
-import type { TurnEvent } from "../../../graph/turn-event.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
 import type { EventStreamResponse, ReceivedEvent } from "./event-client.ts";
 
 /** A turn as the service tells of it. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { ConversationSummary, WindowMessage } from "../../../graph/state.ts";
-import { estimateTokens } from "../../../models/estimate-tokens.ts";
+import type { ConversationSummary, WindowMessage } from "../../../turn/state.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
 import { anyText } from "./any-text.ts";
 
 const NOON = Date.parse("2024-01-31T12:00:00.000Z");

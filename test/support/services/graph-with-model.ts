@@ -1,6 +1,6 @@
 import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
-import { createOpenAIChatModel } from "../../../models/create-openai-chat-model.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";

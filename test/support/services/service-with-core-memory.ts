@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, ScriptedToolCall, SeenRequest } from "../../servers/model-server.ts";
 import type { ImportedMessage } from "./service-with-episodes.ts";

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse, type ErrorBody } from "../clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { openServiceWithModel, type ServiceWithModel } from "./service-with-model.ts";

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../graph/turn-event.ts";
+import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, SeenRequest } from "../../servers/model-server.ts";
 import { openServiceWithModel, type ServiceWithModel } from "./service-with-model.ts";

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
 import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
-import { KeyTaken, type TurnKey } from "../../../../stores/postgres/turn-key.ts";
+import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
 import { makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/turn-record-store.ts";
 import {
   makeTurnStore,

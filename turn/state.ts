@@ -1,0 +1,167 @@
+import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
+import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
+
+/** How a knowledge base was chosen for a turn. `general` as kb_prefix means: no documents. */
+export const RouteDecision = z.object({
+  kb_prefix: z.string(),
+  worker_name: z.string(),
+  /** 0 to 1. */
+  confidence: z.number(),
+  method: z.enum(["requested", "rule", "embedding", "llm", "default"]),
+  reason: z.string(),
+});
+export type RouteDecision = z.infer<typeof RouteDecision>;
+
+/** hybrid_agent searches documents by vectors and keywords, naive_rag_agent by vectors only, chat_agent not at all. */
+export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
+export type AgentType = z.infer<typeof AgentType>;
+
+/** A message of the window; `createdAt` is ISO 8601. */
+export const WindowMessage = z.object({
+  id: z.string(),
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  tokenCount: z.number(),
+  createdAt: z.string(),
+});
+export type WindowMessage = z.infer<typeof WindowMessage>;
+
+/** The running summary of a conversation and its cover point, the last message it stands for (ISO 8601). */
+export const ConversationSummary = z.object({
+  text: z.string(),
+  version: z.number(),
+  coveredMessageCount: z.number(),
+  coveredThrough: z.object({ createdAt: z.string(), messageId: z.string() }),
+});
+export type ConversationSummary = z.infer<typeof ConversationSummary>;
+
+/** A section of what is known about the user. */
+export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
+export type CoreSection = z.infer<typeof CoreSection>;
+
+/** An exchange from earlier that fits the question; `score` is comparable within one search only, `createdAt` is ISO 8601. */
+export const RecalledExchange = z.object({
+  id: z.string(),
+  score: z.number(),
+  conversationId: z.string(),
+  userMessage: z.string(),
+  assistantMessage: z.string(),
+  messageIds: z.array(z.string()),
+  createdAt: z.string(),
+});
+export type RecalledExchange = z.infer<typeof RecalledExchange>;
+
+/** A piece of a document that fits the question; `score` is comparable within one search only. */
+export const Passage = z.object({
+  id: z.string(),
+  documentId: z.string(),
+  title: z.string(),
+  heading: z.string(),
+  text: z.string(),
+  score: z.number(),
+});
+export type Passage = z.infer<typeof Passage>;
+
+/** Token counts of the model call; `estimated` when the model's server sent none. */
+export const Usage = z.object({
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+  total_tokens: z.number(),
+  estimated: z.boolean(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+/** An estimate of what each part of a prompt takes, in tokens; `message` is what the user said. */
+export const PromptTokens = z.object({
+  system: z.number(),
+  core_memory: z.number(),
+  summary: z.number(),
+  window: z.number(),
+  episodes: z.number(),
+  passages: z.number(),
+  message: z.number(),
+});
+export type PromptTokens = z.infer<typeof PromptTokens>;
+
+/** What memory went into the prompt, exactly, so that each piece can be looked up, corrected or erased. */
+export const Receipt = z.object({
+  summary: z.object({ version: z.number(), covered_message_count: z.number() }).nullable(),
+  window_messages: z.number(),
+  core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
+  episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
+  passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), score: z.number() })),
+  /** Null when a handler of a knowledge base answered, whose prompts are its own. */
+  prompt_tokens: PromptTokens.nullable(),
+});
+export type Receipt = z.infer<typeof Receipt>;
+
+/** A failed turn: `code` is one of errors/error-codes.ts. */
+export const TurnError = z.object({ code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]), message: z.string(), retryable: z.boolean() });
+
+/** A memory layer, as named in `degraded`. */
+export const Layer = z.enum(["summary", "core_memory", "episodic", "knowledge"]);
+export type Layer = z.infer<typeof Layer>;
+
+/** One node's run, in debug only: `ms` it took, and what it chose to tell (never message text). */
+export const ExecutionLog = z.looseObject({ node: z.string(), ms: z.number() });
+export type ExecutionLog = z.infer<typeof ExecutionLog>;
+
+/** Everything one turn knows. Each field names the node that writes it. */
+export const ConversationState = new StateSchema({
+  tenantId: z.string().default("default"), // caller
+  userId: z.string(), // caller
+  sessionId: z.string(), // caller
+  message: z.string(), // caller
+  debug: z.boolean().default(false), // caller
+  agentType: AgentType.default("hybrid_agent"), // caller
+  requestedKbPrefix: z.string().nullable().default(null), // caller
+  turnId: z.string(), // history: the holder of the conversation's lease
+  conversationId: z.string(), // history
+  currentMessageId: z.string(), // history
+  recentMessages: z.array(WindowMessage).default(() => []), // history: the window, oldest first, without the current message
+  windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
+  conversationSummary: ConversationSummary.nullable().default(null), // history
+  hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
+  lastErasure: z.string().nullable().default(null), // history: when this user was last erased, as the turn begins
+  coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
+  coreMemoryErasure: z.string().nullable().default(null), // core_memory: when this user was last erased, as they are read
+  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
+  retrievalResults: z.array(Passage).default(() => []), // retrieve: passages of documents, best first
+  retrievalMs: z.number(), // retrieve
+  routeDecision: RouteDecision, // route
+  kbPrefix: z.string(), // route
+  workerName: z.string(), // route
+  useRetrieval: z.boolean().default(false), // route
+  routingMs: z.number(), // route
+  messages: MessagesValue, // caller, generate_rag: the conversation as a thread has it; the prompt has the window instead
+  answer: z.string().default(""), // generate_rag: what was streamed
+  usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
+  receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
+  partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
+  error: TurnError.nullable().default(null), // route, generate_rag, persist
+  answerMessageId: z.string().nullable().default(null), // generate_rag, persist: null when no answer was stored
+  timings: new ReducedValue(
+    z.record(z.string(), z.number()).default(() => ({})), // every node: its milliseconds
+    { reducer: (earlier: Record<string, number>, later: Record<string, number>) => ({ ...earlier, ...later }) },
+  ),
+  degraded: new ReducedValue(
+    z.array(Layer).default(() => []), // any node that could not use a memory layer
+    { reducer: (earlier: Layer[], later: Layer[]) => [...new Set([...earlier, ...later])] },
+  ),
+  executionLogs: new ReducedValue(
+    z.array(ExecutionLog).default(() => []), // every node, only with debug
+    { reducer: (earlier: ExecutionLog[], later: ExecutionLog[]) => [...earlier, ...later] },
+  ),
+});
+
+export type ConversationState = typeof ConversationState.State;
+/** What a node may return. Annotate every node with it: without it a misspelt key compiles and is dropped in silence. */
+export type ConversationUpdate = typeof ConversationState.Update;
+
+/** The messages that the summary does not cover: all, unless the window was made larger after the summary was written. */
+export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
+  if (!summary) return window;
+  const { createdAt, messageId } = summary.coveredThrough;
+  return window.filter((message) => message.createdAt > createdAt || (message.createdAt === createdAt && message.id > messageId));
+}
