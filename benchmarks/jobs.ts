@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { makeJobOverview } from "../stores/jobs/job-overview.ts";
-import { findOldestWaiting } from "../stores/jobs/oldest-waiting.ts";
-import { openPostgres } from "../stores/postgres/open-postgres.ts";
+import { findOldestWaiting, makeJobOverview } from "../stores/jobs/job-overview.ts";
+import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";

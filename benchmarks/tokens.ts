@@ -1,8 +1,8 @@
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
-import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";
 import type { Dialogue } from "./support/dialogues/dialogue.ts";
 import type { Progress } from "./support/progress.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";

@@ -14,11 +14,11 @@ import { type KnowledgeHandlers, makeKnowledgeHandlers } from "../nodes/knowledg
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import { makeCoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
-import type { Database } from "../stores/postgres/database.ts";
-import { makeEpisodeStore } from "../stores/postgres/episode-store.ts";
-import { makeTurnStore } from "../stores/postgres/turn-store.ts";
-import { makeWindowStore } from "../stores/postgres/window-store.ts";
+import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../stores/postgres/database/database.ts";
+import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
+import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 
 /** What a graph is made of. The caller opens and closes the database; the graph opens nothing. */

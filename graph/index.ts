@@ -23,23 +23,23 @@ export {
   type KnowledgeHandlerRequest,
   type KnowledgeHandlers,
 } from "../nodes/knowledge-handlers.ts";
-export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/document-store.ts";
-export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge-base-store.ts";
+export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/knowledge/document-store.ts";
+export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge/knowledge-base-store.ts";
 export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 export type { Owner } from "../stores/owner.ts";
 export { decodeCursor, encodeCursor, type Page, type PageRequest } from "../stores/page.ts";
-export { makeConversationStore, type ConversationStore } from "../stores/postgres/conversation-store.ts";
-export { makeCoreMemoryStore, type CoreMemoryStore, type SectionVersion } from "../stores/postgres/core-memory-store.ts";
-export { makeEraseStore, type EraseStore } from "../stores/postgres/erase-store.ts";
-export { makeOperationStore, type MemoryOperation, type OperationStore } from "../stores/postgres/operation-store.ts";
-export type { Database, Queryable, Statement } from "../stores/postgres/database.ts";
-export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/import-store.ts";
-export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/message-store.ts";
-export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/summary-store.ts";
-export { watchedDatabase } from "../stores/postgres/watched-database.ts";
-export { migrate } from "../stores/postgres/migrate.ts";
-export { openEmbeddedPostgres } from "../stores/postgres/open-embedded-postgres.ts";
-export { openPostgres } from "../stores/postgres/open-postgres.ts";
+export { makeConversationStore, type ConversationStore } from "../stores/postgres/conversations/conversation-store.ts";
+export { makeCoreMemoryStore, type CoreMemoryStore, type SectionVersion } from "../stores/postgres/memory/core-memory-store.ts";
+export { makeEraseStore, type EraseStore } from "../stores/postgres/erase/erase-store.ts";
+export { makeOperationStore, type MemoryOperation, type OperationStore } from "../stores/postgres/memory/operation-store.ts";
+export type { Database, Queryable, Statement } from "../stores/postgres/database/database.ts";
+export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/conversations/import-store.ts";
+export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/conversations/message-store.ts";
+export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/memory/summary-store.ts";
+export { watchedDatabase } from "../stores/postgres/database/database-decorators.ts";
+export { migrate } from "../stores/postgres/database/migrate.ts";
+export { openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";
+export { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 export type { ConversationGraph } from "./build-graph.ts";
 export { createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
 export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";

@@ -3,8 +3,8 @@ import { AppError } from "../errors/app-error.ts";
 import type { OnBusy } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
 import { abortable } from "../models/deadlines.ts";
-import { ReplyLost } from "../stores/postgres/storage-error.ts";
-import type { BeginTurn, BegunTurn, TurnStore } from "../stores/postgres/turn-store.ts";
+import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
+import type { BeginTurn, BegunTurn, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileStorageIsAway } from "./hold-turn.ts";
 
 /** Pauses between two looks at a busy conversation, in milliseconds: from the first, growing by half, to the longest. */

@@ -2,7 +2,7 @@ import { toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
-import type { CoreMemoryStore } from "../stores/postgres/core-memory-store.ts";
+import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Node } from "./node.ts";
 
 export interface CoreMemoryParts {

@@ -7,7 +7,7 @@ import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { withLease } from "./hold-turn.ts";
 import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";

@@ -7,7 +7,7 @@ import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
-import type { TurnStore } from "../stores/postgres/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";

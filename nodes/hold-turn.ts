@@ -1,6 +1,6 @@
 import pRetry from "p-retry";
 import { AppError } from "../errors/app-error.ts";
-import type { HeldTurn, TurnStore } from "../stores/postgres/turn-store.ts";
+import type { HeldTurn, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 
 /** Renewals per lease: two may fail before it runs out. */
 const RENEWALS_PER_LEASE = 3;

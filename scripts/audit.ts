@@ -4,7 +4,7 @@ import { findLeftovers } from "../memory/erase/find-leftovers.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openSearchStore } from "../server/start/open-episodes.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
 import { listIndexNames } from "../stores/search/open-episode-index.ts";
 
 const USAGE = `npm run audit -- --user ID [--tenant TENANT]    what every store holds of a user; nothing after an erase

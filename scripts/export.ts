@@ -9,9 +9,9 @@ import { type Config, parseConfig, readEnvironment } from "../server/start/confi
 import { openDatabase } from "../server/start/open-graph.ts";
 import { countRows, exportLines, inSnapshot } from "../stores/postgres/export/export-lines.ts";
 import type { ExportScope } from "../stores/postgres/export/exported-tables.ts";
-import { isFolderInUse } from "../stores/postgres/data-folder-lock.ts";
-import type { Database } from "../stores/postgres/database.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
+import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
+import type { Database } from "../stores/postgres/database/database.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
 import { showProgress } from "./progress-bar.ts";
 
 const USAGE = `npm run export -- FILE [--tenant TENANT] [--user ID]    writes everything that was said, remembered and brought in to a new file

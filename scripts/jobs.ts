@@ -3,7 +3,7 @@ import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
 import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
 import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
 
 const USAGE = `npm run jobs                    how many background jobs there are, and which failed for good
 npm run jobs -- retry [KIND]    runs those again that failed for good; kinds: ${JOB_KINDS.join(", ")}`;

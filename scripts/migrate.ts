@@ -1,7 +1,7 @@
 import { toAppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
 
 try {
   const database = await openDatabase(parseConfig(readEnvironment()));

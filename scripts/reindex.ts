@@ -4,10 +4,10 @@ import { rebuildEpisodes } from "../memory/episodes/rebuild-episodes.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openEmbedder, openSearchStore } from "../server/start/open-episodes.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
-import type { Database } from "../stores/postgres/database.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
-import { patientDatabase } from "../stores/postgres/patient-database.ts";
-import { dropLeftIndexes, type LeftIndex } from "../stores/search/left-indexes.ts";
+import type { Database } from "../stores/postgres/database/database.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
+import { patientDatabase } from "../stores/postgres/database/database-decorators.ts";
+import { dropLeftIndexes, type LeftIndex } from "../stores/search/retired-indexes.ts";
 import { showProgress } from "./progress-bar.ts";
 
 const USAGE = `npm run reindex                  builds the index anew; can be interrupted and called again

@@ -3,8 +3,8 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
 import { restoreExport } from "../stores/postgres/export/restore-export.ts";
-import { migrate } from "../stores/postgres/migrate.ts";
-import { IN_MEMORY } from "../stores/postgres/open-embedded-postgres.ts";
+import { migrate } from "../stores/postgres/database/migrate.ts";
+import { IN_MEMORY } from "../stores/postgres/database/open-embedded-postgres.ts";
 import { showProgress } from "./progress-bar.ts";
 
 const USAGE = `npm run restore -- FILE    brings back what \`npm run export\` or GET /api/v1/users/ID/export wrote, into an empty database

@@ -1,5 +1,5 @@
-import { byFact, factOf, linesOf, type MemoryLine } from "../../stores/postgres/memory-lines.ts";
-import { lexicalText } from "../../stores/search/lexical-text.ts";
+import { byFact, factOf, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
+import { lexicalText } from "../../text/lexical-text.ts";
 
 /** A line while the agent works: what it rests on may still grow. */
 export interface DraftLine {

@@ -1,11 +1,11 @@
 import { AppError } from "../../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { RememberJob } from "../../stores/jobs/job.ts";
-import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
+import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
-import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/exchange.ts";
-import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/unread-store.ts";
+import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
+import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import { takeReading } from "./take-reading.ts";

@@ -1,7 +1,7 @@
-import { byFact, factOf } from "../../stores/postgres/memory-lines.ts";
-import type { ReadingResult } from "../../stores/postgres/unread-store.ts";
-import type { SectionChange } from "../../stores/postgres/write-sections.ts";
-import { followWords, rewriteLines, toDraft, toLine, type DraftLine, type Rewriting } from "./draft-lines.ts";
+import { byFact, factOf } from "../../stores/postgres/memory/section-versions.ts";
+import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
+import type { SectionChange } from "../../stores/postgres/memory/write-sections.ts";
+import { type DraftLine, followWords, rewriteLines, type Rewriting, toDraft, toLine } from "./draft-lines.ts";
 import { turnsOfLines } from "./turns-of-lines.ts";
 import type { DecidedSection, Trigger, WorkingMemoryParts } from "./working-memory.ts";
 

@@ -1,5 +1,5 @@
 import { estimateTokens } from "../../text/tokens.ts";
-import type { Exchange } from "../../stores/postgres/exchange.ts";
+import type { Exchange } from "../../stores/postgres/conversations/exchanges.ts";
 
 /** Of a reading one message may take this part; a longer one is shortened in the prompt. */
 const MESSAGE_PART = 4;

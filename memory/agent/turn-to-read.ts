@@ -1,4 +1,4 @@
-import type { Actor } from "../../stores/postgres/write-sections.ts";
+import type { Actor } from "../../stores/postgres/memory/write-sections.ts";
 import type { Trigger } from "./working-memory.ts";
 
 /** A completed turn, or an imported message of the user, as the memory agent reads it. */

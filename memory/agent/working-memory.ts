@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import type { z } from "zod";
-import type { MemoryOperation } from "../../stores/postgres/operation-store.ts";
-import type { MemoryToArchive, ReadingResult } from "../../stores/postgres/unread-store.ts";
-import type { SectionWithLines } from "../../stores/postgres/core-memory-store.ts";
-import type { Actor } from "../../stores/postgres/write-sections.ts";
+import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
+import type { MemoryToArchive, ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
+import type { SectionWithLines } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { Actor } from "../../stores/postgres/memory/write-sections.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";

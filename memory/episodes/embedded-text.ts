@@ -1,4 +1,4 @@
-import type { Exchange } from "../../stores/postgres/exchange.ts";
+import type { Exchange } from "../../stores/postgres/conversations/exchanges.ts";
 
 /** An answer of more characters than this speaks for itself too loudly: the user's message alone says what the turn was about. */
 const SHORT_ANSWER_CHARACTERS = 400;

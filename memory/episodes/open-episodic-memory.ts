@@ -1,8 +1,8 @@
 import { cacheQuestionVectors, type Embedder } from "../../models/embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
-import type { Database } from "../../stores/postgres/database.ts";
-import { makeChunkStore } from "../../stores/postgres/chunk-store.ts";
-import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { type EpisodeIndex, openEpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 import { type FindPassages, makeFindPassages } from "../knowledge/find-passages.ts";

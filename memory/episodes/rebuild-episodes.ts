@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
-import { makeArchiveStore } from "../../stores/postgres/archive-store.ts";
-import type { Database } from "../../stores/postgres/database.ts";
-import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/chunk-store.ts";
-import { makeEpisodeStore } from "../../stores/postgres/episode-store.ts";
-import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
-import { dropLeftIndexes, leaveIndex, type LeftIndex } from "../../stores/search/left-indexes.ts";
+import { makeArchiveStore } from "../../stores/postgres/memory/archive-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
+import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
+import { dropLeftIndexes, leaveIndex, type LeftIndex } from "../../stores/search/retired-indexes.ts";
 import {
   addIndexRecord,
   findIndexRecord,

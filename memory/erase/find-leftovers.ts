@@ -1,8 +1,8 @@
 import type { Owner } from "../../stores/owner.ts";
-import type { Database } from "../../stores/postgres/database.ts";
-import { NOBODY } from "../../stores/postgres/set-aside.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { NOBODY } from "../../stores/postgres/erase/soft-delete.ts";
 import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
-import { ownerKey } from "../../stores/search/owner-key.ts";
+import { ownerKey } from "../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 
 /** Something of a user that a store still holds. */

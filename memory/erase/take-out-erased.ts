@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import type { EraseJob } from "../../stores/jobs/job.ts";
-import type { LeftInIndex } from "../../stores/postgres/erase-marks.ts";
-import type { ErasureStore } from "../../stores/postgres/erasure-store.ts";
+import type { LeftInIndex } from "../../stores/postgres/erase/erase-markers.ts";
+import type { ErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 
 /** One step goes on for about so long, in milliseconds; then other jobs have their turn. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VacuumJob } from "../../stores/jobs/job.ts";
-import type { Database } from "../../stores/postgres/database.ts";
-import { dropOldLog, isBusy, lastErase, listTables, rewriteTable, type TableSize } from "../../stores/postgres/vacuum-database.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { dropOldLog, isBusy, lastErase, listTables, rewriteTable, type TableSize } from "../../stores/postgres/erase/vacuum-database.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 
 export interface VacuumWhenIdleParts {

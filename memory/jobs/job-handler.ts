@@ -1,5 +1,5 @@
 import type { Job } from "../../stores/jobs/job.ts";
-import type { Queryable } from "../../stores/postgres/database.ts";
+import type { Queryable } from "../../stores/postgres/database/database.ts";
 
 /** What is left of a job's work: nothing, more steps, or nothing because what it was about has been erased. */
 export type Remaining = "nothing" | "more" | "erased";

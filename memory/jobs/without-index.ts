@@ -1,7 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { EraseEpisodesJob, IngestJob } from "../../stores/jobs/job.ts";
-import type { ChunkStore } from "../../stores/postgres/chunk-store.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import type { ChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 import { findIndexRecord } from "../../stores/search/open-episode-index.ts";
 import type { JobHandler } from "./job-handler.ts";
 

@@ -1,16 +1,16 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
-import type { ChunkStore, StoredPassage } from "../../stores/postgres/chunk-store.ts";
-import type { DocumentPlace } from "../../stores/postgres/document-store.ts";
-import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
-import { lexicalQuery } from "../../stores/search/lexical-query.ts";
+import type { ChunkStore, StoredPassage } from "../../stores/postgres/knowledge/chunk-store.ts";
+import type { DocumentPlace } from "../../stores/postgres/knowledge/document-store.ts";
+import { knowledgeKey } from "../../stores/search/index-keys.ts";
+import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/completes-question.ts";
 import { convincingBy } from "../recall/convincing-by.ts";
 import { loadBest } from "../recall/load-best.ts";
 import { makeCircuit } from "../recall/make-circuit.ts";
-import { bestFirst, rankEpisodes, type RankedEpisode } from "../recall/rank-episodes.ts";
+import { bestFirst, type RankedEpisode, rankEpisodes } from "../recall/rank-episodes.ts";
 import { searchBoth } from "../recall/search-both.ts";
 
 export interface FindPassagesParts {

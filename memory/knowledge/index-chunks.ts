@@ -1,7 +1,7 @@
 import type { Embedder } from "../../models/embedder.ts";
-import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/chunk-store.ts";
-import { knowledgeKey } from "../../stores/search/knowledge-key.ts";
-import { lexicalText } from "../../stores/search/lexical-text.ts";
+import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { knowledgeKey } from "../../stores/search/index-keys.ts";
+import { lexicalText } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";

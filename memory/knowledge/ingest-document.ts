@@ -1,7 +1,7 @@
 import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
-import type { ChunkStore, DocumentToIngest } from "../../stores/postgres/chunk-store.ts";
+import type { ChunkStore, DocumentToIngest } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { readChunks } from "../documents/parse-document.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import { makeIndexChunks, type IndexChunksParts } from "./index-chunks.ts";

@@ -1,4 +1,4 @@
-import { lexicalText } from "../../stores/search/lexical-text.ts";
+import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { listItems } from "./list-items.ts";

@@ -1,4 +1,4 @@
-import { WORD_WEIGHT } from "../../stores/search/lexical-query.ts";
+import { WORD_WEIGHT } from "../../text/lexical-query.ts";
 import type { RankedEpisode } from "./rank-episodes.ts";
 
 export interface EvidenceParts {

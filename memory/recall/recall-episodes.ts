@@ -1,11 +1,10 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
-import type { EpisodeStore } from "../../stores/postgres/episode-store.ts";
-import type { EpisodeText } from "../../stores/postgres/episode-texts.ts";
+import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
+import type { EpisodeText } from "../../stores/postgres/memory/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
-import { episodeGroupId } from "../../stores/search/episode-group-id.ts";
-import { lexicalQuery } from "../../stores/search/lexical-query.ts";
-import { ownerKey } from "../../stores/search/owner-key.ts";
+import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
+import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./completes-question.ts";
@@ -15,7 +14,7 @@ import { pointingBack } from "./pointing-back.ts";
 import { rankEpisodes } from "./rank-episodes.ts";
 import { relevantEpisodes } from "./relevant-episodes.ts";
 import { searchBoth } from "./search-both.ts";
-import { timeOfQuestion, type QuestionTime } from "../../text/time-of-question.ts";
+import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
   index: ServingIndex;

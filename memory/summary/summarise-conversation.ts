@@ -1,5 +1,5 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
-import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/summary-store.ts";
+import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/memory/summary-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import { enoughUncovered, isSummaryDue, type SummarySettings } from "./summary-due.ts";

@@ -1,5 +1,5 @@
-import { lexicalQuery } from "../../stores/search/lexical-query.ts";
-import { lexicalText } from "../../stores/search/lexical-text.ts";
+import { lexicalQuery } from "../../text/lexical-query.ts";
+import { lexicalText } from "../../text/lexical-text.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
 import type { Embedder } from "../embedder.ts";
 

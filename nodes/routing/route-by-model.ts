@@ -11,7 +11,7 @@ import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { GENERAL } from "./route-by-words.ts";
 import { fence, type FencedPiece } from "../../text/fence.ts";
 import { shortenQuoted, shortenText } from "../../text/tokens.ts";
-import { storableText } from "../../stores/search/storable-text.ts";
+import { storableText } from "../../text/storable-text.ts";
 
 /** The router model's one tool. */
 export const ROUTER_TOOL = "route";

@@ -2,7 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { AgentType, RouteDecision } from "../../turn/state.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { DEFAULT_CONFIDENCE, RULE_CONFIDENCE, SMALL_TALK_CONFIDENCE } from "./nearness.ts";
-import { isStopWord } from "../../stores/search/stop-words.ts";
+import { isStopWord } from "../../text/lexical-text.ts";
 
 /** A base, and those of its words that a message has. */
 export interface KeywordMatch {

@@ -1,7 +1,7 @@
 import express, { type Response, Router } from "express";
 import { z } from "zod";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
-import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../../stores/postgres/import-store.ts";
+import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../../stores/postgres/conversations/import-store.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";

@@ -2,9 +2,9 @@ import express, { type Request, type RequestHandler, type Response, Router } fro
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { assertReadable } from "../../memory/documents/sniff-document.ts";
-import type { ChunkStore } from "../../stores/postgres/chunk-store.ts";
-import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/document-store.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
+import type { ChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
+import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";

@@ -1,5 +1,5 @@
 import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 import type { Config } from "../start/config.ts";
 import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";

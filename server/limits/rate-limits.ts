@@ -1,7 +1,7 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
-import { ownerKey } from "../../stores/search/owner-key.ts";
+import { ownerKey } from "../../stores/search/index-keys.ts";
 import { callerOf } from "../auth/caller.ts";
 
 const MINUTE = 60;

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
-import { ownerKey } from "../../stores/search/owner-key.ts";
+import { ownerKey } from "../../stores/search/index-keys.ts";
 
 /** What a client waits before it tries again, in seconds: nobody knows when a turn will end. */
 const RETRY_AFTER_SECONDS = 2;

@@ -2,8 +2,8 @@ import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
-import type { CoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
-import type { StoredSection } from "../../stores/postgres/write-sections.ts";
+import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { parseRequest, storableText, wholeNumberField } from "../http/parse-request.ts";
 

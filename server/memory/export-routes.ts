@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { bulkhead } from "cockatiel";
 import { Router } from "express";
-import type { Database, Queryable } from "../../stores/postgres/database.ts";
+import type { Database, Queryable } from "../../stores/postgres/database/database.ts";
 import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { writeWithBackpressure } from "../http/event-stream.ts";

@@ -1,9 +1,9 @@
 import { type Response, Router } from "express";
 import { z } from "zod";
-import type { ConversationStore } from "../../stores/postgres/conversation-store.ts";
+import type { ConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { OwnedConversation } from "../../stores/postgres/summary-store.ts";
+import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { assertWholeTenant, callerOf, requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { pageQuery, parseRequest, uuidField } from "../http/parse-request.ts";
 import { conversationOfCaller } from "../conversations/conversation-routes.ts";

@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { statfs } from "node:fs/promises";
-import { IN_MEMORY } from "../../stores/postgres/open-embedded-postgres.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 
 export interface HealthParts {
   /** What an answer needs, by name. */

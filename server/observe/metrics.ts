@@ -16,8 +16,7 @@ import {
 import { workMetrics } from "./work-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
-import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { OldestWaiting } from "../../stores/jobs/oldest-waiting.ts";
+import type { JobOverview, OldestWaiting } from "../../stores/jobs/job-overview.ts";
 import { causeFacts } from "./logger.ts";
 
 /** What the service counts, in Prometheus' text format. Labels have few values: never a user, a session, a path or a message. */

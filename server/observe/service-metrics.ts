@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
-import type { JobCount } from "../../stores/jobs/job-overview.ts";
-import type { OldestWaiting } from "../../stores/jobs/oldest-waiting.ts";
+import type { JobCount, OldestWaiting } from "../../stores/jobs/job-overview.ts";
 import type { Overload } from "../limits/admission.ts";
 
 /** Upper bounds in seconds: from what the service itself takes to a slow model's long answer. */

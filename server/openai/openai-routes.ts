@@ -1,7 +1,7 @@
 import express, { type Request, type Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";

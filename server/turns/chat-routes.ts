@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge-base-store.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream } from "./turn-stream.ts";

@@ -4,7 +4,7 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/key.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
+import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
 import { remoteSource, localSource, storedOutcome, refusedSource, storedSource, type TurnSource } from "./turn-source.ts";
 import type { ChatRequest } from "./chat-request.ts";

@@ -1,6 +1,6 @@
 import type { Request, Response } from "express";
 import type { Logger } from "pino";
-import type { TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
+import type { TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { hashBody, hashIdempotencyKey, makeIdempotentTurns } from "./idempotent-turns.ts";

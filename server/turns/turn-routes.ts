@@ -3,7 +3,7 @@ import { parseLastEventId, sendTurnStream } from "./turn-stream.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
+import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { canActFor, callerOf } from "../auth/caller.ts";
 import type { RegisteredTurn, TurnRegistry } from "./turn-registry.ts";
 import { parseUuid } from "../http/parse-request.ts";

@@ -3,7 +3,7 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, type TurnOutcome } from "../../turn/outcome.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turn-record-store.ts";
+import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 
 /** Where a turn can be told from: this process' memory, its stored outcome, or another process that is still at work on it. */
 export interface TurnSource {

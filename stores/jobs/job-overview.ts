@@ -1,8 +1,8 @@
-import type { Database } from "../postgres/database.ts";
+import type { Database, Queryable } from "../postgres/database/database.ts";
 import type { Owner } from "../owner.ts";
-import { conversationJobKeys, ownerJobKey, type Job, type JobKind } from "./job.ts";
+import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
 import type { JobFailure } from "./job-queue.ts";
-import { DEAD_LETTERS, makeBoss, QUEUE } from "./make-boss.ts";
+import { DEAD_LETTERS, makeBoss, QUEUE } from "./pg-boss.ts";
 
 /** `waiting` for its first run, `retrying` after a failed one, `running`, or `dead`: failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";
@@ -26,7 +26,7 @@ export interface DeadLetter {
 }
 
 /** A job that waits, runs or failed for good. */
-export interface ListedJob {
+interface ListedJob {
   id: string;
   kind: JobKind;
   state: JobState;
@@ -151,4 +151,20 @@ export function makeJobOverview(database: Database): JobOverview {
       return moved;
     },
   };
+}
+
+export interface OldestWaiting {
+  kind: JobKind;
+  /** Since it was added; trying again does not change it. */
+  seconds: number;
+}
+
+/** Columns as pg-boss documents them: https://pgboss.io/sql */
+const OLDEST = `
+select data->>'kind' as kind, greatest(0, extract(epoch from clock_timestamp() - min(created_on)))::float8 as seconds
+from pgboss.job where name = '${QUEUE}' and state in ('created', 'retry') group by 1 order by 1`;
+
+/** How old the oldest job is that waits, for its first run or another, by kind and over all tenants; kinds of which none waits are left out. */
+export function findOldestWaiting(database: Queryable): Promise<OldestWaiting[]> {
+  return database.query<OldestWaiting>({ name: "job-oldest", text: OLDEST });
 }

@@ -1,8 +1,8 @@
 import type { JobWithMetadata } from "pg-boss";
-import type { Database, Queryable, StatementValue } from "../postgres/database.ts";
+import type { Database, Queryable, StatementValue } from "../postgres/database/database.ts";
 import type { Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
-import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./make-boss.ts";
+import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
 
 /** Why a job failed, as operators may read it. */
 export interface JobFailure {

@@ -1,5 +1,5 @@
 import type { Owner } from "../owner.ts";
-import { ownerKey } from "../search/owner-key.ts";
+import { ownerKey } from "../search/index-keys.ts";
 
 /** Kinds of jobs about a conversation: erased with it, and what `settle` waits for. */
 export const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;

@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 export interface TokenUsageStore {
   /** Adds tokens to the sum of a tenant and day (YYYY-MM-DD, UTC) and gives the sum of all processes; 0 only reads it. */

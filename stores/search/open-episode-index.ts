@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
-import type { Database, Queryable } from "../postgres/database.ts";
-import { noticeLostIndex } from "./lost-index.ts";
+import type { Database, Queryable } from "../postgres/database/database.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
+import { knowledgeKey, ownerKey } from "./index-keys.ts";
 
 /** The indexes of one kind of documents, of which one serves at a time. */
 export interface ServingIndex {
@@ -18,13 +18,13 @@ export interface EpisodeIndex extends ServingIndex {
   chunks: ServingIndex;
 }
 
-export interface EpisodeIndexParts {
+interface EpisodeIndexParts {
   database: Database;
   store: SearchStore;
   embedder: Pick<Embedder, "name" | "dimensions">;
 }
 
-export interface IndexRecord {
+interface IndexRecord {
   name: string;
   store: string;
   embedder: string;
@@ -36,7 +36,7 @@ const ATTRIBUTES = {
   episodes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
   chunks: { position: "number" },
 } as const satisfies Record<string, IndexDefinition["attributes"]>;
-export type IndexContent = keyof typeof ATTRIBUTES;
+type IndexContent = keyof typeof ATTRIBUTES;
 
 /** The index of chunks that belongs to an index of episodes. */
 export function chunkIndexName(name: string): string {
@@ -48,7 +48,7 @@ export const NAME_IS_FRESH_MS = 5_000;
 /** After this long, in milliseconds, surely no process goes on with the old one. */
 export const OLD_NAME_IS_GONE_MS = NAME_IS_FRESH_MS + 1_000;
 
-export function newEpisodeIndexName(): string {
+function newEpisodeIndexName(): string {
   return `episodes_${randomBytes(6).toString("hex")}`;
 }
 
@@ -170,4 +170,55 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   const opener = (content: IndexContent): ServingIndex["open"] =>
     noticeLostIndex(parts.database, content, makeIndexOpener(parts.store, dimensions, content, parts.database));
   return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
+}
+
+/** Some of what Postgres has and the index $1 must have: each with its tenant, and its user or knowledge base. */
+const INDEXED = {
+  episodes: `
+select last_episode_id as id, tenant_id as tenant, user_id as owner
+from episode_cursors join messages on messages.id = last_episode_id join conversations on conversations.id = episode_cursors.conversation_id
+where index_name = $1 limit 5`,
+  chunks: `
+select knowledge_chunks.id, tenant_id as tenant, prefix as owner
+from knowledge_chunks join knowledge_documents on knowledge_documents.id = document_id
+where index_names @> array[$1::text] limit 5`,
+} as const;
+const KEY_OF = { episodes: ownerKey, chunks: knowledgeKey } as const;
+
+/** Whether an index has nothing, though Postgres knows of something that was written to it. */
+async function isLost(records: Queryable, content: keyof typeof INDEXED, name: string, index: SearchIndex): Promise<boolean> {
+  const indexed = await records.query<{ id: string; tenant: string; owner: string }>({
+    name: `index-has-${content}`,
+    text: INDEXED[content],
+    values: [name],
+  });
+  for (const { id, tenant, owner } of indexed) {
+    if ((await index.fetch(KEY_OF[content](tenant, owner), [id])).length > 0) return false;
+  }
+  return indexed.length > 0 && (await index.count()) === 0; // what is being erased at this moment may be gone there already
+}
+
+function refuse(): Promise<never> {
+  const message = "The search index is empty, although Postgres knows what was written to it. Run `npm run reindex`, which makes it anew.";
+  return Promise.reject(new AppError("index_unavailable", message));
+}
+
+/**
+ * Opens an index, and notices one that was lost: Postgres, or a data folder, was brought to another place without it, and an empty one was
+ * made. A search of it would find nothing and nobody would know why, so searches throw AppError `index_unavailable`. So do writes: with
+ * the first of them it would look whole. What is to be erased is not there, and is erased. An index that comes back is noticed at its next use.
+ */
+function noticeLostIndex(
+  records: Queryable,
+  content: keyof typeof INDEXED,
+  open: (name: string) => Promise<SearchIndex>,
+): (name: string) => Promise<SearchIndex> {
+  const whole = new Set<string>();
+  return async function openWhole(name) {
+    const index = await open(name);
+    if (whole.has(name)) return index;
+    if (await isLost(records, content, name, index)) return { ...index, searchVectors: refuse, searchWords: refuse, upsert: refuse };
+    whole.add(name);
+    return index;
+  };
 }

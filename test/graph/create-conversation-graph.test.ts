@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { startTurn } from "../../graph/start-turn.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];

@@ -3,7 +3,7 @@ import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 import { TWO_BASES } from "../nodes/routing/route-test-parts.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 import type { SeenRequest } from "../servers/model-server.ts";

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { AppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
-import { makeConversationStore } from "../../stores/postgres/conversation-store.ts";
-import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
-import type { Database, Queryable } from "../../stores/postgres/database.ts";
-import { makeTurnStore } from "../../stores/postgres/turn-store.ts";
+import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
+import type { Database, Queryable } from "../../stores/postgres/database/database.ts";
+import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/services/graph-with-model.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/samples/sample-turns.ts";
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn } from "../../graph/start-turn.ts";
 import type { TurnResult } from "../../turn/events.ts";
-import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../stores/postgres/database.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 
 describe("a turn with core memory", () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent, TurnResult } from "../../turn/events.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../stores/postgres/summary-store.ts";
+import { makeSummaryStore, type OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
 

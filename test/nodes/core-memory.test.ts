@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { makeCoreMemory, usableCoreMemory, type CoreMemoryParts } from "../../nodes/core-memory.ts";
-import type { CoreMemoryStore, LoadedCoreMemory } from "../../stores/postgres/core-memory-store.ts";
-import type { StoredSection } from "../../stores/postgres/write-sections.ts";
+import type { CoreMemoryStore, LoadedCoreMemory } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 
 const NOON = new Date("2024-01-31T12:00:00Z");
 const SECTION: StoredSection = {

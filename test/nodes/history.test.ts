@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { makeHistory, type HistoryParts } from "../../nodes/history.ts";
-import type { EpisodeLook } from "../../stores/postgres/episode-store.ts";
+import type { EpisodeLook } from "../../stores/postgres/memory/episode-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const NOTHING: EpisodeLook = { elsewhere: false, isSummarised: false };

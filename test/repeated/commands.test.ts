@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/services/service-with-episodes.ts";

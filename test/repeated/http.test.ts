@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { postTurn } from "../support/clients/event-client.ts";

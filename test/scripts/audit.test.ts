@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../stores/postgres/database.ts";
-import { makeCoreMemoryStore } from "../../stores/postgres/core-memory-store.ts";
-import { makeEraseStore } from "../../stores/postgres/erase-store.ts";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi } from "../support/clients/api-client.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";

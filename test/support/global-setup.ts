@@ -1,12 +1,11 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { createPGlite } from "../../stores/postgres/create-pglite.ts";
-import { migrate } from "../../stores/postgres/migrate.ts";
-import { openEmbeddedPostgres } from "../../stores/postgres/open-embedded-postgres.ts";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import { createPGlite, openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
+import { migrate } from "../../stores/postgres/database/migrate.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
-import { startPostgresServer, type PostgresServer } from "../servers/postgres-server.ts";
+import { type PostgresServer, startPostgresServer } from "../servers/postgres-server.ts";
 
 declare global {
   var testServers: { postgres: PostgresServer | undefined; folder: string } | undefined;

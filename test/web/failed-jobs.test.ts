@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import type { Database } from "../../stores/postgres/database.ts";
-import { openPostgres } from "../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi } from "../support/clients/api-client.ts";
 import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { ConversationState } from "../../../turn/state.ts";
 import { makeRetrieve } from "../../../nodes/retrieve.ts";
-import { makeImportStore } from "../../../stores/postgres/import-store.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
 import { type FilledKnowledgeBase, PLACE } from "./open-base.ts";
 import type { CorpusDocument } from "./read-corpus.ts";

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 /** How many rows of which table mention something. */
 export type StoredRows = Record<string, number>;

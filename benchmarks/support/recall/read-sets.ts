@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { MessageToImport } from "../../../stores/postgres/import-store.ts";
+import type { MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
 
 /** Questions to a user's own history, with the parts of it (units) that answer them. */
 export interface RecallQuestion {

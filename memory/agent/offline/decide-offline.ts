@@ -1,5 +1,5 @@
 import stem from "wink-porter2-stemmer";
-import { lexicalText } from "../../../stores/search/lexical-text.ts";
+import { lexicalText } from "../../../text/lexical-text.ts";
 import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../core-sections.ts";
 import { lineOf, readLine, SECTION_OF, type Fact, type Topic } from "./fact.ts";
 import { readChinese } from "./read-chinese.ts";

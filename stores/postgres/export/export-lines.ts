@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { setImmediate as letOthersRun } from "node:timers/promises";
-import type { Database, Queryable } from "../database.ts";
-import { patientDatabase } from "../patient-database.ts";
-import { NOBODY } from "../set-aside.ts";
-import type { ExportedTable, ExportScope } from "./exported-tables.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { patientDatabase } from "../database/database-decorators.ts";
+import { NOBODY } from "../erase/soft-delete.ts";
+import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
 import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
-import { readColumns, readSchemaVersion, type TableColumns } from "./read-columns.ts";
 
 /** How long one statement may take, in milliseconds: the first page of a table may need all its rows in order. */
 const STATEMENT_MS = 600_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Column, TableColumns } from "./read-columns.ts";
+import type { Column, TableColumns } from "./exported-tables.ts";
 
 export const EXPORT_FORMAT = "conversation-graph export";
 /** Of the lines as such; what stands in them is told by the schema's number. */

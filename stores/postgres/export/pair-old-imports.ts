@@ -1,4 +1,4 @@
-import type { Queryable } from "../database.ts";
+import type { Queryable } from "../database/database.ts";
 
 /** As migration 15 does it: a question and the answer right behind it, of imports that said nothing of partners. */
 const PAIR = `

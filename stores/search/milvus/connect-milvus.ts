@@ -1,14 +1,12 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
-import { checkDefinition, checkName } from "../check-definition.ts";
-import type { IndexDefinition, SearchStore } from "../search-index.ts";
+import { checkDefinition, checkName, type IndexDefinition, type SearchStore } from "../search-index.ts";
 import type { MilvusAddress, MilvusOptions } from "./open-milvus-search-store.ts";
-import { checkMilvusResponse } from "./check-milvus-response.ts";
-import { makeReady, type Readiness } from "./make-ready.ts";
+import { checkMilvusResponse, toIndexError } from "./milvus-errors.ts";
+import { makeReady, type Readiness } from "./collection-readiness.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
-import { toIndexError } from "./to-index-error.ts";
 
 /**
  * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. Whether it

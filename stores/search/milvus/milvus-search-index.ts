@@ -1,13 +1,90 @@
 import { ConsistencyLevelEnum, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import type { BulkheadPolicy } from "cockatiel";
-import { checkEmbedding } from "../check-embedding.ts";
-import type { IndexDefinition, SearchFilter, SearchHit, SearchIndex } from "../search-index.ts";
-import { storableText } from "../storable-text.ts";
-import { checkMilvusResponse } from "./check-milvus-response.ts";
-import type { Readiness } from "./make-ready.ts";
-import { anyOf, milvusFilter } from "./milvus-filter.ts";
-import { MilvusRefusal } from "./milvus-refusal.ts";
-import { hitFields, toHit, toMilvusRow, type MilvusRow } from "./milvus-rows.ts";
+import {
+  checkEmbedding,
+  type IndexDefinition,
+  type SearchDocument,
+  type SearchFilter,
+  type SearchHit,
+  type SearchIndex,
+} from "../search-index.ts";
+import { storableText } from "../../../text/storable-text.ts";
+import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
+import type { Readiness } from "./collection-readiness.ts";
+import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
+import { MAX_TEXT_BYTES } from "./prepare-collection.ts";
+
+type MilvusRow = Record<string, string | number | number[]>;
+
+/** As much of the beginning as fits, whole characters. */
+function fitting(text: string): string {
+  const storable = storableText(text);
+  if (storable.length * 3 <= MAX_TEXT_BYTES) return storable;
+  const bytes = Buffer.from(storable);
+  // A decoder that expects more to come leaves out the character that is cut.
+  return bytes.length <= MAX_TEXT_BYTES ? storable : new TextDecoder().decode(bytes.subarray(0, MAX_TEXT_BYTES), { stream: true });
+}
+
+function toMilvusRow(document: SearchDocument, { dimensions, attributes }: IndexDefinition): MilvusRow {
+  const own = Object.entries(attributes).map(([name, type]) => {
+    const value = document.attributes[name];
+    return [name, type === "number" ? Number(value) : fitting(String(value))] as const;
+  });
+  return {
+    id: checkUuid(document.id),
+    owner_key: checkOwnerKey(document.ownerKey),
+    group_id: checkUuid(document.groupId),
+    previous_id: document.previousId === null ? "" : checkUuid(document.previousId),
+    created_at: document.createdAt.getTime(),
+    lexical_text: fitting(document.lexicalText),
+    embedding: [...checkEmbedding(document.embedding, dimensions)],
+    ...Object.fromEntries(own),
+  };
+}
+
+/** The fields that toHit needs. */
+function hitFields({ attributes }: IndexDefinition): string[] {
+  return ["id", "owner_key", "group_id", "previous_id", "created_at", ...Object.keys(attributes)];
+}
+
+function toHit(row: Readonly<Record<string, unknown>>, score: number, { attributes }: IndexDefinition): SearchHit {
+  const own = Object.entries(attributes).map(([name, type]) => [name, type === "number" ? Number(row[name]) : String(row[name])] as const);
+  return {
+    id: String(row["id"]),
+    ownerKey: String(row["owner_key"]),
+    groupId: String(row["group_id"]),
+    previousId: row["previous_id"] === "" ? null : String(row["previous_id"]),
+    createdAt: new Date(Number(row["created_at"])),
+    score,
+    attributes: Object.fromEntries(own),
+  };
+}
+
+interface MilvusSelection extends SearchFilter {
+  groupIds?: readonly string[];
+  ids?: readonly string[];
+}
+
+const listOf = (ids: readonly string[]): string => `[${ids.map((id) => `"${checkUuid(id)}"`).join(", ")}]`;
+
+/** An expression that selects documents by their ids, whoever they belong to. Throws TypeError for what is no UUID. */
+const anyOf = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
+
+/**
+ * An expression that selects documents. Milvus Lite has no parameters, so values stand in the text: only keys and ids that are checked, and
+ * whole numbers. Throws TypeError for anything else.
+ */
+function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusSelection): string {
+  const conditions = [
+    `owner_key == "${checkOwnerKey(ownerKey)}"`,
+    groupId !== undefined && `group_id == "${checkUuid(groupId)}"`,
+    from && `created_at >= ${checkMoment(from).getTime()}`,
+    until && `created_at < ${checkMoment(until).getTime()}`,
+    groupIds && `group_id in ${listOf(groupIds)}`,
+    ids && anyOf(ids),
+  ];
+  return conditions.filter(Boolean).join(" and ");
+}
 
 /** Milvus returns no more. */
 const MAX_LIMIT = 16_384;
@@ -19,7 +96,7 @@ const ROWS_PER_MESSAGE = 200;
 const WRITE_TIMEOUT_MS = 30_000;
 const FLUSH_TIMEOUT_MS = 120_000;
 
-export interface MilvusIndexParts {
+interface MilvusIndexParts {
   client: MilvusClient;
   definition: IndexDefinition;
   readiness: Readiness;

@@ -1,4 +1,4 @@
-import { checkOwnerKey } from "../check-key.ts";
+import { checkOwnerKey } from "../index-keys.ts";
 import type { SearchDocument, SearchIndex } from "../search-index.ts";
 
 /**

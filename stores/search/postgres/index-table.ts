@@ -1,8 +1,14 @@
-import type { Queryable } from "../../postgres/database.ts";
+import type { Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
-import { checkName } from "../check-definition.ts";
-import type { IndexDefinition } from "../search-index.ts";
-import { toIndexError } from "./to-index-error.ts";
+import { checkName, type IndexDefinition } from "../search-index.ts";
+
+/** Rethrows a failure of the database as one of the index: a turn goes on without its memory. What is wrong with a statement passes unchanged. */
+export function toIndexError(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
+  throw new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", {
+    cause: error,
+  });
+}
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 

@@ -1,10 +1,8 @@
 import { AppError } from "../../../errors/app-error.ts";
-import type { Database } from "../../postgres/database.ts";
-import { checkDefinition } from "../check-definition.ts";
-import type { SearchStore } from "../search-index.ts";
-import { createIndexTable, dropIndexTable } from "./index-table.ts";
+import type { Database } from "../../postgres/database/database.ts";
+import { checkDefinition, type SearchStore } from "../search-index.ts";
+import { createIndexTable, dropIndexTable, toIndexError } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
-import { toIndexError } from "./to-index-error.ts";
 
 /** Two processes that start at once must not both create: "if not exists" alone races. The number is arbitrary, and only used here. */
 const ONE_AT_A_TIME = "select pg_advisory_xact_lock(7223910)";

@@ -1,4 +1,4 @@
-import type { HitValues } from "./hit-values.ts";
+import type { HitValues } from "./wire-format.ts";
 
 /** Parts of the statement: the table, its index of words, the condition, the columns of a hit, and the JSON of hits. */
 type MatchesParts = Record<"table" | "wordIndex" | "matches" | "hit" | "hits", string>;

@@ -1,4 +1,4 @@
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import type { Exchange } from "./chaos-users.ts";
 import type { ClientReport } from "../../servers/real-client.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 const LOOK_EVERY_MS = 100;
 

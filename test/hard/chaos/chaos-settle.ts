@@ -1,5 +1,5 @@
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import type { Exchange } from "./chaos-users.ts";
 import { sendAndStay, type Network } from "../../servers/real-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";

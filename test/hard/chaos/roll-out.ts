@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { findWrongs } from "./chaos-checks.ts";
 import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
 import { faultsIn } from "./chaos-processes.ts";

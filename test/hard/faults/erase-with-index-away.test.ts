@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";

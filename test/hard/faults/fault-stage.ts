@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, postJson, type ErrorBody } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
@@ -12,7 +12,7 @@ import { callOnce, writing } from "../../support/services/service-with-core-memo
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
 import { startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 export const USER = "ada";
 const CHAT = "test-chat";

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { factsIn } from "./fact-model.ts";
 
 const RECORD = `

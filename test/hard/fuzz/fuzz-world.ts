@@ -1,5 +1,5 @@
 import { ERROR_CODES } from "../../../errors/error-codes.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 import type { Filling } from "./fuzz-sender.ts";
 import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { problemOf } from "./fuzz-answer.ts";
 import { anyRequest, responsesIn, type Description, type FuzzRequest } from "./fuzz-request.ts";

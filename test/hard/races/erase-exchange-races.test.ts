@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeImportStore } from "../../../stores/postgres/import-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
 import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
 import { addJobs } from "../../support/samples/sample-jobs.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
 import type { Step } from "./fact-steps.ts";
 import { FactWorld } from "./fact-world.ts";

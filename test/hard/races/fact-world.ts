@@ -1,9 +1,9 @@
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
 import { triggerOf } from "../../../memory/agent/turn-to-read.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
 import { factsIn, SECTIONS, wordFor, type Fact, type Step } from "./fact-steps.ts";
 import { readingAgent } from "../../support/samples/reading-agent.ts";

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "../../../stores/postgres/database.ts";
+import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
 import type { Gate } from "./gate.ts";
 
 const ROLLBACK = new Error("rolled back by the test");

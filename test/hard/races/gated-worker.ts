@@ -3,8 +3,8 @@ import { runJobs, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
 import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeGate, type Gate } from "./gate.ts";
 import { makeGatedDatabase } from "./gated-database.ts";
 

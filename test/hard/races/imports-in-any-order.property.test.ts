@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
-import { exchangesOf } from "../../../stores/postgres/exchange.ts";
-import { makeImportStore, type MessageToImport } from "../../../stores/postgres/import-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/unread-store.ts";
+import { exchangesOf } from "../../../stores/postgres/conversations/exchanges.ts";
+import { makeImportStore, type MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { makeConversationStore } from "../../../stores/postgres/conversation-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { makeTurnStore, type HeldTurn } from "../../../stores/postgres/turn-store.ts";
+import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { makeTurnStore, type HeldTurn } from "../../../stores/postgres/conversations/turn-store.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { completeTurn, EXPIRED_LEASE_MS, sampleTurn } from "../../support/samples/sample-turns.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeInterleavingStage, type Interleaving, type Step } from "./interleaving.ts";
 

@@ -1,5 +1,5 @@
-import type { Database, Queryable } from "../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DecideMemory } from "../../../memory/agent/remember-turns.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";

@@ -1,6 +1,6 @@
 import { expect } from "@jest/globals";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 /** What is stored of a conversation, read at one moment. Each message's content is its mark, the summary's text the marks that it covers. */
 export interface StoredMemory {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/unread-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/memory/unread-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
 import { readNext, sampleResult, saveReading, writtenByReadings } from "../../support/samples/sample-reading.ts";

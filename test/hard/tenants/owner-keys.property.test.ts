@@ -1,10 +1,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { checkOwnerKey } from "../../../stores/search/check-key.ts";
-import { knowledgeKey } from "../../../stores/search/knowledge-key.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { checkOwnerKey, knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
 import { ownerJobKey } from "../../../stores/jobs/job.ts";
-import { ownerLock } from "../../../stores/postgres/lock-owner.ts";
+import { ownerLock } from "../../../stores/postgres/conversations/locks.ts";
 
 /** What joins, quotes, cuts or matches somewhere, and what looks alike. */
 const PIECES = [

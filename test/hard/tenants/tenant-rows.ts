@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 interface RowOwner {
   tenant: string;

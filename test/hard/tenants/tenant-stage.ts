@@ -1,5 +1,5 @@
-import type { Database } from "../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { findLeftovers, type Leftover } from "../../../memory/erase/find-leftovers.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { knowledgeKey } from "../../../stores/search/knowledge-key.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { addressOf, routesOfService } from "../../support/clients/app-routes.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";
@@ -11,7 +10,7 @@ import type { TestService } from "../../support/services/service.ts";
 import { FOREIGN_IDS, HOLDS_NOBODYS, READS, WRITES } from "./tenant-routes.ts";
 import { fingerprints, readOwnedRows } from "./tenant-rows.ts";
 import { openTenantStage, STRANGERS, type TenantStage } from "./tenant-stage.ts";
-import { bearer, keyOf, secretsIn, TENANTS, tokenOf, type Person, type TenantDocument, type TenantWorld } from "./tenant-world.ts";
+import { bearer, keyOf, type Person, secretsIn, type TenantDocument, TENANTS, type TenantWorld, tokenOf } from "./tenant-world.ts";
 
 const NEVER = "00000000-0000-7000-8000-000000000000";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";

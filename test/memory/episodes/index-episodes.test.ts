@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
-import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
-import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 

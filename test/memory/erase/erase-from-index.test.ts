@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { makeErase } from "../../../memory/erase/make-erase.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase-store.ts";
-import { makeImportStore } from "../../../stores/postgres/import-store.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { storeExchange, type StoredExchange } from "../../support/samples/user-with-memory.ts";

@@ -2,10 +2,16 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { EarlierAttempt, TurnKey } from "../../../turn/key.ts";
-import { makeTurnStore, type BeginTurn, type BegunTurn, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/turn-store.ts";
+import {
+  makeTurnStore,
+  type BeginTurn,
+  type BegunTurn,
+  type OutcomeToStore,
+  type TurnStore,
+} from "../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";

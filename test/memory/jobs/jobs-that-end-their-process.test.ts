@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
-import { makeBoss, QUEUE } from "../../../stores/jobs/make-boss.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { startRunner, stopRunners } from "./job-runners.ts";
 import { addJobs, claimOnly, clearJobs, conversationOf, sampleJob, type SampleJob } from "../../support/samples/sample-jobs.ts";

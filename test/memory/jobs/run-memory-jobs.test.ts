@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
 import type { JobRun } from "../../../memory/jobs/run-jobs.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, sampleJob } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeFindPassages, type FindPassages, type PassageRequest } from "../../../memory/knowledge/find-passages.ts";
 import { makeIngestDocument } from "../../../memory/knowledge/ingest-document.ts";
-import { makeChunkStore, type ChunkStore } from "../../../stores/postgres/chunk-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeDocumentStore, type DocumentPlace, type DocumentStore } from "../../../stores/postgres/document-store.ts";
-import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge-base-store.ts";
+import { makeChunkStore, type ChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeDocumentStore, type DocumentPlace, type DocumentStore } from "../../../stores/postgres/knowledge/document-store.ts";
+import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { openEpisodeIndex, type ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchIndex } from "../../../stores/search/search-index.ts";

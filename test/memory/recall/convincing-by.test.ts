@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { convincingBy, type EvidenceParts } from "../../../memory/recall/convincing-by.ts";
 import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
-import { lexicalQuery } from "../../../stores/search/lexical-query.ts";
+import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const AT = new Date("2024-06-01T12:00:00Z");
 /** A hundred found: a word that one of them has weighs 4.2, and a word of a question counts four times. */

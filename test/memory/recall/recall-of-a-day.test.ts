@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
-import { makeArchiveStore } from "../../../stores/postgres/archive-store.ts";
+import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { EvidenceParts } from "../../../memory/recall/convincing-by.ts";
 import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
 import { relevantEpisodes, type RelevantParts } from "../../../memory/recall/relevant-episodes.ts";
-import { lexicalQuery } from "../../../stores/search/lexical-query.ts";
+import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];
 const OF_JUNE = { from: JUNE, until: new Date(JUNE.getTime() + 1) };

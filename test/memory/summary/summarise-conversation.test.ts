@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Summarise } from "../../../memory/summary/summarise-conversation.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addMessages, createConversation, numbered } from "./sample-conversation.ts";
 import { SETTINGS, summarySteps, type SummarySteps } from "./summary-steps.ts";

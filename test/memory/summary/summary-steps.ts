@@ -2,8 +2,8 @@ import type { JobHandler, Remaining } from "../../../memory/jobs/job-handler.ts"
 import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import type { Job } from "../../../stores/jobs/job.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeSummaryStore, type OwnedConversation, type SummaryStore } from "../../../stores/postgres/summary-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeSummaryStore, type OwnedConversation, type SummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 
 export const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
 

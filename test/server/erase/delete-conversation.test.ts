@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations, listMessages, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
-import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";

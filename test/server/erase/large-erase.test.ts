@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { TurnResult } from "../../../turn/events.ts";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import { patientDatabase } from "../../../stores/postgres/patient-database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { patientDatabase } from "../../../stores/postgres/database/database-decorators.ts";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { makeDescribedClient } from "../../support/clients/described-call.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
 import { apiKeysOf, bearer, JWT_SECRET, keyOf, tokenOf } from "../../hard/tenants/tenant-world.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

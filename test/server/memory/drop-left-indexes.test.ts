@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../server/start/config.ts";
 import { openEpisodes } from "../../../server/start/open-episodes.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { chunkIndexName } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
-import { episodeGroupId } from "../../../stores/search/episode-group-id.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "@jest/globals";
-import { openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { startReindex } from "../../scripts/run-reindex.ts";

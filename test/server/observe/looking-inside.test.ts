@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
 import { v7 as uuidv7 } from "uuid";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { callApi, listMessages, postJson, type ListedMessage } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

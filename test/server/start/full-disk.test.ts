@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { migrate } from "../../../stores/postgres/migrate.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { migrate } from "../../../stores/postgres/database/migrate.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startPostgresServer } from "../../servers/postgres-server.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startStudio, type StudioProcess, type Thread, type ThreadMessage } from "../../servers/studio-process.ts";

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { createHash } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";

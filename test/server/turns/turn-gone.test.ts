@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { emptyTurns } from "../../../stores/postgres/empty-turns.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { emptyTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";

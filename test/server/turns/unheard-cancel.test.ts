@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { CANCEL_CHANNEL } from "../../../stores/postgres/turn-record-store.ts";
+import { CANCEL_CHANNEL } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";

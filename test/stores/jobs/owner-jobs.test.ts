@@ -4,7 +4,7 @@ import { jobKey, layerJob, ownerJobKey, type Job, type RememberJob } from "../..
 import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, claimOnly, clearJobs, failJob, killJobs, sampleJob, settleJob } from "../../support/samples/sample-jobs.ts";
 

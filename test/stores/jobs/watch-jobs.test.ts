@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { installJobQueue } from "../../../stores/jobs/install-job-queue.ts";
+import { installJobQueue } from "../../../stores/jobs/pg-boss.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { migrate } from "../../../stores/postgres/migrate.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { migrate } from "../../../stores/postgres/database/migrate.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
 import { addJobs, claimOnly, clearJobs, sampleJob } from "../../support/samples/sample-jobs.ts";

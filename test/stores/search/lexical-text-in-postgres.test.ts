@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
-import { lexicalText } from "../../../stores/search/lexical-text.ts";
+import { lexicalText } from "../../../text/lexical-text.ts";
 
 let database: PGlite;
 beforeAll(async () => {

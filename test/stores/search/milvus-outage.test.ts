@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import type { SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
 import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";

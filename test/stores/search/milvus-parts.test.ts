@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
-import { collectionSchema } from "../../../stores/search/milvus/collection-schema.ts";
+import { collectionSchema } from "../../../stores/search/milvus/prepare-collection.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { partNames, partOf } from "../../../stores/search/milvus/parted-index.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
+import { type MilvusServer, startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
+import { DIMENSIONS, direction, SAMPLE_ATTRIBUTES, sampleDocument, sampleId } from "./sample-document.ts";
 
 const OWNERS = Array.from({ length: 40 }, (_, number) => ownerKey("acme", `user-${number}`));
 const definitionOf = (name: string) => ({ name, dimensions: DIMENSIONS, attributes: SAMPLE_ATTRIBUTES });

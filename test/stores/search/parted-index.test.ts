@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { indexOfPart, makePartedIndex, PARTS, partNames } from "../../../stores/search/milvus/parted-index.ts";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import type { SearchIndex } from "../../../stores/search/search-index.ts";
 import { DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
 

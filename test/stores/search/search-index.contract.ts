@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 import { testLimits, type StoreUnderTest } from "./search-limits.contract.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { ownerKey } from "../../../stores/search/owner-key.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import type { IndexDefinition, SearchHit, SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
 import { DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { describe } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/open-embedded-postgres.ts";
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../../servers/database-url.ts";
 
 function required(name: string): string {

@@ -1,4 +1,4 @@
-import { openPostgres } from "../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { withDatabase } from "../../servers/database-url.ts";
 import { createRealDatabase } from "./databases.ts";
 

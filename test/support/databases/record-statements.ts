@@ -1,4 +1,4 @@
-import type { Database, Queryable, Statement } from "../../../stores/postgres/database.ts";
+import type { Database, Queryable, Statement } from "../../../stores/postgres/database/database.ts";
 
 /** The database itself, with a list of every statement that passes through it, in transactions too. */
 export function recordStatements(database: Database): { database: Database; statements: Statement[] } {

@@ -1,11 +1,11 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore, type SectionVersion } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { lockOwner } from "../../../stores/postgres/lock-owner.ts";
-import { makeOperationStore, type MemoryOperation, type StoredOperation } from "../../../stores/postgres/operation-store.ts";
-import type { MemoryToArchive } from "../../../stores/postgres/unread-store.ts";
-import { writeSections, type SectionChange, type StoredSection } from "../../../stores/postgres/write-sections.ts";
+import { makeCoreMemoryStore, type SectionVersion } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { lockOwner } from "../../../stores/postgres/conversations/locks.ts";
+import { makeOperationStore, type MemoryOperation, type StoredOperation } from "../../../stores/postgres/memory/operation-store.ts";
+import type { MemoryToArchive } from "../../../stores/postgres/memory/unread-store.ts";
+import { writeSections, type SectionChange, type StoredSection } from "../../../stores/postgres/memory/write-sections.ts";
 
 /** What the agent changes after a turn, whatever is there, unless `fields` say otherwise. */
 export function sampleChange(fields: Partial<SectionChange> = {}): SectionChange {

@@ -3,11 +3,11 @@ import { DEFAULT_SECTIONS } from "../../../memory/agent/core-sections.ts";
 import { makeRememberTurns, type DecideMemory, type Reading } from "../../../memory/agent/remember-turns.ts";
 import { triggerOf } from "../../../memory/agent/turn-to-read.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeImportStore } from "../../../stores/postgres/import-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/unread-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 
 /** A user of its own whose turns the memory agent reads, step by step, without a queue. */

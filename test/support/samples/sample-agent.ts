@@ -1,6 +1,6 @@
-import type { SectionWithLines } from "../../../stores/postgres/core-memory-store.ts";
-import { linesAfter } from "../../../stores/postgres/memory-lines.ts";
-import type { ReadingResult } from "../../../stores/postgres/unread-store.ts";
+import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
+import { linesAfter } from "../../../stores/postgres/memory/section-versions.ts";
+import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
 import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
 import {
   makeWorkingMemory,

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { ClaimedJob, Job } from "../../../stores/jobs/job.ts";
 import type { JobFailure, JobQueue, RetryPlan } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 
 export const SAMPLE_FAILURE: JobFailure = { code: "model_unavailable", message: "The model is away." };
 

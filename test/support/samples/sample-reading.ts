@@ -1,13 +1,13 @@
 import type { Owner } from "../../../stores/owner.ts";
 import type { Cursor } from "../../../stores/page.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import {
   makeUnreadStore,
   type ReadingOutcome,
   type ReadingResult,
   type UnreadConversation,
   type UnreadStore,
-} from "../../../stores/postgres/unread-store.ts";
+} from "../../../stores/postgres/memory/unread-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
 
 /** Reads what has waited longest, which must be there. */

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { AnswerToStore, BeginTurn, BegunTurn, TurnStore } from "../../../stores/postgres/turn-store.ts";
+import type { AnswerToStore, BeginTurn, BegunTurn, TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 
 export const LONG_LEASE_MS = 60_000;
 /** A lease that ran out a second ago, as a process that died leaves it. */

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeSummaryStore } from "../../../stores/postgres/summary-store.ts";
-import { makeTurnStore, type BegunTurn } from "../../../stores/postgres/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/unread-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import { makeTurnStore, type BegunTurn } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
 import { decided, endOf } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";

@@ -1,9 +1,9 @@
 import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
-import type { Database } from "../../../stores/postgres/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/message-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
 import { decodeCursor } from "../../../../stores/page.ts";
-import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEpisodeStore } from "../../../../stores/postgres/episode-store.ts";
-import { exchangesOf } from "../../../../stores/postgres/exchange.ts";
-import { makeImportStore, type ImportStore, type MessageToImport } from "../../../../stores/postgres/import-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
+import { exchangesOf } from "../../../../stores/postgres/conversations/exchanges.ts";
+import { makeImportStore, type ImportStore, type MessageToImport } from "../../../../stores/postgres/conversations/import-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 
 describeOnBothDatabases("exchanges of imported messages", (open) => {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
 import {
   makeImportStore,
   type Imported,
   type ImportProgress,
   type ImportStore,
   type MessageToImport,
-} from "../../../../stores/postgres/import-store.ts";
-import { makeSummaryStore, type SummaryBacklog } from "../../../../stores/postgres/summary-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+} from "../../../../stores/postgres/conversations/import-store.ts";
+import { makeSummaryStore, type SummaryBacklog } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { EXPIRED_LEASE_MS, sampleTurn } from "../../../support/samples/sample-turns.ts";
 

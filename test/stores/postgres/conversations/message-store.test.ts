@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { decodeCursor, type Page } from "../../../../stores/page.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore, type MessageStore, type StoredMessage } from "../../../../stores/postgres/message-store.ts";
-import { makeTurnStore, type BegunTurn, type BeginTurn, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore, type MessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnStore, type BegunTurn, type BeginTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { decodeCursor, type Cursor, type Page, type PageRequest } from "../../../../stores/page.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
 
 /** Follows `next` from the first page to the last. */

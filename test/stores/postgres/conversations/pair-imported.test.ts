@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { pairImported } from "../../../../stores/postgres/pair-imported.ts";
+import { pairImported } from "../../../../stores/postgres/conversations/plan-import.ts";
 
 /** Messages from a line of u and a, and of x for one that is not free, numbered from 0; pairs come back as "01", "34". */
 function pairsOf(line: string): string[] {

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
-import { makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/turn-record-store.ts";
+import { makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
 import {
   makeTurnStore,
   type BeginTurn,
   type BegunTurn,
   type OutcomeToStore,
   type TurnStore,
-} from "../../../../stores/postgres/turn-store.ts";
+} from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/message-store.ts";
-import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { emptyTurns } from "../../../../stores/postgres/empty-turns.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { CANCEL_CHANNEL, makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/turn-record-store.ts";
-import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import {
+  CANCEL_CHANNEL,
+  emptyTurns,
+  makeTurnRecordStore,
+  type TurnRecordStore,
+} from "../../../../stores/postgres/conversations/turn-record-store.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import {
   beginFreely,

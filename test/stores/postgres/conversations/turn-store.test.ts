@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/message-store.ts";
-import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import {
   beginFreely,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { makeConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import type { Database, Queryable } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import type { Database, Queryable } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { createRealDatabase } from "../../../support/databases/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { waitUntil } from "../../../support/wait-until.ts";

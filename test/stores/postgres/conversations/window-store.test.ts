@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/summary-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
-import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/window-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/conversations/window-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import {

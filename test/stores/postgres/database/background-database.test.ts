@@ -1,7 +1,7 @@
 import { setImmediate as nextRound } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { backgroundDatabase } from "../../../../stores/postgres/background-database.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { backgroundDatabase } from "../../../../stores/postgres/database/database-decorators.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
 
 const STEPS = 20;

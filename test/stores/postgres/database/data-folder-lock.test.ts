@@ -5,10 +5,10 @@ import { openAsBlob } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { lockDataFolder } from "../../../../stores/postgres/data-folder-lock.ts";
-import { openEmbeddedPostgres } from "../../../../stores/postgres/open-embedded-postgres.ts";
+import { lockDataFolder } from "../../../../stores/postgres/database/data-folder-lock.ts";
+import { openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 
-const LOCK_SOURCE = new URL("../../../../stores/postgres/data-folder-lock.ts", import.meta.url).href;
+const LOCK_SOURCE = new URL("../../../../stores/postgres/database/data-folder-lock.ts", import.meta.url).href;
 /** Takes the folder given as argument, says so or why not, and holds it until it is killed. */
 const HOLDER = `
 import { lockDataFolder } from ${JSON.stringify(LOCK_SOURCE)};

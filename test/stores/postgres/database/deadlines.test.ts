@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AppError } from "../../../../errors/app-error.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
-import { patientDatabase } from "../../../../stores/postgres/patient-database.ts";
-import { ReplyLost } from "../../../../stores/postgres/storage-error.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
+import { patientDatabase } from "../../../../stores/postgres/database/database-decorators.ts";
+import { ReplyLost } from "../../../../stores/postgres/database/storage-errors.ts";
 import { createRealDatabase } from "../../../support/databases/databases.ts";
 import { startTcpProxy } from "../../../servers/tcp-proxy.ts";
 

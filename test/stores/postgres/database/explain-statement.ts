@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database.ts";
+import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
 
 /** A node of a plan, as `explain (format json, analyze)` gives it. Row counts are per loop. */
 export interface PlanNode {

@@ -3,8 +3,8 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { startTcpProxy, type TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
@@ -198,7 +198,7 @@ describe("listen on a real Postgres", () => {
        await stop();`,
     ],
   ])("keeps no process alive once it was stopped %s", async (_name, work) => {
-    const source = path.resolve(import.meta.dirname, "../../../../stores/postgres/open-postgres.ts");
+    const source = path.resolve(import.meta.dirname, "../../../../stores/postgres/database/open-postgres.ts");
     const script = `
       import { openPostgres } from ${JSON.stringify(source)};
       const listener = { onNotification: () => undefined, onConnect: () => undefined };

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database, Queryable } from "../../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import type { Database, Queryable } from "../../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { createEmptyDatabase } from "../../../support/databases/empty-database.ts";
 import { findIncompatible, readSchema } from "./schema-facts.ts";
 

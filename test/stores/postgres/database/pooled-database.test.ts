@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../../errors/app-error.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { freePort } from "../../../servers/postgres-server.ts";
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database, Statement } from "../../../../stores/postgres/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/message-store.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/summary-store.ts";
-import { makeWindowStore } from "../../../../stores/postgres/window-store.ts";
+import type { Database, Statement } from "../../../../stores/postgres/database/database.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
+import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
 import { createRealDatabase } from "../../../support/databases/databases.ts";
 import { explainStatement, rowsReadBy, type PlanMode } from "./explain-statement.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../../stores/postgres/database.ts";
+import type { Queryable } from "../../../../stores/postgres/database/database.ts";
 
 /** One thing that a table has. `definition` tells all of it that statements depend on. */
 export interface SchemaFact {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { makeImportStore } from "../../../../stores/postgres/import-store.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";

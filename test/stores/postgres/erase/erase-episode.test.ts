@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversation-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { makeSummaryStore } from "../../../../stores/postgres/summary-store.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/turn-store.ts";
-import { ownerKey } from "../../../../stores/search/owner-key.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { ownerKey } from "../../../../stores/search/index-keys.ts";
 import { operationsOf, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Database } from "../../../../stores/postgres/database.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
 import type { ExportScope } from "../../../../stores/postgres/export/exported-tables.ts";
 

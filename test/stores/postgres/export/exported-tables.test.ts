@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { EXPORTED_TABLES, NOT_EXPORTED, SCHEMAS_NOT_EXPORTED } from "../../../../stores/postgres/export/exported-tables.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { EXPORTED_TABLES, NOT_EXPORTED, readColumns, SCHEMAS_NOT_EXPORTED } from "../../../../stores/postgres/export/exported-tables.ts";
 import { rowSchema } from "../../../../stores/postgres/export/line-schemas.ts";
-import { readColumns } from "../../../../stores/postgres/export/read-columns.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 
 const COLUMNS = `

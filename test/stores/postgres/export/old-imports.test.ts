@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { makeEpisodeStore } from "../../../../stores/postgres/episode-store.ts";
-import { exchangesOf } from "../../../../stores/postgres/exchange.ts";
+import { makeEpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
+import { exchangesOf } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
-import { makeImportStore } from "../../../../stores/postgres/import-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
+import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
 import { createExportFolder, parseLines, readExport, sealLines, type ExportFolder } from "./export-files.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
-import { openPostgres } from "../../../../stores/postgres/open-postgres.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
 import {
   compress,

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
 import { decodeCursor } from "../../../../stores/page.ts";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeOperationStore } from "../../../../stores/postgres/operation-store.ts";
+import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeOperationStore } from "../../../../stores/postgres/memory/operation-store.ts";
 import { operationsOf, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../../errors/app-error.ts";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
+import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { makeEpisodeStore, type EpisodeStore } from "../../../../stores/postgres/episode-store.ts";
-import type { OwnedConversation } from "../../../../stores/postgres/summary-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeEpisodeStore, type EpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
+import type { OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { messagesFromTo, placeOf, storeConversation } from "../../../support/databases/stored-conversation.ts";
 

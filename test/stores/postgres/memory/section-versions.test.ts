@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { loadVersions } from "../../../../stores/postgres/section-versions.ts";
-import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { loadVersions } from "../../../../stores/postgres/memory/section-versions.ts";
+import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { contentsOf, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { completeTurn, sampleTurn } from "../../../support/samples/sample-turns.ts";

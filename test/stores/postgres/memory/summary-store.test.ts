@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Cursor } from "../../../../stores/page.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
 import {
   makeSummaryStore,
   type OwnedConversation,
   type StoredSummary,
   type SummaryStore,
-} from "../../../../stores/postgres/summary-store.ts";
+} from "../../../../stores/postgres/memory/summary-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { idOf, timeAt } from "../../../support/samples/sample-window.ts";
 import {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../../stores/postgres/core-memory-store.ts";
-import type { Database } from "../../../../stores/postgres/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase-store.ts";
-import { makeImportStore } from "../../../../stores/postgres/import-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/unread-store.ts";
+import { makeCoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";

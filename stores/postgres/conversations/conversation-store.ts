@@ -1,0 +1,86 @@
+import type { Owner, OwnerScope } from "../../owner.ts";
+import { toPage, type Page, type PageRequest } from "../../page.ts";
+import type { Database } from "../database/database.ts";
+
+/** A conversation without its messages. */
+export interface StoredConversation {
+  id: string;
+  userId: string;
+  sessionId: string;
+  messageCount: number;
+  createdAt: Date;
+  /** When a turn, an import or an erase last changed it. */
+  updatedAt: Date;
+}
+
+/** A conversation in a list, with how its oldest message begins; null while it has none. */
+export interface ListedConversation extends StoredConversation {
+  firstMessage: string | null;
+}
+
+/** Reads which conversations there are. */
+export interface ConversationStore {
+  /** The conversation with this id; null when there is none in this scope. */
+  find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
+  /** A user's conversations, the newest created first: a stable order to page through while turns go on. */
+  list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
+}
+
+interface ConversationRow {
+  id: string;
+  user_id: string;
+  session_id: string;
+  message_count: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+function toConversation(row: ConversationRow): StoredConversation {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    sessionId: row.session_id,
+    messageCount: row.message_count,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+const COLUMNS = "id, user_id, session_id, message_count, created_at, updated_at";
+
+/** Characters by which people tell a conversation from others. */
+const FIRST_CHARACTERS = 120;
+const LIST = `
+select ${COLUMNS}, (
+  select left(content, ${FIRST_CHARACTERS}) from messages where conversation_id = conversations.id order by messages.created_at, messages.id limit 1
+) as first_message
+from conversations
+where tenant_id = $1 and user_id = $2
+  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+order by created_at desc, id desc limit $5`;
+
+/** The conversations of a database. */
+export function makeConversationStore(database: Database): ConversationStore {
+  return {
+    async find({ tenantId, userId }, conversationId) {
+      const [row] = await database.query<ConversationRow>({
+        name: "conversation-find",
+        text: `select ${COLUMNS} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`,
+        values: [conversationId, tenantId, userId],
+      });
+      return row ? toConversation(row) : null;
+    },
+
+    async list({ tenantId, userId }, { limit, after }) {
+      const rows = await database.query<ConversationRow & { first_message: string | null }>({
+        name: "conversation-list",
+        text: LIST,
+        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+      });
+      return toPage(
+        rows.map((row) => ({ ...toConversation(row), firstMessage: row.first_message })),
+        limit,
+      );
+    },
+  };
+}

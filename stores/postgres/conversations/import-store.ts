@@ -1,0 +1,151 @@
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../../errors/app-error.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
+import { layerJob, type LayerJobKind } from "../../jobs/job.ts";
+import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { goBack } from "./rewind-cursors.ts";
+import { planImport, type ConversationToFill, type NewMessage } from "./plan-import.ts";
+import { lockOwnerShared } from "./locks.ts";
+import type { Role } from "./message-store.ts";
+
+/** A message from elsewhere; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
+export interface MessageToImport {
+  role: Role;
+  content: string;
+  createdAt: Date | null;
+  metadata: Record<string, unknown>;
+}
+
+/** Messages for one conversation, which is made when it is not there. */
+export interface ImportRequest extends Owner {
+  sessionId: string;
+  /** In any order: they are sorted by time, those of the same time stay in order. */
+  messages: readonly MessageToImport[];
+  /** Which jobs a conversation with new messages gets. */
+  jobKinds: readonly LayerJobKind[];
+  /** Called after each batch. */
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+/** How far an import is. */
+export interface ImportProgress {
+  /** Messages that have been dealt with. */
+  done: number;
+  /** Exchanges they made. */
+  exchanges: number;
+}
+
+/** What an import came to. */
+export interface Imported {
+  conversationId: string;
+  /** Messages. */
+  imported: number;
+  /** Messages that had been imported before. */
+  skipped: number;
+  /** Those the new messages belong to: a question with its answer, which may have been there, or a message without a partner. */
+  exchanges: number;
+}
+
+/** Takes in history from elsewhere. */
+export interface ImportStore {
+  /**
+   * Stores messages with their own time, all or none, and pairs them with each other and with those that have no partner yet. Where a summary
+   * covers messages of later times it is made anew from the beginning, and indexing goes back to the earliest new one. Throws AppError `conversation_busy` while a turn holds the conversation.
+   */
+  import(request: ImportRequest): Promise<Imported>;
+}
+
+/** Messages of one statement. */
+const BATCH = 500;
+
+const TAKE = `
+insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
+values ($1, $2, $3, $4, 0, '1970-01-01', clock_timestamp(), clock_timestamp())
+on conflict (tenant_id, user_id, session_id) do update set updated_at = clock_timestamp()
+  where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
+returning id, imported_count as "importedCount", created_at as "createdAt", greatest(last_message_at, clock_timestamp()) as now`;
+
+const INSERT = `
+insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, partner_id, import_number, is_unread)
+select id, $1, role, content, true, token_count, metadata, created_at, partner_id, import_number, true
+from jsonb_to_recordset($2::jsonb)
+  as given (id uuid, role text, content text, token_count integer, metadata jsonb, created_at timestamptz, partner_id uuid, import_number integer)`;
+
+const JOIN = `
+update messages set partner_id = given."partnerId"
+from jsonb_to_recordset($2::jsonb) as given (id uuid, "partnerId" uuid)
+where messages.id = given.id and conversation_id = $1`;
+
+const COUNT = `
+update conversations set message_count = message_count + $2, rewrites = rewrites + 1, imported_count = imported_count + $2,
+  last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
+where id = $1`;
+
+function toRow({ id, role, content, createdAt, metadata, partnerId, number }: NewMessage): object {
+  const token_count = estimateTokens(content);
+  return { id, role, content, token_count, metadata, created_at: createdAt, partner_id: partnerId, import_number: number };
+}
+
+async function insertAll(
+  transaction: Queryable,
+  conversationId: string,
+  messages: readonly NewMessage[],
+  onBatch: (stored: readonly NewMessage[]) => void,
+): Promise<void> {
+  for (let start = 0; start < messages.length; start += BATCH) {
+    const batch = messages.slice(start, start + BATCH);
+    const values = [conversationId, JSON.stringify(batch.map(toRow))];
+    await transaction.query({ name: "import-insert", text: INSERT, values });
+    onBatch(batch);
+    await letOthersRun(); // the embedded database answers without letting go of the event loop: progress would be told at the end
+  }
+}
+
+/** Imports into a database; `queue` takes the jobs of what is new. */
+export function makeImportStore(database: Database, queue: JobQueue = makeJobQueue(database)): ImportStore {
+  return {
+    import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>
+      queue.transaction(async (transaction, jobs) => {
+        await lockOwnerShared(transaction, { tenantId, userId });
+        const [taken] = await transaction.query<ConversationToFill & { id: string }>({
+          name: "import-take",
+          text: TAKE,
+          values: [uuidv7(), tenantId, userId, sessionId],
+        });
+        if (!taken) {
+          throw new AppError(
+            "conversation_busy",
+            `The conversation of session_id "${sessionId}" is answering a message. Import after its end.`,
+          );
+        }
+        const conversation = { tenantId, userId, conversationId: taken.id };
+        const { conversationId } = conversation;
+        const plan = await planImport(transaction, conversation, messages, taken);
+        const skipped = messages.length - plan.messages.length;
+        const progress = { done: skipped, exchanges: 0 };
+        await insertAll(transaction, conversationId, plan.messages, (stored) => {
+          progress.done += stored.length;
+          progress.exchanges += stored.filter(({ endsExchange }) => endsExchange).length;
+          onProgress({ ...progress });
+        });
+        const [first, last] = [plan.messages[0], plan.messages.at(-1)];
+        if (!first || !last) {
+          onProgress(progress);
+          return { conversationId, imported: 0, skipped, exchanges: 0 };
+        }
+        if (plan.joined.length > 0) {
+          await transaction.query({ name: "import-join", text: JOIN, values: [conversationId, JSON.stringify(plan.joined)] });
+        }
+        const values = [conversationId, plan.messages.length, last.createdAt];
+        await transaction.query({ name: "import-count", text: COUNT, values });
+        const earliest = first.createdAt;
+        const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
+        await goBack(transaction, conversation, { earliest, changedFrom });
+        await jobs.add(jobKinds.map((kind) => layerJob(kind, conversation)));
+        return { conversationId, imported: plan.messages.length, skipped, exchanges: progress.exchanges };
+      }),
+  };
+}

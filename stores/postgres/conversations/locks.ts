@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { Owner } from "../../owner.ts";
+import type { Queryable } from "../database/database.ts";
+import type { OwnedConversation } from "../memory/summary-store.ts";
+
+/** Key of an owner's advisory lock: 64 bits of a hash, as Postgres reads them. Two owners who share one only wait for each other. */
+export function ownerLock({ tenantId, userId }: Owner): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify(["owner", tenantId, userId]))
+    .digest();
+  return digest.readBigInt64BE(0).toString();
+}
+
+/**
+ * A common table expression that takes the owner's lock, shared with other turns, before anything that selects from it: a statement that
+ * adds to a user's conversations is over before an erase of that user begins, or begins after it. `parameter` is the place of `ownerLock`.
+ */
+export const shareOwner = (parameter: number): string =>
+  `guard as materialized (select pg_advisory_xact_lock_shared($${parameter}::bigint))`;
+
+/**
+ * Takes an owner's lock until the transaction ends: first of all locks, before conversations and jobs. What has to be seen afterwards is
+ * read by a statement of its own, whose snapshot has what was committed during the wait. The embedded database has one connection, where
+ * transactions come one after another anyway.
+ */
+export async function lockOwner(transaction: Queryable, owner: Owner): Promise<void> {
+  await transaction.query({ name: "owner-lock", text: "select pg_advisory_xact_lock($1::bigint)", values: [ownerLock(owner)] });
+}
+
+/** The same, shared: several may hold it side by side, an erase waits for all of them. */
+export async function lockOwnerShared(transaction: Queryable, owner: Owner): Promise<void> {
+  await transaction.query({ name: "owner-share", text: "select pg_advisory_xact_lock_shared($1::bigint)", values: [ownerLock(owner)] });
+}
+
+const LOCK = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
+
+/**
+ * Locks a conversation until the transaction ends: no turn of it can end meanwhile, and so none can find its job still running. False when
+ * it is gone. What has to be seen afterwards is read by a statement of its own, whose snapshot has what was committed during the wait.
+ */
+export async function lockConversation(transaction: Queryable, { conversationId, tenantId, userId }: OwnedConversation): Promise<boolean> {
+  const locked = await transaction.query({ name: "conversation-lock", text: LOCK, values: [conversationId, tenantId, userId] });
+  return locked.length === 1;
+}

@@ -1,0 +1,166 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Queryable } from "../database/database.ts";
+import { isLive } from "./exchanges.ts";
+import type { MessageToImport } from "./import-store.ts";
+import type { Role } from "./message-store.ts";
+import type { OwnedConversation } from "../memory/summary-store.ts";
+
+/** A message as an import stores it. */
+export interface NewMessage extends MessageToImport {
+  id: string;
+  createdAt: Date;
+  /** Its place among all messages that were imported into the conversation, from 1. */
+  number: number;
+  partnerId: string | null;
+  /** An exchange has all its messages with this one. */
+  endsExchange: boolean;
+}
+
+/** What an import comes to, before anything is stored. */
+interface ImportPlan {
+  /** In their order. */
+  messages: NewMessage[];
+  /** Messages that were there and get a partner. */
+  joined: { id: string; partnerId: string; createdAt: Date }[];
+}
+
+/** The conversation that messages are imported into. */
+export interface ConversationToFill {
+  createdAt: Date;
+  /** Messages that were ever imported into it. */
+  importedCount: number;
+  /** When what has no time was said. */
+  now: Date;
+}
+
+/** Messages that were there before and may be partners of new ones stand no further from them than this many messages. */
+const NEIGHBOURS = 100;
+
+const KNOWN_IDS = `
+select metadata->>'external_id' as external_id from messages
+where conversation_id = $1 and metadata ? 'external_id' and metadata->>'external_id' = any($2)`;
+
+const NEAR = `
+select id, role, created_at, not ${isLive("messages")} and partner_id is null as is_free from messages
+where conversation_id = $1 and completed
+  and created_at >= coalesce((
+    select min(created_at) from (
+      select created_at from messages where conversation_id = $1 and completed and created_at < $2 order by created_at desc limit ${NEIGHBOURS}
+    ) before), $2)
+  and created_at <= coalesce((
+    select max(created_at) from (
+      select created_at from messages where conversation_id = $1 and completed and created_at > $3 order by created_at limit ${NEIGHBOURS}
+    ) behind), $3)
+order by created_at, id`;
+
+/** Those that are new: each external id counts once, in this import and in all before. */
+async function leaveOutKnown(
+  transaction: Queryable,
+  conversationId: string,
+  messages: readonly MessageToImport[],
+): Promise<MessageToImport[]> {
+  function idOf({ metadata: { external_id: id } }: MessageToImport): string | undefined {
+    return typeof id === "string" || id === undefined ? id : JSON.stringify(id);
+  }
+  const ids = messages.map(idOf).filter((id) => id !== undefined);
+  if (ids.length === 0) return [...messages];
+  const rows = await transaction.query<{ external_id: string }>({ name: "import-known", text: KNOWN_IDS, values: [conversationId, ids] });
+  const known = new Set(rows.map(({ external_id }) => external_id));
+  return messages.filter((message) => {
+    const id = idOf(message);
+    if (id === undefined) return true;
+    if (known.has(id)) return false;
+    known.add(id);
+    return true;
+  });
+}
+
+/** In order of time; what has none comes last, a millisecond apart. */
+function inOrder(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
+  let last = now.getTime();
+  return messages
+    .map((message) => ({ ...message, createdAt: message.createdAt ?? new Date(++last) }))
+    .sort((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
+}
+
+interface Place {
+  id: string;
+  createdAt: Date;
+}
+
+const byPlace = (one: Place, other: Place): number => one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+
+/**
+ * Decides which messages are new and who is whose partner, in a conversation that nobody else can write to meanwhile. Pairs that were there
+ * stay. Ids rise with the place among the imported messages and hang on no clock: they put later ones of the same time behind earlier ones.
+ */
+export async function planImport(
+  transaction: Queryable,
+  { conversationId }: OwnedConversation,
+  sent: readonly MessageToImport[],
+  { createdAt: began, importedCount, now }: ConversationToFill,
+): Promise<ImportPlan> {
+  const sorted = inOrder(await leaveOutKnown(transaction, conversationId, sent), now);
+  const added = sorted.map((message, index) => {
+    const number = importedCount + index + 1;
+    return { ...message, number, id: uuidv7({ msecs: began.getTime(), seq: number }) };
+  });
+  const [first, last] = [added[0], added.at(-1)];
+  if (!first || !last) return { messages: [], joined: [] };
+  const rows = await transaction.query<{ id: string; role: Role; created_at: Date; is_free: boolean }>({
+    name: "import-near",
+    text: NEAR,
+    values: [conversationId, first.createdAt, last.createdAt],
+  });
+  const near = rows.map(({ id, role, created_at, is_free }) => ({ id, role, createdAt: created_at, isFree: is_free }));
+  const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(byPlace);
+  const partners = new Map(pairImported(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
+  const isNew = new Set(added.map(({ id }) => id));
+  const told = new Set<string>();
+  return {
+    messages: added.map((message) => {
+      const partnerId = partners.get(message.id) ?? null;
+      told.add(message.id);
+      const endsExchange = partnerId === null || !isNew.has(partnerId) || told.has(partnerId);
+      return { ...message, partnerId, endsExchange };
+    }),
+    joined: near.flatMap(({ id, createdAt }) => {
+      const partnerId = partners.get(id);
+      return partnerId === undefined ? [] : [{ id, partnerId, createdAt }];
+    }),
+  };
+}
+
+/** A message among others in the order of their conversation. */
+interface OrderedMessage {
+  id: string;
+  role: Role;
+  /** It is imported and has no partner yet. */
+  isFree: boolean;
+}
+
+/** A question and its answer, by their ids. */
+type Pair = readonly [questionId: string, answerId: string];
+
+/**
+ * Pairs messages by their order: several questions in a row and the answers behind them one by one, so that times which cross do no harm.
+ * Of more questions than answers the last ones are answered; of more answers the first ones are answers. A message that is not free
+ * separates what is before it from what is behind it.
+ */
+export function pairImported(messages: readonly OrderedMessage[]): Pair[] {
+  const pairs: Pair[] = [];
+  let questions: string[] = [];
+  let answers: string[] = [];
+  function pairRun(): void {
+    const count = Math.min(questions.length, answers.length);
+    const answered = questions.slice(questions.length - count);
+    answered.forEach((questionId, index) => pairs.push([questionId, answers[index] ?? ""]));
+    [questions, answers] = [[], []];
+  }
+  for (const { id, role, isFree } of messages) {
+    if (!isFree || (role === "user" && answers.length > 0)) pairRun();
+    if (isFree) (role === "user" ? questions : answers).push(id);
+  }
+  pairRun();
+  return pairs;
+}

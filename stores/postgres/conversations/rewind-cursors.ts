@@ -1,0 +1,54 @@
+import type { Queryable } from "../database/database.ts";
+import type { OwnedConversation } from "../memory/summary-store.ts";
+
+/**
+ * The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. Earlier
+ * versions that stand for what is changed go.
+ */
+export const REBUILD_SUMMARY = `
+with outdated as (
+  delete from conversation_summary_versions where conversation_id = $1 and covered_through_created_at >= $2
+)
+update conversation_summaries
+set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
+  covered_through_message_id = '00000000-0000-0000-0000-000000000000', covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()
+where conversation_id = $1 and covered_through_created_at >= $2
+returning conversation_id`;
+
+const BEFORE = "$2::timestamptz - interval '1 millisecond'";
+const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
+
+const REINDEX = `
+update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${LAST_ID}
+where conversation_id = $1 and indexed_through_created_at >= $2`;
+
+/** Turns up to where the agent had been are known; of imported messages each says so itself. */
+const REREAD = `
+update memory_cursors
+set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
+  known_through_message_id = case when is_further then known_through_message_id else read_through_message_id end,
+  read_through_created_at = ${BEFORE},
+  read_through_message_id = ${LAST_ID}
+from (
+  select coalesce((known_through_created_at, known_through_message_id) > (read_through_created_at, read_through_message_id), false) as is_further
+  from memory_cursors where conversation_id = $1
+) known
+where conversation_id = $1 and read_through_created_at >= $2`;
+
+export interface ImportedPlace {
+  /** Of the first new message. */
+  earliest: Date;
+  /** Of the first message of an exchange that has changed. */
+  changedFrom: Date;
+}
+
+/** Has everyone who reads a conversation in order go back to where an import has put messages, or changed exchanges. */
+export async function goBack(
+  transaction: Queryable,
+  { conversationId }: OwnedConversation,
+  { earliest, changedFrom }: ImportedPlace,
+): Promise<void> {
+  await transaction.query({ name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, earliest] });
+  await transaction.query({ name: "import-reindex", text: REINDEX, values: [conversationId, changedFrom] });
+  await transaction.query({ name: "import-reread", text: REREAD, values: [conversationId, earliest] });
+}

@@ -1,0 +1,121 @@
+import type { Owner, OwnerScope } from "../../owner.ts";
+import type { Database } from "../database/database.ts";
+
+/** What came of a turn, and its key, are kept for so long after it began. */
+const OUTCOMES_KEPT = "24 hours";
+
+/** Milliseconds between two looks of a process for what is older. */
+const LOOK_EVERY_MS = 5 * 60_000;
+/** Turns emptied at once: some ten milliseconds. */
+const AT_ONCE = 1_000;
+
+/** What is left of a turn whose outcome and key are no longer kept. */
+export const EMPTIED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
+
+/** Those that never began, and only hold their id, go. */
+const CLEAR_OLD = `
+with old as (
+  select id, question_id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}'
+  order by started_at limit $1 for update skip locked
+), closed as (
+  delete from turns using old where turns.id = old.id and old.question_id is null
+)
+update turns set ${EMPTIED} from old where turns.id = old.id and old.question_id is not null
+returning turns.id`;
+
+/** Empties turns that are old enough, at most `limit`; returns how many. */
+export async function emptyTurns(database: Database, limit = AT_ONCE): Promise<number> {
+  return (await database.query({ name: "turns-empty", text: CLEAR_OLD, values: [limit] })).length;
+}
+
+/** Does so when it was not done lately; called at the end of turns, so that it keeps up with them. Never throws: the next one comes. */
+export function makeEmptying(database: Database): () => Promise<void> {
+  let due = performance.now() + LOOK_EVERY_MS;
+  return async function emptyWhenDue() {
+    if (performance.now() < due) return;
+    due = performance.now() + LOOK_EVERY_MS;
+    const emptied = await emptyTurns(database).catch(() => 0);
+    if (emptied === AT_ONCE) due = 0; // there may be more
+  };
+}
+
+/** One attempt at answering a message, as it stands now. */
+export interface TurnRecord extends Owner {
+  id: string;
+  conversationId: string;
+  /** The user's message. */
+  questionId: string;
+  /** Null without one, and when the turn has not ended. */
+  answerId: string | null;
+  /** The text of the answer. */
+  answer: string | null;
+  /** Of the request, when it came with a key. */
+  bodyHash: string | null;
+  /** As `finish` was given it; null while it runs, and when its process died. */
+  outcome: Record<string, unknown> | null;
+  /** It holds its conversation: some process is at work on it, or died a moment ago. */
+  isHeld: boolean;
+  /** What came of it is no longer kept. */
+  isGone: boolean;
+  startedAt: Date;
+  endedAt: Date | null;
+}
+
+/** The channel on which processes hear the ids of turns that are to stop. */
+export const CANCEL_CHANNEL = "conversation_graph_cancel";
+
+/** What is known of turns, in every process. */
+export interface TurnRecordStore {
+  /** Null when there is none in this scope. */
+  find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
+  /** The newest attempt with this key; null when nobody has it. */
+  findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
+  /** Asks whichever process runs it to stop it; false when it has ended. */
+  requestCancel(owner: Owner, turnId: string): Promise<boolean>;
+  /** Forgets outcome and key of a turn at once. */
+  empty(owner: Owner, turnId: string): Promise<void>;
+}
+
+const RECORD = `
+select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
+  answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
+  coalesce(ended_at is null and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp(), false) as "isHeld",
+  emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}' as "isGone",
+  started_at as "startedAt", ended_at as "endedAt"
+from turns join conversations on conversations.id = turns.conversation_id
+  and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
+left join messages answer on answer.id = answer_id`;
+
+const CANCEL = `
+with asked as (
+  update turns set cancel_requested = true
+  from conversations
+  where turns.id = $1 and turns.tenant_id = $2 and turns.user_id = $3 and ended_at is null
+    and conversations.id = turns.conversation_id and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp()
+  returning turns.id
+)
+select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
+
+const EMPTY = `update turns set ${EMPTIED} where id = $1 and tenant_id = $2 and user_id = $3`;
+
+export function makeTurnRecordStore(database: Database): TurnRecordStore {
+  return {
+    async find({ tenantId, userId }, turnId) {
+      const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2 and ($3::text is null or turns.user_id = $3)`;
+      return (await database.query<TurnRecord>({ name: "turn-find", text, values: [turnId, tenantId, userId] }))[0] ?? null;
+    },
+
+    async findByKey({ tenantId, userId }, keyHash) {
+      const text = `${RECORD} where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
+      return (await database.query<TurnRecord>({ name: "turn-find-key", text, values: [tenantId, userId, keyHash] }))[0] ?? null;
+    },
+
+    async requestCancel({ tenantId, userId }, turnId) {
+      return (await database.query({ name: "turn-cancel", text: CANCEL, values: [turnId, tenantId, userId] })).length === 1;
+    },
+
+    async empty({ tenantId, userId }, turnId) {
+      await database.query({ name: "turn-empty", text: EMPTY, values: [turnId, tenantId, userId] });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
+import { isBehind } from "../../page.ts";
+import { ownerKey } from "../../search/index-keys.ts";
+import { lastErasureOf } from "../memory/core-memory-store.ts";
+import type { Database } from "../database/database.ts";
+import type { Role } from "./message-store.ts";
+import { SUMMARY_OF, toSummary, type OwnedConversation, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
+
+/** A message as the model is given it. */
+export interface StoredWindowMessage {
+  id: string;
+  role: Role;
+  content: string;
+  tokenCount: number;
+  createdAt: Date;
+}
+
+export interface WindowRequest extends OwnedConversation {
+  /** The message of the running turn, left out by its id: an equal text said before stays in. */
+  exceptMessageId: string;
+  /** At least this many of the newest messages, also when the summary covers some of them. */
+  atLeast: number;
+  /** Older messages are not read once those read have this many tokens. */
+  maxTokens: number;
+  /** Without, the summary is left aside and the window is every message. */
+  useSummary: boolean;
+}
+
+export interface LoadedWindow {
+  summary: StoredSummary | null;
+  /** Every completed message that the summary does not cover, oldest first. */
+  messages: StoredWindowMessage[];
+  /** False when there are older ones which neither are here nor covered. */
+  isWhole: boolean;
+  /** When this user was last erased, as far as is recorded; null: never. */
+  lastErasure: string | null;
+}
+
+export interface WindowStore {
+  /** The summary and the window behind it, read at one moment: no message is between them. */
+  load(request: WindowRequest): Promise<LoadedWindow>;
+}
+
+/** Messages read with the summary: more than there are unless the summariser is behind. */
+const FIRST_PAGE = 200;
+const NEXT_PAGE = 1_000;
+
+/** One statement, one snapshot: a summary that is saved meanwhile can neither leave a gap before the window nor be in it twice. */
+const WINDOW = `
+with kept as materialized (${SUMMARY_OF} and $4::boolean)
+select
+  (select row_to_json(kept) from kept) as summary,
+  (select coalesce(json_agg(newest), '[]') from (
+    select id, role, content, token_count, created_at from messages
+    where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed and id <> $5
+      and (created_at, id) > (
+        coalesce((select covered_through_created_at from kept), '-infinity'),
+        coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
+    order by created_at desc, id desc limit $6
+  ) newest) as messages,
+  ${lastErasureOf("$7")} as last_erasure`;
+
+const OLDER = `
+select id, role, content, token_count, created_at from messages
+where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
+  and (created_at, id) < ($4::timestamptz, $5::uuid)
+  and (created_at, id) > (coalesce($6::timestamptz, '-infinity'), coalesce($7::uuid, '00000000-0000-0000-0000-000000000000'))
+order by created_at desc, id desc limit $8`;
+
+interface WindowRow {
+  id: string;
+  role: Role;
+  content: string;
+  token_count: number;
+  created_at: Date | string;
+}
+
+function toMessage({ id, role, content, token_count, created_at }: WindowRow): StoredWindowMessage {
+  return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
+}
+
+function tokensOf(messages: StoredWindowMessage[]): number {
+  return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
+}
+
+export function makeWindowStore(database: Database): WindowStore {
+  /** The newest messages first. */
+  async function readNewest(
+    { conversationId, tenantId, userId, exceptMessageId }: WindowRequest,
+    useSummary: boolean,
+    limit: number,
+  ): Promise<{ summary: StoredSummary | null; newest: StoredWindowMessage[]; lastErasure: string | null }> {
+    const [row] = await database.query<{ summary: SummaryRow | null; messages: WindowRow[]; last_erasure: string | null }>({
+      name: "window-newest",
+      text: WINDOW,
+      values: [conversationId, tenantId, userId, useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)],
+    });
+    return {
+      summary: row?.summary ? toSummary(row.summary) : null,
+      newest: (row?.messages ?? []).map(toMessage),
+      lastErasure: row?.last_erasure ?? null,
+    };
+  }
+
+  async function readOlder(
+    { conversationId, tenantId, userId }: WindowRequest,
+    before: StoredWindowMessage,
+    summary: StoredSummary | null,
+  ): Promise<StoredWindowMessage[]> {
+    const cover = summary?.coveredThrough;
+    const rows = await database.query<WindowRow>({
+      name: "window-older",
+      text: OLDER,
+      values: [conversationId, tenantId, userId, before.createdAt, before.id, cover?.createdAt ?? null, cover?.id ?? null, NEXT_PAGE + 1],
+    });
+    return rows.map(toMessage);
+  }
+
+  return {
+    async load(request) {
+      const page = Math.max(FIRST_PAGE, request.atLeast);
+      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more tells whether there are older ones
+      if (summary && newest.length < request.atLeast) {
+        // HISTORY_WINDOW was raised since the summary was made, or the running turn's own message is among those it leaves uncovered: the
+        // window reaches back behind the cover point. What was read with the summary stays in it, whatever has happened since.
+        const last = await readNewest(request, false, request.atLeast);
+        const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
+        return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };
+      }
+      let isWhole = newest.length <= page;
+      let oldest = newest.at(-1);
+      while (!isWhole && oldest && tokensOf(newest) < request.maxTokens) {
+        const older = await readOlder(request, oldest, summary);
+        newest.push(...older);
+        isWhole = older.length <= NEXT_PAGE;
+        oldest = older.at(-1);
+      }
+      return { summary, messages: newest.reverse(), isWhole, lastErasure };
+    },
+  };
+}

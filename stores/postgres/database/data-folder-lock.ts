@@ -1,0 +1,53 @@
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { isNativeError } from "node:util/types";
+import { AppError } from "../../../errors/app-error.ts";
+
+/** SQLITE_BUSY: https://www.sqlite.org/rescode.html#busy */
+const BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return isNativeError(error) && "errcode" in error && error.errcode === BUSY;
+}
+
+/** Whether a folder could not be opened because another process has it. */
+export function isFolderInUse(error: unknown): boolean {
+  return error instanceof AppError && isBusy(error.cause);
+}
+
+function notWritable(dataDir: string, cause: unknown): AppError {
+  return new AppError("invalid_configuration", `DATA_DIR "${dataDir}" cannot be written. Choose a folder that this user may write to.`, {
+    cause,
+  });
+}
+
+async function openLockFile(dataDir: string): Promise<DatabaseSync> {
+  try {
+    await mkdir(dataDir, { recursive: true });
+    return new DatabaseSync(path.join(dataDir, "process.lock"), { timeout: 0 });
+  } catch (cause) {
+    throw notWritable(dataDir, cause);
+  }
+}
+
+/**
+ * Takes a data folder for this process alone and returns the release. PGlite itself has no lock: a second process' writes vanish silently.
+ * Node offers no file lock, so an exclusive SQLite transaction serves as one: the operating system frees it when the process dies,
+ * kill -9 included, and it is neither stale nor fooled by a reused process id.
+ */
+export async function lockDataFolder(dataDir: string): Promise<() => void> {
+  const lock = await openLockFile(dataDir);
+  try {
+    lock.exec("begin exclusive");
+  } catch (cause) {
+    lock.close();
+    if (!isBusy(cause)) throw notWritable(dataDir, cause);
+    throw new AppError(
+      "invalid_configuration",
+      `DATA_DIR "${dataDir}" is in use by another process. Stop that one, choose another DATA_DIR, or set DATABASE_URL to share a real Postgres.`,
+      { cause },
+    );
+  }
+  return () => lock.close();
+}

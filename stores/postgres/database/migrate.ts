@@ -1,0 +1,130 @@
+import { readdir, readFile } from "node:fs/promises";
+import pRetry from "p-retry";
+import { AppError } from "../../../errors/app-error.ts";
+import { installJobQueue } from "../../jobs/pg-boss.ts";
+import type { Database } from "./database.ts";
+import { patientDatabase } from "./database-decorators.ts";
+import { isLockTrouble } from "./storage-errors.ts";
+
+const MIGRATIONS = new URL("../migrations/", import.meta.url);
+/** Key of the advisory lock that lets one process migrate at a time: the ASCII bytes of "convers" as a number. */
+const LOCK_KEY = "27988542917800563";
+/** How long one statement of a migration may take, in milliseconds, and how long a process waits for another that migrates. */
+const STATEMENT_MS = 600_000;
+/**
+ * How long a migration waits for the lock of a table, in milliseconds, before it takes back what it has done and tries again: whoever else
+ * wants that table waits behind it. Less than the second after which Postgres ends one of two that wait for each other, so that this is
+ * never somebody's turn.
+ */
+const LOCK_WAIT_MS = 500;
+/** How often it tries, and the pause between, in milliseconds. */
+const TRIES = 60;
+const PAUSE_MS = 500;
+
+/** The first line of a migration names the newest migration of the version before its own, which may serve beside it. */
+const COMPATIBLE_FROM = /^-- Compatible from (\d{4})\.$/m;
+
+interface Migration {
+  version: number;
+  name: string;
+  file: URL;
+}
+
+interface AppliedMigration {
+  version: number;
+  name: string;
+  /** The newest migration that a process must know, at least, to serve beside this one; null: any process may. */
+  compatibleFrom: number | null;
+}
+
+async function listMigrations(folder: URL): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+  return files.map((name) => ({ version: Number.parseInt(name, 10), name, file: new URL(name, folder) }));
+}
+
+/** The number of the newest migration that this version has. */
+export async function newestMigration(): Promise<number> {
+  return (await listMigrations(MIGRATIONS)).at(-1)?.version ?? 0;
+}
+
+const CREATE_TABLE = `
+create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz not null default now());
+alter table schema_migrations add column if not exists compatible_from integer`;
+
+/** As JSON, because an older version made the table without `compatible_from`. */
+const APPLIED = `
+select version, name, (to_jsonb(schema_migrations) ->> 'compatible_from')::integer as "compatibleFrom"
+from schema_migrations order by version`;
+
+async function listApplied(database: Database): Promise<AppliedMigration[]> {
+  const [table] = await database.query<{ exists: boolean }>({ text: "select to_regclass('schema_migrations') is not null as exists" });
+  return table?.exists ? database.query<AppliedMigration>({ text: APPLIED }) : [];
+}
+
+/** Throws AppError `invalid_configuration` when the schema is of a version that does not serve beside one that knows `newest` at most. */
+function assertCompatible(applied: readonly AppliedMigration[], newest: number): void {
+  const tooNew = applied.find(({ version, compatibleFrom }) => version > newest && (compatibleFrom ?? 0) > newest);
+  if (!tooNew) return;
+  throw new AppError(
+    "invalid_configuration",
+    `The schema of the database is more than one version newer than this service: ${tooNew.name} asks for a service that knows migration ` +
+      `${tooNew.compatibleFrom}, and this one knows ${newest} at most. Start a newer version, or restore the database from before its update.`,
+  );
+}
+
+/** Runs one migration in a transaction of its own; does nothing when another process was faster. */
+async function applyMigration(database: Database, migration: Migration): Promise<boolean> {
+  const sql = await readFile(migration.file, "utf8");
+  return database.transaction(async (transaction) => {
+    await transaction.query({ text: "select pg_advisory_xact_lock($1)", values: [LOCK_KEY] });
+    await transaction.query({ text: CREATE_TABLE });
+    const [, compatibleFrom] = COMPATIBLE_FROM.exec(sql) ?? [];
+    const claimed = await transaction.query({
+      text: "insert into schema_migrations (version, name, compatible_from) values ($1, $2, $3) on conflict do nothing returning version",
+      values: [migration.version, migration.name, compatibleFrom === undefined ? null : Number(compatibleFrom)],
+    });
+    if (claimed.length === 0) return false;
+    await transaction.query({ text: `set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_WAIT_MS}` });
+    await transaction.query({ text: sql }); // without values: the simple protocol, which takes several statements
+    return true;
+  });
+}
+
+/** Tries until nobody holds the tables that it needs. */
+async function applyInTurn(database: Database, migration: Migration): Promise<boolean> {
+  const isInTheWay = ({ error }: { error: unknown }): boolean => isLockTrouble(error);
+  try {
+    const options = { retries: TRIES - 1, minTimeout: PAUSE_MS, factor: 1, shouldRetry: isInTheWay };
+    return await pRetry(() => applyMigration(database, migration), options);
+  } catch (cause) {
+    if (!isLockTrouble(cause)) throw cause;
+    const message = `Migration ${migration.name} found its tables in use ${TRIES} times, and changed nothing. End the long transaction that holds them (pg_stat_activity shows it) and start again.`;
+    throw new AppError("storage_unavailable", message, { cause });
+  }
+}
+
+/**
+ * Brings the schema up to date, the job queue's included, and returns the names of the migrations this call applied. Safe when several
+ * processes start together: each migration is one transaction under an advisory lock, and its version row is written first. Migrations that
+ * are applied and not known here are left alone when they are the next version's, which keeps its schema usable for the one before. A statement
+ * has ten minutes; tables that are in use are asked for again and again for a minute, and are never in the way of others for longer than half a
+ * second. Throws AppError `storage_unavailable` when Postgres cannot be reached or a table stays locked, and `invalid_configuration` when the
+ * schema is more than one version newer.
+ */
+export function migrate(database: Database): Promise<string[]> {
+  return migrateFrom(database, MIGRATIONS);
+}
+
+/** `migrate` with the migrations of another folder. */
+export async function migrateFrom(database: Database, folder: URL): Promise<string[]> {
+  const patient = patientDatabase(database, STATEMENT_MS);
+  const [migrations, applied] = await Promise.all([listMigrations(folder), listApplied(patient)]);
+  assertCompatible(applied, migrations.at(-1)?.version ?? 0);
+  const isApplied = new Set(applied.map(({ version }) => version));
+  const names: string[] = [];
+  for (const migration of migrations) {
+    if (!isApplied.has(migration.version) && (await applyInTurn(patient, migration))) names.push(migration.name);
+  }
+  await installJobQueue(patient);
+  return names;
+}

@@ -1,0 +1,192 @@
+import type { JobTransaction } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import type { Queryable } from "../database/database.ts";
+import { factOf, linesOf, loadVersions, saveLines, type SectionVersionLines } from "../memory/section-versions.ts";
+import { ALL_TRIGGERS } from "../memory/operation-store.ts";
+import { noteTurns, takeNotes } from "../memory/turns-to-reread.ts";
+import { clearReasons } from "./redact-reasons.ts";
+import { unlearnSection, type UnlearntSection } from "./rebuild-section.ts";
+import { addVersions, setCurrent } from "../memory/write-sections.ts";
+
+/** What is erased: a whole conversation, or some messages of it. */
+export interface Unlearned {
+  conversationId: string;
+  /** Undefined: all of them. */
+  messageIds?: readonly string[];
+  /** Takes the job that has the memory agent decide anew. */
+  jobs: JobTransaction;
+}
+
+/** All that gave rise to it is erased; of an operation that changed no section, any of it: its words may come from each. */
+const ERASE_OPERATIONS = `
+delete from memory_operations
+where tenant_id = $1 and user_id = $2 and conversation_id = $3 and ($4::uuid[] is null or ${ALL_TRIGGERS} && $4 and (
+  ${ALL_TRIGGERS} <@ $4 or operation <> 'core_update' or refused is not null))
+returning id`;
+
+/** Of messages that core memory rests on, those that are in no other conversation: in the one that is erased, or gone. */
+const GONE_WITH = `
+select given.id from unnest($1::uuid[]) as given (id)
+where not exists (select from messages where messages.id = given.id and conversation_id <> $2)`;
+
+const ERASE_ARCHIVED = `
+delete from archived_memories using conversations
+where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and conversation_id = $3 and ${ALL_TRIGGERS} && $4::uuid[]
+returning archived_memories.id, ${ALL_TRIGGERS} || repeated_in as "restsOn"`;
+
+const FORGET_ARCHIVED_AGAIN = `
+update archived_memories set repeated_in = array(select repeated from unnest(repeated_in) as repeated where repeated <> all($2::uuid[]))
+where conversation_id = $1 and repeated_in && $2::uuid[]`;
+
+const CHANGE_VERSIONS = `
+update core_memory_versions set content = changed.content, trigger_message_ids = changed."triggerMessageIds",
+  trigger_message_id = changed."triggerMessageIds"[array_length(changed."triggerMessageIds", 1)]
+from jsonb_to_recordset($3::jsonb) as changed (section text, version integer, content text, "triggerMessageIds" uuid[])
+where tenant_id = $1 and user_id = $2 and core_memory_versions.section = changed.section and core_memory_versions.version = changed.version`;
+
+const CHANGE_OPERATIONS = `
+update memory_operations set old_value = changed.before, new_value = changed.content,
+  trigger_message_ids = changed."triggerMessageIds",
+  trigger_message_id = changed."triggerMessageIds"[array_length(changed."triggerMessageIds", 1)]
+from jsonb_to_recordset($3::jsonb) as changed (section text, version integer, content text, before text, "triggerMessageIds" uuid[])
+where tenant_id = $1 and user_id = $2 and memory_operations.section = changed.section and memory_operations.version = changed.version`;
+
+const REMOVE_VERSIONS = `
+delete from core_memory_versions using jsonb_to_recordset($3::jsonb) as gone (section text, version integer)
+where tenant_id = $1 and user_id = $2 and core_memory_versions.section = gone.section and core_memory_versions.version = gone.version`;
+
+interface Affected extends UnlearntSection {
+  section: string;
+  versions: readonly SectionVersionLines[];
+  isTaught: (version: SectionVersionLines) => boolean;
+}
+
+/** The sections of a user that something erased has to do with, as they are without it. */
+async function unlearnSections(
+  transaction: Queryable,
+  owner: Owner,
+  { conversationId, messageIds }: Unlearned,
+): Promise<{ sections: Affected[]; left: (ids: readonly string[]) => string[] }> {
+  const loaded = await loadVersions(transaction, owner, { isLastEnough: false });
+  const all = [...loaded.values()].flat();
+  const namedIn = ({ triggerMessageIds, repeatedIn, removedBy }: SectionVersionLines["lines"][number]) => [
+    ...triggerMessageIds,
+    ...repeatedIn,
+    ...(removedBy ?? []),
+  ];
+  const named = new Set(all.flatMap(({ triggerMessageIds, lines }) => [...triggerMessageIds, ...lines.flatMap(namedIn)]));
+  const rows =
+    messageIds === undefined
+      ? await transaction.query<{ id: string }>({ name: "unlearn-gone", text: GONE_WITH, values: [[...named], conversationId] })
+      : messageIds.map((id) => ({ id }));
+  const gone = new Set(rows.map(({ id }) => id));
+  const isGone = (id: string): boolean => gone.has(id);
+  const isTaught = ({ conversationId: from, triggerMessageIds }: SectionVersionLines): boolean =>
+    from === conversationId && triggerMessageIds.every(isGone) && (triggerMessageIds.length > 0 || messageIds === undefined);
+  const sections = [...loaded].flatMap(([section, versions]): Affected[] => {
+    const isAffected = versions.some(
+      (version) => isTaught(version) || version.triggerMessageIds.some(isGone) || version.lines.some((line) => namedIn(line).some(isGone)),
+    );
+    if (!isAffected) return [];
+    const taught = versions.map((version) => ({ ...version, isTaught: isTaught(version) }));
+    return [{ section, versions, isTaught, ...unlearnSection(taught, isGone) }];
+  });
+  return { sections, left: (ids) => ids.filter((id) => !isGone(id)) };
+}
+
+/** The version that a section gets, because its last one is gone or says something else now; null when it needs none. */
+function nextVersion({ section, versions, isTaught, now }: Affected, left: (ids: readonly string[]) => string[]) {
+  const last = versions.at(-1);
+  if (!last || (!isTaught(last) && now.content === last.content)) return null;
+  const kept = versions.filter((version) => !isTaught(version));
+  const of = kept.at(-1);
+  return {
+    section,
+    version: last.version + 1, // a number that was seen is never given to something else
+    content: of ? now.content : "",
+    updatedBy: (of ?? last).updatedBy,
+    saidAt: new Date(Math.max(0, ...kept.map(({ saidAt }) => saidAt.getTime()))),
+    conversationId: of?.conversationId ?? null,
+    triggerMessageIds: left(of?.triggerMessageIds ?? []),
+    lines: of ? now.lines : [],
+  };
+}
+
+/**
+ * Takes out of a user's memory what rests on what is erased: lines of core memory in every version and operation, operations, archived
+ * memories. A section becomes, as a new version, what it would be had it not been said; what rests on other turns too is decided anew from
+ * them. The transaction holds the owner's lock. Returns how many sections it touched, how many operations are gone, and which archived
+ * memories.
+ */
+export async function unlearn(
+  transaction: Queryable,
+  owner: Owner,
+  erased: Unlearned,
+): Promise<{ sections: number; operations: number; archivedIds: string[] }> {
+  const { tenantId, userId } = owner;
+  const { conversationId, messageIds, jobs } = erased;
+  const removed = await transaction.query({
+    name: "unlearn-operations",
+    text: ERASE_OPERATIONS,
+    values: [tenantId, userId, conversationId, messageIds ?? null],
+  });
+  // Archived memories of a whole conversation go with its row.
+  const archived = messageIds ? await unlearnArchived(transaction, owner, { conversationId, messageIds }) : [];
+  const { sections, left } = await unlearnSections(transaction, owner, erased);
+  await writeUnlearnt(transaction, owner, sections, left);
+  if (messageIds) await takeNotes(transaction, owner, messageIds);
+  const undecided = sections.flatMap((section) => section.undecided);
+  const again = [...new Set([...undecided, ...left(archived.flatMap(({ restsOn }) => restsOn))])];
+  if (await noteTurns(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
+  return { sections: sections.length, operations: removed.length, archivedIds: archived.map(({ id }) => id) };
+}
+
+async function unlearnArchived(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  { conversationId, messageIds }: { conversationId: string; messageIds: readonly string[] },
+): Promise<{ id: string; restsOn: string[] }[]> {
+  await transaction.query({ name: "unlearn-archived-again", text: FORGET_ARCHIVED_AGAIN, values: [conversationId, messageIds] });
+  return transaction.query({ name: "unlearn-archived", text: ERASE_ARCHIVED, values: [tenantId, userId, conversationId, messageIds] });
+}
+
+async function writeUnlearnt(
+  transaction: Queryable,
+  owner: Owner,
+  sections: readonly Affected[],
+  left: (ids: readonly string[]) => string[],
+): Promise<void> {
+  if (sections.length === 0) return;
+  const { tenantId, userId } = owner;
+  const names = sections.map(({ section }) => section);
+  const gone: object[] = [];
+  const kept = sections.flatMap(({ section, versions, isTaught, kept: stay }) => {
+    gone.push(...versions.filter(isTaught).map(({ version }) => ({ section, version })));
+    const from = new Map(versions.map(({ version, triggerMessageIds }) => [version, triggerMessageIds]));
+    return stay.map((version) => {
+      const all = from.get(version.version) ?? [];
+      const triggerMessageIds = left(all);
+      return { ...version, section, triggerMessageIds, hasReadIt: triggerMessageIds.length < all.length };
+    });
+  });
+  const changed = kept.filter(({ isChanged, hasReadIt }) => isChanged || hasReadIt);
+  const next = sections.map((section) => nextVersion(section, left)).filter((version) => version !== null);
+
+  const facts = new Set(sections.flatMap((section) => section.gone.map(({ content }) => factOf(content))));
+  for (const { content } of [...kept, ...next]) linesOf(content).forEach((line) => facts.delete(factOf(line)));
+  await clearReasons(transaction, owner, { sections: names, facts: [...facts], versions: kept });
+  const run = (name: string, text: string, given: object[]) =>
+    transaction.query({ name, text, values: [tenantId, userId, JSON.stringify(given.map((one) => ({ ...one, lines: undefined })))] });
+  await run("unlearn-remove", REMOVE_VERSIONS, gone);
+  await run("unlearn-change", CHANGE_VERSIONS, changed);
+  await run("unlearn-change-operations", CHANGE_OPERATIONS, changed);
+  await saveLines(transaction, owner, kept);
+  await addVersions(transaction, owner, next);
+  // Anew, and not over the old: what a section says may be older without what is erased.
+  await transaction.query({
+    name: "unlearn-clear",
+    text: "delete from core_memory_sections where tenant_id = $1 and user_id = $2 and section = any($3)",
+    values: [tenantId, userId, names],
+  });
+  await setCurrent(transaction, owner, names);
+}

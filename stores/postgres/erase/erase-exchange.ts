@@ -1,0 +1,102 @@
+import { AppError } from "../../../errors/app-error.ts";
+import type { JobTransaction } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import type { Queryable } from "../database/database.ts";
+import { exchangeIdOf } from "../conversations/exchanges.ts";
+import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
+import { lockConversation } from "../conversations/locks.ts";
+import { unlearn } from "./erase-derived-memory.ts";
+
+/** How much of each kind is gone from Postgres. */
+export interface Erased {
+  messages: number;
+  summaries: number;
+  coreMemorySections: number;
+  memoryOperations: number;
+  jobs: number;
+}
+
+/**
+ * The message that begins an exchange, with all that was said of it: of a turn what each attempt at it answered, of an import its partner.
+ * The answer to a question begins none.
+ */
+const PAIR = `
+select first.conversation_id, first.created_at, first.partner_id,
+  array(
+    select first.partner_id where first.partner_id is not null
+    union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null
+  ) as answers,
+  turn_id is not null and turn_lease_until >= clock_timestamp() as busy
+from messages first join conversations on conversations.id = first.conversation_id
+where first.id = $1 and tenant_id = $2 and user_id = $3
+  and (first.role = 'user' or first.completed and ${exchangeIdOf("first")} = first.id)`;
+
+const ERASE_PAIR = `
+with removed as (
+  delete from messages where id = any($1) and conversation_id = $2 returning 1
+), counted as (
+  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
+)
+select count(*)::int as messages from removed`;
+
+export interface ErasedPair {
+  erased: Erased;
+  /**
+   * Besides the first message's: an imported answer's, which was an episode until its question came; and archived memories that rest on the
+   * exchange.
+   */
+  episodeIds: string[];
+}
+
+/**
+ * Deletes an exchange, by the id of its first message, with all that came of it, its turns among them; null when there is none. Whoever still answers that question
+ * without its lease no longer holds the conversation.
+ */
+export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, firstId: string): Promise<ErasedPair | null> {
+  const find = async () => {
+    const [found] = await transaction.query<{
+      conversation_id: string;
+      created_at: Date;
+      partner_id: string | null;
+      answers: string[];
+      busy: boolean;
+    }>({
+      name: "erase-find-pair",
+      text: PAIR,
+      values: [firstId, owner.tenantId, owner.userId],
+    });
+    return found;
+  };
+  const first = await find();
+  if (!first) return null;
+  const conversation = { ...owner, conversationId: first.conversation_id };
+  await lockConversation(transaction, conversation);
+  const pair = await find(); // as it is now that nothing can be added
+  if (!pair) return null;
+  if (pair.busy)
+    throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
+  const messageIds = [firstId, ...pair.answers];
+  const [row] = await transaction.query<{ messages: number }>({
+    name: "erase-pair",
+    text: ERASE_PAIR,
+    values: [messageIds, conversation.conversationId],
+  });
+  const rebuilt = await transaction.query({
+    name: "import-rebuild",
+    text: REBUILD_SUMMARY,
+    values: [conversation.conversationId, pair.created_at],
+  });
+  if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
+  const about = { conversationId: conversation.conversationId, messageIds, jobs };
+  const { sections, operations, archivedIds } = await unlearn(transaction, owner, about);
+  return {
+    erased: {
+      messages: row?.messages ?? 0,
+      summaries: rebuilt.length,
+      coreMemorySections: sections,
+      memoryOperations: operations,
+      jobs: 0,
+    },
+    episodeIds: [...(pair.partner_id ? [pair.partner_id] : []), ...archivedIds],
+  };
+}

@@ -1,0 +1,229 @@
+import { v7 as uuidv7 } from "uuid";
+import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { leaveMarkers, leaveToIndex, type LeftInIndex } from "./erase-markers.ts";
+import { type Erased, erasePair } from "./erase-exchange.ts";
+import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
+import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { ERASED_AT_ONCE, type Erasure, isLarge, recordErasure, setAsideConversations } from "./soft-delete.ts";
+import type { OwnedConversation } from "../memory/summary-store.ts";
+import { unlearn } from "./erase-derived-memory.ts";
+
+/** What went from Postgres, and what of it is to go from the index. */
+export interface ErasedRows {
+  erased: Erased;
+  /** Null after a large erase: a job takes out what was set aside, from Postgres and from the index. */
+  left: LeftInIndex | null;
+  /** There is an index at all, of whichever process. */
+  isIndexed: boolean;
+}
+
+/**
+ * Takes out of Postgres everything there is of a user, a conversation or one exchange. What is small goes in one transaction, which leaves
+ * markers, and jobs that clear the index: soon, and once more when a job that was writing to it is surely over. What is large is set aside,
+ * where nobody finds it, and taken out by a job; see erasure-store.ts.
+ */
+export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
+  /** Null when there is no such conversation. */
+  conversation(conversation: OwnedConversation): Promise<ErasedRows | null>;
+  /** Also of a user of whom nothing is there. */
+  user(owner: Owner): Promise<ErasedRows>;
+  /**
+   * One exchange, by the id of its first message, or one archived memory; null when there is none. A summary that covered it is made anew.
+   * Throws AppError `conversation_busy` while a turn holds the conversation.
+   */
+  episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
+}
+
+/** One snapshot for the whole statement: a message written meanwhile goes with the conversation's row, by the foreign key. */
+const ERASE_CONVERSATIONS = `
+with erased as (
+  delete from conversations where id = any($1) and tenant_id = $2 and user_id = $3 returning id
+), messages as (
+  delete from messages where conversation_id in (select id from erased) returning 1
+), summaries as (
+  delete from conversation_summaries where conversation_id in (select id from erased) returning 1
+)
+select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages,
+  (select count(*) from summaries)::int as summaries`;
+
+/** At most $3 rows of each of the tables that grow with what a user says. */
+const ERASE_MEMORY = `
+with versions as (
+  delete from core_memory_versions where ctid = any(array(select ctid from core_memory_versions where tenant_id = $1 and user_id = $2 limit $3)) returning 1
+), operations as (
+  delete from memory_operations where ctid = any(array(select ctid from memory_operations where tenant_id = $1 and user_id = $2 limit $3)) returning 1
+)
+select (select count(*) from operations)::int as operations,
+  greatest((select count(*) from versions), (select count(*) from operations)) < $3 as "isAll"`;
+
+const ERASE_SECTIONS = "delete from core_memory_sections where tenant_id = $1 and user_id = $2 returning 1";
+
+const ERASE_ARCHIVED = `
+delete from archived_memories using conversations
+where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and archived_memories.id = $3
+returning archived_memories.id, conversation_id as "conversationId", content`;
+
+const ERASE_ARCHIVING = `
+delete from memory_operations
+using unnest($3::uuid[], $4::text[]) as gone (conversation_id, content)
+where tenant_id = $1 and user_id = $2 and operation = 'archival_insert'
+  and memory_operations.conversation_id = gone.conversation_id and new_value = gone.content
+returning id`;
+
+const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
+
+/** Core memory of a user, all of it or, of what grows without bound, at most `limit` rows. */
+async function eraseMemory(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  limit: number,
+): Promise<{ sections: number; operations: number; isAll: boolean }> {
+  const [rows] = await transaction.query<{ operations: number; isAll: boolean }>({
+    name: "erase-memory",
+    text: ERASE_MEMORY,
+    values: [tenantId, userId, limit],
+  });
+  const { operations, isAll } = rows ?? { operations: 0, isAll: true };
+  if (!isAll) return { sections: 0, operations, isAll };
+  const sections = await transaction.query({ name: "erase-sections", text: ERASE_SECTIONS, values: [tenantId, userId] });
+  return { sections: sections.length, operations, isAll };
+}
+
+/**
+ * Erases from a database; `queue` takes the jobs that take out what is left. An erase of more rows than `atOnce` is a large one, of which one
+ * transaction touches no more than that.
+ */
+export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASED_AT_ONCE): EraseStore {
+  /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */
+  const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
+    queue.transaction(async (transaction, jobs) => {
+      await lockOwner(transaction, owner);
+      return work(transaction, jobs);
+    });
+
+  const erasures = makeErasureStore(database, queue, atOnce);
+
+  async function conversationAtOnce(
+    transaction: Queryable,
+    jobs: JobTransaction,
+    { conversationId, ...owner }: OwnedConversation,
+  ): Promise<ErasedRows> {
+    const { tenantId, userId } = owner;
+    const [row] = await transaction.query<{ messages: number; summaries: number }>({
+      name: "erase-conversations",
+      text: ERASE_CONVERSATIONS,
+      values: [[conversationId], tenantId, userId],
+    });
+    const { messages, summaries } = row ?? { messages: 0, summaries: 0 };
+    const { sections, operations } = await unlearn(transaction, owner, { conversationId, jobs });
+    const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
+    const erasedJobs = await jobs.erase({ ...owner, conversationId });
+    const isIndexed = await leaveToIndex(transaction, jobs, left);
+    const erased = { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs };
+    return { erased, left, isIndexed };
+  }
+
+  async function setConversationAside(
+    transaction: Queryable,
+    jobs: JobTransaction,
+    { conversationId, ...owner }: OwnedConversation,
+  ): Promise<ErasedRows> {
+    const { tenantId, userId } = owner;
+    const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
+    const { messages, isIndexed } = await setAsideConversations(transaction, owner, erasure, 1);
+    const { sections, operations } = await unlearn(transaction, owner, { conversationId, jobs });
+    const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: await jobs.erase({ ...owner, conversationId }) };
+    await recordErasure(transaction, jobs, erasure, { messages, ...taken });
+    return { erased: NOTHING, left: null, isIndexed };
+  }
+
+  async function userAtOnce(transaction: Queryable, jobs: JobTransaction, owner: Owner): Promise<ErasedRows> {
+    const { tenantId, userId } = owner;
+    const conversations = await transaction.query<{ id: string }>({
+      name: "erase-list",
+      text: "select id from conversations where tenant_id = $1 and user_id = $2 for update",
+      values: [tenantId, userId],
+    });
+    const ids = conversations.map(({ id }) => id);
+    const [rows] = await transaction.query<{ messages: number; summaries: number }>({
+      name: "erase-conversations",
+      text: ERASE_CONVERSATIONS,
+      values: [ids, tenantId, userId],
+    });
+    const { sections, operations } = await eraseMemory(transaction, owner, atOnce + 1);
+    const left = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
+    const erased = {
+      messages: rows?.messages ?? 0,
+      summaries: rows?.summaries ?? 0,
+      coreMemorySections: sections,
+      memoryOperations: operations,
+      jobs: await jobs.eraseOwner(owner),
+    };
+    const isIndexed = await leaveToIndex(transaction, jobs, left, { isWhole: true });
+    if (sections + operations > 0) await jobs.addVacuum();
+    return { erased, left, isIndexed };
+  }
+
+  /** One transaction of a large erase of a user; null while more of it can still be found. The last one leaves the marker of the whole user. */
+  async function setUserAside(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
+    const { conversations, messages } = await setAsideConversations(transaction, owner, erasure, atOnce);
+    const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);
+    const isLast = isAll && conversations < atOnce;
+    const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: isLast ? await jobs.eraseOwner(owner) : 0 };
+    await recordErasure(transaction, jobs, erasure, { messages, ...taken });
+    if (!isLast) return null;
+    const isIndexed = await leaveMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
+    return { erased: NOTHING, left: null, isIndexed };
+  }
+
+  return {
+    report: (scope, conversationId) => erasures.report(scope, conversationId),
+    find: (scope, id) => erasures.find(scope, id),
+
+    conversation: (conversation) =>
+      inTransaction(conversation, async (transaction, jobs) => {
+        if (!(await lockConversation(transaction, conversation))) return null;
+        const large = await isLarge(transaction, conversation, conversation.conversationId, atOnce);
+        return (large ? setConversationAside : conversationAtOnce)(transaction, jobs, conversation);
+      }),
+
+    async user(owner) {
+      const small = await inTransaction(owner, async (transaction, jobs) => {
+        return (await isLarge(transaction, owner, null, atOnce)) ? null : userAtOnce(transaction, jobs, owner);
+      });
+      if (small) return small;
+      const { tenantId, userId } = owner;
+      const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId: null };
+      for (;;) {
+        const rows = await inTransaction(owner, (transaction, jobs) => setUserAside(transaction, jobs, owner, erasure));
+        if (rows) return rows;
+      }
+    },
+
+    episode: (owner, episodeId) =>
+      inTransaction(owner, async (transaction, jobs) => {
+        const { tenantId, userId } = owner;
+        const pair = await erasePair(transaction, jobs, owner, episodeId);
+        const archived = await transaction.query<{ id: string; conversationId: string; content: string }>({
+          name: "erase-archived",
+          text: ERASE_ARCHIVED,
+          values: [tenantId, userId, episodeId],
+        });
+        if (!pair && archived.length === 0) return null;
+        const archiving = await transaction.query({
+          name: "erase-archiving",
+          text: ERASE_ARCHIVING,
+          values: [tenantId, userId, archived.map(({ conversationId }) => conversationId), archived.map(({ content }) => content)],
+        });
+        const ofPair = pair?.erased ?? NOTHING;
+        const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };
+        const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? [])])];
+        const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
+        const isIndexed = await leaveToIndex(transaction, jobs, left);
+        return { erased, left, isIndexed };
+      }),
+  };
+}

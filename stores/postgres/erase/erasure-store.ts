@@ -1,0 +1,202 @@
+import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import type { OwnerScope } from "../../owner.ts";
+import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
+import type { Database, Queryable, StatementValue } from "../database/database.ts";
+import { addSweeps, type LeftInIndex, MARKERS_KEPT } from "./erase-markers.ts";
+import type { Erased } from "./erase-exchange.ts";
+import { ERASED_AT_ONCE, NOBODY } from "./soft-delete.ts";
+
+/** How far large erases have got, added up. */
+export interface ErasureProgress {
+  /** Taken out so far, with the episodes that were in the index. */
+  erased: Erased & { episodes: number };
+  /** Null when all is gone. The id is of the erasure that is still at it, of several the one that began last. */
+  left: { erasureId: string; messages: number } | null;
+}
+
+/** Conversations or documents of which only the row is left, and what the index calls them. */
+export interface EmptyGroups {
+  ids: string[];
+  left: LeftInIndex;
+}
+
+/** What large erases have set aside: taken out of Postgres in batches of a transaction each, so that whoever goes on repeats nothing. */
+export interface ErasureStore {
+  /** Takes out the next rows that hold text; false when there are none left. */
+  takeOutRows(id: string): Promise<boolean>;
+  /** The next conversations or documents that the index may still have; null when there are none. */
+  nextGroups(id: string): Promise<EmptyGroups | null>;
+  /** Takes out the rows of groups that the index has been cleared of; `episodes`: how many it had. */
+  takeOutGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
+  /** Ends an erasure; false when something of it is left. Locks it: nothing can be set aside for it meanwhile. */
+  finish(transaction: Queryable, id: string): Promise<boolean>;
+  /**
+   * Progress of the erasures of a user, or of the one of a conversation; null when there are none. Those that are done are told once. A job
+   * that has given up is added again.
+   */
+  report(scope: OwnerScope, conversationId: string | null): Promise<ErasureProgress | null>;
+  /** Progress of one erasure, which is kept after its end as long as markers are; null when there is none of this id. */
+  find(scope: OwnerScope, id: string): Promise<ErasureProgress | null>;
+}
+
+/** Conversations or documents of one transaction. */
+const GROUPS_AT_ONCE = 200;
+
+/** What has text, and how many rows of it: $1 is the erasure. */
+const CONVERSATIONS = `from conversations where tenant_id = '${NOBODY}' and user_id = $1::uuid::text`;
+const DOCUMENTS = `from knowledge_documents where tenant_id = '${NOBODY}' and prefix = $1::uuid::text`;
+const IN_ORDER = `order by created_at, id limit ${GROUPS_AT_ONCE}`;
+
+/** At most $2 rows of a table, by its column of the group. */
+const removal = (table: string, group: string): string => `
+with removed as (
+  delete from ${table} where id = any(array(select id from ${table} where ${group} = any($1::uuid[]) limit $2)) returning 1
+)
+select count(*)::int as count from removed`;
+const MESSAGES = removal("messages", "conversation_id");
+const ARCHIVED = removal("archived_memories", "conversation_id");
+const CHUNKS = removal("knowledge_chunks", "document_id");
+
+const SUMMARIES = `
+with versions as (
+  delete from conversation_summary_versions where conversation_id = any($1::uuid[])
+), summaries as (
+  delete from conversation_summaries where conversation_id = any($1::uuid[]) returning 1
+)
+select count(*)::int as count from summaries`;
+
+/** What is left of $1 after $2 rows of them went, which were all of them or not. */
+const LESS_MESSAGES =
+  "update conversations set message_count = case when $3 then 0 else greatest(1, message_count - $2) end where id = any($1::uuid[])";
+const LESS_CHUNKS =
+  "update knowledge_documents set chunk_count = case when $3 then 0 else greatest(1, chunk_count - $2) end where id = any($1::uuid[])";
+
+const COUNT = "update erasures set messages = messages + $2, summaries = summaries + $3, episodes = episodes + $4 where id = $1";
+
+const PRUNE = `
+delete from erasures where id in (
+  select id from erasures where finished_at < clock_timestamp() - interval '${MARKERS_KEPT}' order by finished_at limit ${GROUPS_AT_ONCE})`;
+
+const OF_SCOPE = "tenant_key = $1 and ($2::text is null or owner_key = $2)";
+const OF_CONVERSATION = `${OF_SCOPE} and ($3::uuid is null or conversation_id = $3)`;
+const COLUMNS = `id, all_messages as "allMessages", messages, summaries, episodes,
+  core_memory_sections as "coreMemorySections", memory_operations as "memoryOperations", jobs`;
+type ErasureRow = Erased & { id: string; allMessages: number; episodes: number };
+
+/** Whole groups of together no more than so many rows, or one that has more. */
+function together(groups: readonly { id: string; rows: number }[], atOnce: number): string[] {
+  let rows = 0;
+  const isWithin = groups.map((group) => (rows += group.rows) <= atOnce);
+  return groups.filter((_, position) => position === 0 || isWithin[position]).map(({ id }) => id);
+}
+
+/** All of them added up; null when there are none. */
+function progressOf(pending: readonly ErasureRow[], done: readonly ErasureRow[]): ErasureProgress | null {
+  if (pending.length + done.length === 0) return null;
+  const erased = { messages: 0, summaries: 0, episodes: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
+  for (const row of [...pending, ...done]) for (const kind of Object.keys(erased) as (keyof typeof erased)[]) erased[kind] += row[kind];
+  const messages = pending.reduce((sum, row) => sum + Math.max(0, row.allMessages - row.messages), 0);
+  const erasureId = pending.at(-1)?.id;
+  return { erased, left: erasureId === undefined ? null : { erasureId, messages } };
+}
+
+const keysOf = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
+  ownerKey(tenantId),
+  userId === null ? null : ownerKey(tenantId, userId),
+];
+
+/** The embedded database answers without letting go of the event loop: turns wait for a batch of this many rows. */
+const ERASED_AT_ONCE_EMBEDDED = 500;
+
+/** The erasures of a database. One transaction takes out `atOnce` rows of each kind at most. */
+export function makeErasureStore(
+  database: Database,
+  queue: JobQueue = makeJobQueue(database),
+  atOnce = database.isEmbedded ? ERASED_AT_ONCE_EMBEDDED : ERASED_AT_ONCE,
+): ErasureStore {
+  const first = async (transaction: Queryable, text: string, id: string): Promise<string[]> =>
+    together(await transaction.query<{ id: string; rows: number }>({ text: `${text} ${IN_ORDER}`, values: [id] }), atOnce);
+  const counted = async (transaction: Queryable, text: string, values: StatementValue[]): Promise<number> =>
+    (await transaction.query<{ count: number }>({ text, values }))[0]?.count ?? 0;
+
+  const takeOutOfConversations = (id: string): Promise<boolean> =>
+    database.transaction(async (transaction) => {
+      const ids = await first(transaction, `select id, message_count as rows ${CONVERSATIONS} and message_count > 0`, id);
+      if (ids.length === 0) return false;
+      if ((await counted(transaction, ARCHIVED, [ids, atOnce])) === atOnce) return true;
+      const summaries = await counted(transaction, SUMMARIES, [ids]);
+      const messages = await counted(transaction, MESSAGES, [ids, atOnce]);
+      await transaction.query({ text: LESS_MESSAGES, values: [ids, messages, messages < atOnce] });
+      await transaction.query({ text: COUNT, values: [id, messages, summaries, 0] });
+      return true;
+    });
+
+  const takeOutOfDocuments = (id: string): Promise<boolean> =>
+    database.transaction(async (transaction) => {
+      const ids = await first(transaction, `select id, chunk_count as rows ${DOCUMENTS} and chunk_count > 0`, id);
+      if (ids.length === 0) return false;
+      const chunks = await counted(transaction, CHUNKS, [ids, atOnce]);
+      await transaction.query({ text: LESS_CHUNKS, values: [ids, chunks, chunks < atOnce] });
+      return true;
+    });
+
+  const listIds = async (text: string, id: string): Promise<string[]> =>
+    (await database.query<{ id: string }>({ text: `select id ${text} ${IN_ORDER}`, values: [id] })).map((row) => row.id);
+
+  return {
+    takeOutRows: async (id) => (await takeOutOfConversations(id)) || takeOutOfDocuments(id),
+
+    async nextGroups(id) {
+      const [erasure] = await database.query<{ owner_key: string }>({ text: "select owner_key from erasures where id = $1", values: [id] });
+      if (!erasure) return null;
+      const left = { ownerKey: erasure.owner_key, episodeIds: [] };
+      const conversations = await listIds(CONVERSATIONS, id);
+      if (conversations.length > 0) return { ids: conversations, left: { ...left, groupIds: conversations.map(episodeGroupId) } };
+      const documents = await listIds(DOCUMENTS, id);
+      return documents.length > 0 ? { ids: documents, left: { ...left, groupIds: documents, of: "chunks" } } : null;
+    },
+
+    takeOutGroups: (id, { ids, left }, episodes) =>
+      queue.transaction(async (transaction, jobs) => {
+        const table = left.of === "chunks" ? "knowledge_documents" : "conversations";
+        await transaction.query({ text: `delete from ${table} where id = any($1::uuid[])`, values: [ids] });
+        await transaction.query({ text: COUNT, values: [id, 0, 0, left.of === "chunks" ? 0 : episodes] });
+        await addSweeps(jobs, left);
+      }),
+
+    async finish(transaction, id) {
+      await transaction.query({ text: "select from erasures where id = $1 for update", values: [id] });
+      const text = `select exists (select ${CONVERSATIONS}) or exists (select ${DOCUMENTS}) as "isLeft"`;
+      const [row] = await transaction.query<{ isLeft: boolean }>({ text, values: [id] });
+      if (row?.isLeft) return false;
+      await transaction.query({
+        text: `delete from knowledge_bases where tenant_id = '${NOBODY}' and prefix = $1::uuid::text`,
+        values: [id],
+      });
+      await transaction.query({ text: "update erasures set finished_at = clock_timestamp() where id = $1", values: [id] });
+      await transaction.query({ text: PRUNE });
+      return true;
+    },
+
+    report: (scope, conversationId) =>
+      queue.transaction(async (transaction, jobs) => {
+        const values = [...keysOf(scope), conversationId];
+        const find = (text: string): Promise<ErasureRow[]> => transaction.query<ErasureRow>({ text, values });
+        const pending = await find(`select ${COLUMNS} from erasures where ${OF_CONVERSATION} and finished_at is null order by id`);
+        const done = await find(
+          `update erasures set told_at = clock_timestamp() where ${OF_CONVERSATION} and finished_at is not null and told_at is null returning ${COLUMNS}`,
+        );
+        await jobs.add(pending.map(({ id }) => ({ kind: "erase", id })));
+        return progressOf(pending, done);
+      }),
+
+    async find(scope, id) {
+      const [row] = await database.query<ErasureRow & { isDone: boolean }>({
+        name: "erasure-find",
+        text: `select ${COLUMNS}, finished_at is not null as "isDone" from erasures where ${OF_SCOPE} and id = $3`,
+        values: [...keysOf(scope), id],
+      });
+      return row ? progressOf(row.isDone ? [] : [row], row.isDone ? [row] : []) : null;
+    },
+  };
+}

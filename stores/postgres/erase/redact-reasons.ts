@@ -1,0 +1,59 @@
+import type { Owner } from "../../owner.ts";
+import { lexicalText } from "../../../text/lexical-text.ts";
+import type { Queryable } from "../database/database.ts";
+import { factOf, type VersionLine } from "../memory/section-versions.ts";
+
+/** A version that stays, and what its author had to do with lines that are gone. */
+interface WrittenVersion {
+  section: string;
+  version: number;
+  /** It was written on reading what is erased, among other turns. */
+  hasReadIt: boolean;
+  /** Lines now gone that its author had added or left out. */
+  touched: readonly VersionLine[];
+}
+
+interface ReasonRow {
+  id: string;
+  section: string;
+  version: number | null;
+  reason: string;
+}
+
+/** A shorter line says too little to be a quotation. */
+const QUOTED_CHARACTERS = 4;
+
+const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
+
+/**
+ * Takes out why sections were changed where that may tell of lines that are gone: the author had read what is erased, or changed such a line
+ * and gives a word of it, or quotes one of `facts`.
+ */
+export async function clearReasons(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  { sections, facts, versions }: { sections: readonly string[]; facts: readonly string[]; versions: readonly WrittenVersion[] },
+): Promise<void> {
+  const rows = await transaction.query<ReasonRow>({
+    name: "unlearn-reasons",
+    text: "select id, section, version, reason from memory_operations where tenant_id = $1 and user_id = $2 and section = any($3) and reason is not null",
+    values: [tenantId, userId, sections],
+  });
+  const known = new Map(versions.map((version) => [JSON.stringify([version.section, version.version]), version]));
+  const quoted = facts.filter((fact) => fact.length >= QUOTED_CHARACTERS);
+  const mayTell = ({ section, version, reason }: ReasonRow): boolean => {
+    const { hasReadIt = false, touched = [] } = known.get(JSON.stringify([section, version])) ?? {};
+    const said = new Set(wordsOf(reason));
+    return (
+      hasReadIt ||
+      quoted.some((fact) => reason.includes(fact)) ||
+      touched.some((line) => wordsOf(factOf(line.content)).some((word) => said.has(word)))
+    );
+  };
+  const ids = rows.filter(mayTell).map(({ id }) => id);
+  await transaction.query({
+    name: "unlearn-clear-reasons",
+    text: "update memory_operations set reason = null where id = any($1)",
+    values: [ids],
+  });
+}

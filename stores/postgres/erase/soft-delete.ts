@@ -1,0 +1,104 @@
+import type { JobTransaction } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
+import type { Queryable } from "../database/database.ts";
+import { EMPTIED } from "../conversations/turn-record-store.ts";
+import { leaveMarkers } from "./erase-markers.ts";
+import type { Erased } from "./erase-exchange.ts";
+
+/**
+ * What an erase has set aside is this tenant's, which no caller can be: every read and write names its tenant, so nothing finds it any more.
+ * The id of the erasure stands where the user or the knowledge base stood.
+ */
+export const NOBODY = "";
+
+/** Rows that one transaction erases: a fraction of a second, far from the limit of a statement. */
+export const ERASED_AT_ONCE = 5_000;
+
+/** An erase that takes more than one transaction. */
+export interface Erasure {
+  id: string;
+  tenantId: string;
+  ownerKey: string;
+  /** Null: everything of the owner. */
+  conversationId: string | null;
+}
+
+/** $3 is a conversation, or null for all that the user has. Each part stops counting one behind the limit. */
+const IS_LARGE = `
+select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
+  (select message_count + 1 as rows from conversations where tenant_id = $1 and user_id = $2 and ($3::uuid is null or id = $3) limit $4 + 1)
+  union all (select 1 from conversations join archived_memories on conversation_id = conversations.id
+    where tenant_id = $1 and user_id = $2 and ($3::uuid is null or conversations.id = $3) limit $4 + 1)
+  union all (select 1 from memory_operations where tenant_id = $1 and user_id = $2 and $3::uuid is null limit $4 + 1)
+  union all (select 1 from core_memory_versions where tenant_id = $1 and user_id = $2 and $3::uuid is null limit $4 + 1)
+) counted`;
+
+/** Whether there is more of a user, or of one of its conversations, than one transaction should erase. */
+export async function isLarge(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  conversationId: string | null,
+  atOnce: number,
+): Promise<boolean> {
+  const values = [tenantId, userId, conversationId, atOnce];
+  const [row] = await transaction.query<{ isLarge: boolean }>({ name: "erase-size", text: IS_LARGE, values });
+  return row?.isLarge ?? false;
+}
+
+/** The first call makes the record of an erasure, the next ones add to its counts. */
+const RECORD = `
+insert into erasures as kept (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
+on conflict (id) do update set all_messages = kept.all_messages + excluded.all_messages, core_memory_sections = kept.core_memory_sections + excluded.core_memory_sections,
+  memory_operations = kept.memory_operations + excluded.memory_operations, jobs = kept.jobs + excluded.jobs, finished_at = null, told_at = null`;
+
+/** The messages that one transaction of a large erase has set aside, and what else it has taken out. */
+export type SetAside = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
+
+/**
+ * Records an erasure with what is gone by now, and adds the job that takes out the rest. The row is locked before the job is looked for: a job
+ * that ends at this moment either sees what has been set aside, or is over.
+ */
+export async function recordErasure(
+  transaction: Queryable,
+  jobs: JobTransaction,
+  { id, tenantId, ownerKey: key, conversationId }: Erasure,
+  { messages, coreMemorySections, memoryOperations, jobs: erasedJobs }: SetAside,
+): Promise<void> {
+  const counts = [messages, coreMemorySections, memoryOperations, erasedJobs];
+  await transaction.query({ name: "erasure-record", text: RECORD, values: [id, ownerKey(tenantId), key, conversationId, ...counts] });
+  await jobs.add([{ kind: "erase", id }]);
+  await jobs.addVacuum();
+}
+
+/** The keys of its turns are free at once: there are those of a day at most. */
+const SET_ASIDE = `
+with chosen as materialized (
+  select id from conversations where tenant_id = $1 and user_id = $2 and ($4::uuid is null or id = $4) order by created_at, id limit $5 for update
+), freed as (
+  update turns set ${EMPTIED} where tenant_id = $1 and user_id = $2 and key_hash is not null and conversation_id in (select id from chosen)
+)
+update conversations set tenant_id = '${NOBODY}', user_id = $3::uuid::text, session_id = conversations.id::text, turn_id = null, turn_lease_until = null
+from chosen where conversations.id = chosen.id
+returning conversations.id, message_count as messages`;
+
+/**
+ * Sets aside conversations of a user, at most `limit`, or the one that is named, and leaves markers for them: whatever holds one of them finds
+ * it gone. Returns how many they are, with how many messages, and whether there is an index. The transaction holds the owner's lock.
+ */
+export async function setAsideConversations(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  { id, ownerKey: key, conversationId }: Erasure,
+  limit: number,
+): Promise<{ conversations: number; messages: number; isIndexed: boolean }> {
+  const rows = await transaction.query<{ id: string; messages: number }>({
+    name: "erase-set-aside",
+    text: SET_ASIDE,
+    values: [tenantId, userId, id, conversationId, limit],
+  });
+  const groupIds = rows.map((row) => episodeGroupId(row.id));
+  const isIndexed = await leaveMarkers(transaction, { ownerKey: key, groupIds, episodeIds: [] });
+  return { conversations: rows.length, messages: rows.reduce((sum, row) => sum + row.messages, 0), isIndexed };
+}

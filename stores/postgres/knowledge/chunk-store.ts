@@ -1,0 +1,216 @@
+import { setImmediate as letOthersRun } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
+import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
+import { NOBODY } from "../erase/soft-delete.ts";
+
+/** A piece of a document as it was split. */
+export interface ChunkToStore {
+  /** 0 for the first. */
+  position: number;
+  /** The headings above it; empty when there are none. */
+  heading: string;
+  text: string;
+}
+
+/** A document of a tenant. */
+export interface OwnedDocument {
+  tenantId: string;
+  documentId: string;
+}
+
+/** A document that is to be read and indexed. */
+export interface DocumentToIngest extends DocumentPlace {
+  title: string;
+  contentType: string;
+  status: DocumentStatus;
+  createdAt: Date;
+  /** Null when it has been read. */
+  bytes: Uint8Array | null;
+}
+
+export interface UnindexedChunk extends ChunkToStore {
+  id: string;
+}
+
+/** A piece of a document that is indexed, as it can stand in a prompt. */
+export interface StoredPassage {
+  id: string;
+  documentId: string;
+  title: string;
+  heading: string;
+  text: string;
+  position: number;
+}
+
+/** Chunks of documents: written by the job that ingests, read by turns. */
+export interface ChunkStore {
+  /** Null when the document is gone. */
+  findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
+  /** Stores what a document was split into and lets go of its source; false when it is gone or has been read already. */
+  saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
+  /** Says why a document cannot be read; its source goes. */
+  fail(document: OwnedDocument, reason: string): Promise<void>;
+  /** The next chunks, in order, that an index does not have. */
+  listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
+  /** Says that an index has these chunks of a document; false when one of them is gone. */
+  markIndexed(document: OwnedDocument, chunkIds: readonly string[], indexName: string): Promise<boolean>;
+  /** Lets a document answer from now on, in place of earlier ones of the same external_id, which go. */
+  publish(document: OwnedDocument): Promise<void>;
+  /** Whether something is left to do for a document; null when it is gone. Locks it. */
+  lockAndLook(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
+  /** Documents, whoever's they are, with chunks that an index lacks: the next `limit` behind `after`, by id. */
+  listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
+  /** Of a knowledge base, those of these chunks whose document is indexed, in any order. */
+  load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
+}
+
+/** A document is read and its chunks are written in parts, between which others have their turns: the embedded database is in this process. */
+const SOURCE_PART_BYTES = 1_048_576;
+const CHUNKS_AT_A_TIME = 500;
+
+const FIND = `
+select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", octet_length(source) as "sourceBytes"
+from knowledge_documents where id = $1 and tenant_id = $2`;
+
+/** A part of a source, which is stored uncompressed, so that Postgres reads no more of it than that. */
+const SOURCE_PART = `
+select encode(substring(source from $3::int for ${SOURCE_PART_BYTES}), 'base64') as part from knowledge_documents where id = $1 and tenant_id = $2`;
+
+const READ =
+  "update knowledge_documents set source = null, chunk_count = $3, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and source is not null returning id";
+
+const ADD_CHUNKS = `
+insert into knowledge_chunks (id, document_id, position, heading, content)
+select id, $1, position, heading, content from jsonb_to_recordset($2::jsonb) as given (id uuid, position integer, heading text, content text)`;
+
+const UNINDEXED = `
+select id, position, heading, content as text from knowledge_chunks
+where document_id = (select id from knowledge_documents where id = $1 and tenant_id = $2) and not index_names @> array[$3::text]
+order by position limit $4`;
+
+const MARK = `
+update knowledge_chunks set index_names = array_append(array_remove(index_names, $4), $4)
+from knowledge_documents documents
+where documents.id = document_id and documents.id = $1 and tenant_id = $2 and knowledge_chunks.id = any($3)
+returning knowledge_chunks.id`;
+
+const REPLACED = `
+delete from knowledge_documents
+using knowledge_documents newer
+where newer.id = $1 and newer.tenant_id = $2 and knowledge_documents.tenant_id = newer.tenant_id and knowledge_documents.prefix = newer.prefix
+  and knowledge_documents.external_id = newer.external_id and (knowledge_documents.created_at, knowledge_documents.id) < (newer.created_at, newer.id)
+returning knowledge_documents.id, knowledge_documents.tenant_id as "tenantId", knowledge_documents.prefix`;
+
+const LOAD = `
+select chunks.id, document_id as "documentId", title, heading, content as text, position
+from knowledge_chunks chunks join knowledge_documents documents on documents.id = document_id
+where chunks.id = any($3) and tenant_id = $1 and prefix = $2 and status = 'indexed'`;
+
+const WITH_UNINDEXED = `
+select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
+where document_id > $2 and tenant_id <> '${NOBODY}' and not index_names @> array[$1::text] order by document_id limit $3`;
+
+/** Locks the document. One that answers is left to do while the index that serves lacks chunks of it. */
+const LOOK = `
+select status = 'pending' or status = 'indexed' and exists (
+  select from knowledge_chunks join search_indexes on kind = 'episodes' and state = 'current'
+  where document_id = knowledge_documents.id and not index_names @> array[search_indexes.name]
+) as more
+from knowledge_documents where id = $1 and tenant_id = $2 for update of knowledge_documents`;
+
+export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ChunkStore {
+  const owned = ({ tenantId, documentId }: OwnedDocument): [string, string] => [documentId, tenantId];
+
+  /** Null when the source went meanwhile. */
+  async function readSource(document: OwnedDocument, sourceBytes: number): Promise<Buffer | null> {
+    const parts: Buffer[] = [];
+    for (let start = 0; start < sourceBytes; start += SOURCE_PART_BYTES) {
+      const values = [...owned(document), start + 1];
+      const [row] = await database.query<{ part: string | null }>({ name: "chunk-source", text: SOURCE_PART, values });
+      if (typeof row?.part !== "string") return null;
+      parts.push(Buffer.from(row.part, "base64"));
+      await letOthersRun();
+    }
+    return Buffer.concat(parts);
+  }
+
+  return {
+    async findDocument(document) {
+      const [row] = await database.query<Omit<DocumentToIngest, "bytes"> & { sourceBytes: number | null }>({
+        name: "chunk-document",
+        text: FIND,
+        values: owned(document),
+      });
+      if (!row) return null;
+      const { sourceBytes, ...found } = row;
+      return { ...found, bytes: sourceBytes === null ? null : await readSource(document, sourceBytes) };
+    },
+
+    saveChunks: (document, chunks) =>
+      database.transaction(async (transaction) => {
+        const read = await transaction.query({ name: "chunk-read", text: READ, values: [...owned(document), chunks.length] });
+        if (read.length === 0) return false;
+        const rows = chunks.map(({ position, heading, text }) => ({ id: uuidv7(), position, heading, content: text }));
+        for (let start = 0; start < rows.length; start += CHUNKS_AT_A_TIME) {
+          const some = JSON.stringify(rows.slice(start, start + CHUNKS_AT_A_TIME));
+          await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, some] });
+          await letOthersRun();
+        }
+        return true;
+      }),
+
+    async fail(document, reason) {
+      await database.query({
+        name: "chunk-fail",
+        text: "update knowledge_documents set status = 'failed', error = $3, source = null, updated_at = clock_timestamp() where id = $1 and tenant_id = $2",
+        values: [...owned(document), reason],
+      });
+    },
+
+    listUnindexed: (document, indexName, limit) =>
+      database.query<UnindexedChunk>({ name: "chunk-unindexed", text: UNINDEXED, values: [...owned(document), indexName, limit] }),
+
+    async markIndexed(document, chunkIds, indexName) {
+      const rows = await database.query({ name: "chunk-mark", text: MARK, values: [...owned(document), chunkIds, indexName] });
+      return rows.length === chunkIds.length;
+    },
+
+    publish: (document) =>
+      queue.transaction(async (transaction, jobs) => {
+        const published = await transaction.query({
+          name: "chunk-publish",
+          text: "update knowledge_documents set status = 'indexed', updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and status = 'pending' returning id",
+          values: owned(document),
+        });
+        if (published.length === 0) return;
+        const replaced = await transaction.query<DocumentPlace & { id: string }>({
+          name: "chunk-replace",
+          text: REPLACED,
+          values: owned(document),
+        });
+        const [first] = replaced;
+        if (!first) return;
+        await addChunkSweeps(
+          transaction,
+          jobs,
+          first,
+          replaced.map(({ id }) => id),
+        );
+      }),
+
+    async lockAndLook(transaction, document) {
+      const [row] = await transaction.query<{ more: boolean }>({ name: "chunk-look", text: LOOK, values: owned(document) });
+      return row ? row.more : null;
+    },
+
+    listDocumentsUnindexed: (indexName, after, limit) =>
+      database.query<OwnedDocument>({ name: "chunk-documents", text: WITH_UNINDEXED, values: [indexName, after, limit] }),
+
+    async load({ tenantId, prefix }, chunkIds) {
+      if (chunkIds.length === 0) return [];
+      return database.query<StoredPassage>({ name: "chunk-load", text: LOAD, values: [tenantId, prefix, chunkIds] });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../../errors/app-error.ts";
+import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
+import { type Page, type PageRequest, toPage } from "../../page.ts";
+import { knowledgeKey } from "../../search/index-keys.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { leaveToIndex } from "../erase/erase-markers.ts";
+import { isForeignKeyViolation } from "../database/storage-errors.ts";
+
+/** Which documents: those of a knowledge base of a tenant. */
+export interface DocumentPlace {
+  tenantId: string;
+  prefix: string;
+}
+
+/** `pending` until its job has read and indexed it; `failed` when it cannot be read. */
+export type DocumentStatus = "pending" | "indexed" | "failed";
+
+/** A document of a knowledge base, without its content. */
+export interface StoredDocument {
+  id: string;
+  title: string;
+  status: DocumentStatus;
+  /** Passages it was split into; 0 while it is pending. */
+  chunkCount: number;
+  /** Why it failed, for people; null: it did not. */
+  error: string | null;
+  externalId: string | null;
+  metadata: Record<string, unknown>;
+  createdAt: Date;
+}
+
+/** A document as it came. One with the `externalId` of another takes its place once it is indexed. */
+export interface DocumentToAdd {
+  title: string;
+  /** Its media type, as a Content-Type header has it. */
+  contentType: string;
+  bytes: Uint8Array;
+  externalId: string | null;
+  metadata: Record<string, unknown>;
+}
+
+/** Documents as people bring them in, see them and take them away. Reading and indexing them is a job. */
+export interface DocumentStore {
+  /** Stores a document and adds the job that reads it. Throws AppError `not_found` when there is no such knowledge base. */
+  add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
+  /** Newest first. */
+  list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
+  /** Deletes a document with its chunks; false when there is none. */
+  remove(place: DocumentPlace, documentId: string): Promise<boolean>;
+}
+
+const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, external_id as "externalId", metadata, created_at as "createdAt"`;
+
+const ADD = `
+insert into knowledge_documents (id, tenant_id, prefix, external_id, title, content_type, metadata, status, source, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, clock_timestamp(), clock_timestamp())
+returning ${COLUMNS}`;
+
+/** A newer version of a document that has not been read yet takes the place of one that has not either, or has failed. */
+const SUPERSEDE = `
+delete from knowledge_documents
+where tenant_id = $1 and prefix = $2 and external_id = $3 and status <> 'indexed' and id <> $4
+returning id`;
+
+const LIST = `
+select ${COLUMNS} from knowledge_documents
+where tenant_id = $1 and prefix = $2
+  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+order by created_at desc, id desc limit $5`;
+
+/** Leaves markers, and jobs that take the chunks of documents that are gone out of the index: soon, and once more later. */
+export async function addChunkSweeps(
+  transaction: Queryable,
+  jobs: JobTransaction,
+  { tenantId, prefix }: DocumentPlace,
+  documentIds: string[],
+): Promise<void> {
+  if (documentIds.length === 0) return;
+  const left = { ownerKey: knowledgeKey(tenantId, prefix), groupIds: documentIds, episodeIds: [], of: "chunks" as const };
+  await leaveToIndex(transaction, jobs, left);
+}
+
+/** The documents of a database; `queue` takes the jobs that read them. */
+export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQueue(database)): DocumentStore {
+  return {
+    add: ({ tenantId, prefix }, { title, contentType, bytes, externalId, metadata }) =>
+      queue
+        .transaction(async (transaction, jobs) => {
+          const id = uuidv7();
+          const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+          const [document] = await transaction.query<StoredDocument>({
+            name: "document-add",
+            text: ADD,
+            values: [id, tenantId, prefix, externalId, title, contentType, JSON.stringify(metadata), source],
+          });
+          if (!document) throw new Error("a document that was added has no row");
+          if (externalId !== null) {
+            const superseded = await transaction.query<{ id: string }>({
+              name: "document-supersede",
+              text: SUPERSEDE,
+              values: [tenantId, prefix, externalId, id],
+            });
+            await addChunkSweeps(
+              transaction,
+              jobs,
+              { tenantId, prefix },
+              superseded.map((row) => row.id),
+            );
+          }
+          await jobs.add([{ kind: "ingest", tenantId, documentId: id }]);
+          return document;
+        })
+        .catch((error: unknown) => {
+          if (isForeignKeyViolation(error))
+            throw new AppError("not_found", `There is no knowledge base "${prefix}". PUT /api/v1/knowledge/${prefix} makes it.`);
+          throw error;
+        }),
+
+    async list({ tenantId, prefix }, { limit, after }) {
+      const rows = await database.query<StoredDocument>({
+        name: "document-list",
+        text: LIST,
+        values: [tenantId, prefix, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+      });
+      return toPage(rows, limit);
+    },
+
+    remove: (place, documentId) =>
+      queue.transaction(async (transaction, jobs) => {
+        const removed = await transaction.query({
+          name: "document-remove",
+          text: "delete from knowledge_documents where tenant_id = $1 and prefix = $2 and id = $3 returning id",
+          values: [place.tenantId, place.prefix, documentId],
+        });
+        if (removed.length === 0) return false;
+        await addChunkSweeps(transaction, jobs, place, [documentId]);
+        return true;
+      }),
+  };
+}

@@ -1,0 +1,114 @@
+import { v7 as uuidv7 } from "uuid";
+import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
+import { knowledgeKey } from "../../search/index-keys.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { leaveMarkers } from "../erase/erase-markers.ts";
+import { ERASED_AT_ONCE, NOBODY, recordErasure } from "../erase/soft-delete.ts";
+
+/** The knowledge bases of tenants, which turns are routed to and documents belong to. */
+export interface KnowledgeBaseStore extends KnowledgeCatalog {
+  /** Null when there is none. */
+  find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
+  /** Creates or changes it; false when it was there. */
+  put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
+  /** Deletes it with its documents, whose passages a job takes out; null when there is none, else the number of documents. */
+  remove(tenantId: string, prefix: string): Promise<number | null>;
+}
+
+/** Titles of documents by which a question finds its knowledge base, of the newest documents. */
+const TITLES = 50;
+
+const COLUMNS = `prefix, description, keywords, worker, array(
+  select title from knowledge_documents documents
+  where documents.tenant_id = bases.tenant_id and documents.prefix = bases.prefix and status = 'indexed'
+  order by created_at desc, id desc limit ${TITLES}
+) as titles`;
+
+const PUT = `
+insert into knowledge_bases (tenant_id, prefix, description, keywords, worker, created_at, updated_at)
+values ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp())
+on conflict (tenant_id, prefix) do update
+set description = excluded.description, keywords = excluded.keywords, worker = excluded.worker, updated_at = clock_timestamp()
+returning xmax = 0 as created`;
+
+/** Where documents can be set aside. */
+const NOBODYS_BASE = `
+insert into knowledge_bases (tenant_id, prefix, description, created_at, updated_at)
+values ('${NOBODY}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
+
+const SET_ASIDE = `
+update knowledge_documents set tenant_id = '${NOBODY}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
+where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
+returning id`;
+
+interface BaseRow extends Omit<KnowledgeBase, "worker" | "titles"> {
+  worker: string | null;
+  titles: string[];
+}
+
+function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
+  return { ...base, ...(worker === null ? {} : { worker }) };
+}
+
+/** Nothing can be added to a base that is locked. */
+async function lockBase(transaction: Queryable, tenantId: string, prefix: string): Promise<boolean> {
+  const text = "select from knowledge_bases where tenant_id = $1 and prefix = $2 for update";
+  return (await transaction.query({ text, values: [tenantId, prefix] })).length === 1;
+}
+const REMOVE = "delete from knowledge_bases where tenant_id = $1 and prefix = $2";
+
+/** The knowledge bases of a database; `queue` takes the jobs that take out what belonged to a deleted one, `atOnce` documents in one transaction. */
+export function makeKnowledgeBaseStore(
+  database: Database,
+  queue: JobQueue = makeJobQueue(database),
+  atOnce = ERASED_AT_ONCE,
+): KnowledgeBaseStore {
+  return {
+    async list(tenantId) {
+      const rows = await database.query<BaseRow>({
+        name: "knowledge-list",
+        text: `select ${COLUMNS} from knowledge_bases bases where tenant_id = $1 order by prefix`,
+        values: [tenantId],
+      });
+      return rows.map(toBase);
+    },
+
+    async find(tenantId, prefix) {
+      const [row] = await database.query<BaseRow>({
+        name: "knowledge-find",
+        text: `select ${COLUMNS} from knowledge_bases bases where tenant_id = $1 and prefix = $2`,
+        values: [tenantId, prefix],
+      });
+      return row ? toBase(row) : null;
+    },
+
+    async put(tenantId, { prefix, description, keywords, worker }) {
+      const [row] = await database.query<{ created: boolean }>({
+        name: "knowledge-put",
+        text: PUT,
+        values: [tenantId, prefix, description, keywords, worker ?? null],
+      });
+      return row?.created ?? false;
+    },
+
+    async remove(tenantId, prefix) {
+      const erasure = { id: uuidv7(), tenantId, ownerKey: knowledgeKey(tenantId, prefix), conversationId: null };
+      for (let documents = 0; ;) {
+        const removed = await queue.transaction(async (transaction, jobs) => {
+          if (!(await lockBase(transaction, tenantId, prefix))) return null;
+          await transaction.query({ text: NOBODYS_BASE, values: [erasure.id] });
+          const rows = await transaction.query<{ id: string }>({ text: SET_ASIDE, values: [tenantId, prefix, erasure.id, atOnce] });
+          await recordErasure(transaction, jobs, erasure, { messages: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });
+          await leaveMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: rows.map(({ id }) => id), episodeIds: [] });
+          const isLast = rows.length < atOnce;
+          if (isLast) await transaction.query({ text: REMOVE, values: [tenantId, prefix] });
+          return { count: rows.length, isLast };
+        });
+        if (!removed) return null;
+        documents += removed.count;
+        if (removed.isLast) return documents;
+      }
+    },
+  };
+}

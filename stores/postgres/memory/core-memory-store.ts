@@ -1,0 +1,163 @@
+import { AppError } from "../../../errors/app-error.ts";
+import { makeJobQueue } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import { ownerKey } from "../../search/index-keys.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { lockOwner } from "../conversations/locks.ts";
+import { byFact, loadVersions, type MemoryLine } from "./section-versions.ts";
+import { type Actor, type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
+
+/** A version a section had; `content` is null where it was removed. */
+export interface SectionVersion {
+  version: number;
+  content: string | null;
+  updatedBy: Actor;
+  createdAt: Date;
+  conversationId: string | null;
+  triggerMessageId: string | null;
+}
+
+/** What a person asks for; `expectedVersion` undefined: whatever version there is, 0: only if there is none. */
+export interface SectionEdit {
+  section: string;
+  expectedVersion?: number | undefined;
+}
+
+/** Core memory as it was at one moment. */
+export interface LoadedCoreMemory {
+  sections: StoredSection[];
+  /** When this user was last erased, as far as is recorded; null: never. */
+  lastErasure: string | null;
+}
+
+/** A section as it is now, and what its lines rest on. */
+export interface SectionWithLines extends StoredSection {
+  lines: readonly MemoryLine[];
+}
+
+/** A user's core memory as people see and edit it; every edit is a version and a memory operation. */
+export interface CoreMemoryStore {
+  /** The sections that are there, by name, read at one moment. */
+  load(owner: Owner): Promise<LoadedCoreMemory>;
+  /** The sections that are there, by name, with what their lines rest on. */
+  loadLines(owner: Owner): Promise<SectionWithLines[]>;
+  /** What lines that a person left out, and that are nowhere now, said of these messages: as `factOf` gives it. */
+  leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
+  /** Writes a new version. Throws AppError `stale_version`. */
+  put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
+  /** The version that says so, without content; null when there is no such section. Throws AppError `stale_version`. */
+  remove(owner: Owner, edit: SectionEdit): Promise<StoredSection | null>;
+  /** Writes the content of an earlier version as a new one; null when there is no such version. Throws AppError `stale_version`. */
+  revert(owner: Owner, edit: SectionEdit & { version: number }): Promise<StoredSection | null>;
+  /** The newest versions first; those before `before`, when given. */
+  history(owner: Owner, section: string, page: { limit: number; before: number | null }): Promise<SectionVersion[]>;
+}
+
+/** When an owner was last erased as a whole, as text; null: never. `parameter` is the place of the owner's key. */
+export function lastErasureOf(parameter: string): string {
+  return `(select max(erased_at)::text from erase_markers where owner_key = ${parameter} and group_id is null and episode_id is null)`;
+}
+
+const LOAD = `
+select section, content, version, updated_by as "updatedBy", updated_at as "updatedAt", said_at as "saidAt"
+from core_memory_sections where tenant_id = $1 and user_id = $2 order by section`;
+
+/** One statement, one snapshot: what is loaded is older than an erase exactly if the erase is not seen. */
+const LOAD_WITH_ERASURE = `
+select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureOf("$3")} as last_erasure`;
+
+const HISTORY = `
+select version, content, updated_by as "updatedBy", created_at as "createdAt", conversation_id as "conversationId",
+  trigger_message_id as "triggerMessageId"
+from core_memory_versions
+where tenant_id = $1 and user_id = $2 and section = $3 and version < coalesce($4::integer, 2147483647)
+order by version desc limit $5`;
+
+function stale({ section, expectedVersion }: SectionEdit): AppError {
+  const wanted = expectedVersion === 0 ? "is there already" : `is no longer at version ${expectedVersion}`;
+  return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its present version in If-Match.`);
+}
+
+/** The core memory of a database; edits run in transactions of `queue`. */
+export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
+  /** Writes one section for a person; null when what is wanted makes no sense for what is there. */
+  function edit(
+    owner: Owner,
+    { section, expectedVersion }: SectionEdit,
+    change: (transaction: Queryable) => Promise<Pick<SectionChange, "content" | "reason" | "lineChange"> | null>,
+  ): Promise<StoredSection | null> {
+    return queue.transaction(async (transaction) => {
+      await lockOwner(transaction, owner);
+      const changed = await change(transaction);
+      if (!changed) return null;
+      const from = { actor: "person" as const, conversationId: null, triggerMessageIds: [], saidAt: null };
+      const written = await writeSections(transaction, owner, [{ ...changed, ...from, section, expectedVersion }]);
+      if (!written) throw stale({ section, expectedVersion });
+      return written[0] ?? null;
+    });
+  }
+
+  return {
+    async load({ tenantId, userId }) {
+      const [row] = await database.query<{ sections: StoredSection[]; last_erasure: string | null }>({
+        name: "core-memory-load",
+        text: LOAD_WITH_ERASURE,
+        values: [tenantId, userId, ownerKey(tenantId, userId)],
+      });
+      const sections = (row?.sections ?? []).map((section) => {
+        return { ...section, updatedAt: new Date(section.updatedAt), saidAt: new Date(section.saidAt) };
+      });
+      return { sections, lastErasure: row?.last_erasure ?? null };
+    },
+
+    async loadLines(owner) {
+      const values = [owner.tenantId, owner.userId];
+      const sections = await database.query<StoredSection>({ name: "core-memory-list", text: LOAD, values });
+      const versions = await loadVersions(database, owner, { isLastEnough: true });
+      return sections.flatMap((section) => {
+        // Written or erased between both statements: whoever builds on it finds that its version is not the last.
+        const version = versions.get(section.section)?.find((one) => one.version === section.version);
+        return version ? [{ ...section, lines: version.lines }] : [];
+      });
+    },
+
+    async leftOutByPeople(owner, messageIds) {
+      const sections = [...(await loadVersions(database, owner, { isLastEnough: false })).values()];
+      const isOfThem = ({ triggerMessageIds, repeatedIn }: MemoryLine): boolean =>
+        [...triggerMessageIds, ...repeatedIn].some((id) => messageIds.includes(id));
+      const before = sections.flatMap((versions) =>
+        versions.flatMap(({ lines }, index) => (versions[index + 1]?.updatedBy === "person" ? lines.filter(isOfThem) : [])),
+      );
+      const now = byFact(sections.flatMap((versions) => versions.at(-1)?.lines ?? []));
+      return new Set([...byFact(before).keys()].filter((fact) => !now.has(fact)));
+    },
+
+    async put(owner, { content, ...about }) {
+      const written = await edit(owner, about, async () => ({ content, reason: null, lineChange: null }));
+      if (!written) throw new Error("a section that was written has no version");
+      return written;
+    },
+
+    remove: (owner, about) =>
+      edit(owner, about, async (transaction) => {
+        const there = await transaction.query({
+          text: "select from core_memory_sections where tenant_id = $1 and user_id = $2 and section = $3",
+          values: [owner.tenantId, owner.userId, about.section],
+        });
+        return there.length === 0 ? null : { content: null, reason: null, lineChange: null };
+      }),
+
+    revert: (owner, { version, ...about }) =>
+      edit(owner, about, async (transaction) => {
+        const versions = (await loadVersions(transaction, owner, { isLastEnough: false })).get(about.section);
+        const found = versions?.find((one) => one.version === version);
+        if (!found) return null;
+        // What it says it rests on is what it rested on then.
+        const lineChange = { lines: found.lines, removedBy: new Map() };
+        return { content: found.content, reason: `Back to version ${version}.`, lineChange };
+      }),
+
+    history: ({ tenantId, userId }, section, { limit, before }) =>
+      database.query<SectionVersion>({ name: "core-memory-history", text: HISTORY, values: [tenantId, userId, section, before, limit] }),
+  };
+}

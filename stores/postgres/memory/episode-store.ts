@@ -1,0 +1,250 @@
+import type { Owner } from "../../owner.ts";
+import type { Cursor } from "../../page.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
+import {
+  exchangeIdOf,
+  isLive,
+  mayTellExchange,
+  type MessageRow,
+  messageRows,
+  type ReadMessage,
+  toReadMessage,
+} from "../conversations/exchanges.ts";
+import { lockConversation } from "../conversations/locks.ts";
+import { NOBODY } from "../erase/soft-delete.ts";
+import { isForeignKeyViolation } from "../database/storage-errors.ts";
+import type { OwnedConversation } from "./summary-store.ts";
+
+export interface IndexProgress {
+  indexedThrough: Cursor;
+  /** The last episode of the conversation, null when there is none yet. */
+  lastEpisodeId: string | null;
+}
+
+export interface IndexBacklog {
+  progress: IndexProgress | null;
+  /** Oldest first. */
+  messages: ReadMessage[];
+  /** The last exchange before these; null: there is none. */
+  previousId: string | null;
+  /** Messages that were ever imported into this conversation. */
+  importedCount: number;
+}
+
+/** What a user has that may be worth a search, as far as can be said before the turn has begun. */
+export interface EpisodeLook {
+  /** The user has episodes in other conversations than this session's. */
+  elsewhere: boolean;
+  /** The session's conversation is longer than its window: it has a summary. */
+  isSummarised: boolean;
+}
+
+export interface EpisodeStore {
+  /** How far a conversation is indexed and the oldest `limit` completed messages behind that, read at one moment. */
+  readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
+  /**
+   * Moves on from the progress that was read; false when it is no longer that, messages were imported since, or the conversation is gone.
+   * Where others have gone on after such an import, the progress goes back to what was read: what this reader wrote is written anew.
+   */
+  advance(
+    conversation: OwnedConversation,
+    indexName: string,
+    read: Pick<IndexBacklog, "progress" | "importedCount">,
+    progress: IndexProgress,
+  ): Promise<boolean>;
+  /**
+   * Whether exchanges or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
+   * of a turn does.
+   */
+  lockAndLook(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
+  /** Conversations, whoever's they are, with exchanges or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
+  listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
+  isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
+  /** Of all conversations. */
+  countExchanges(): Promise<number>;
+  /**
+   * Of these exchanges of a conversation, those of which all is still there, by the id of the first message. Pairs are the ids of a question
+   * and its answer; of a message alone its own twice.
+   */
+  listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
+  /** What there is to recall, before the session's conversation is known or even there. */
+  look(owner: Owner, sessionId: string): Promise<EpisodeLook>;
+  /** See loadEpisodeTexts. */
+  load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
+}
+
+const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
+const BEGINNING = "'00000000-0000-0000-0000-000000000000'";
+
+const BACKLOG = `
+with conversation as materialized (
+  select id, imported_count from conversations where id = $1 and tenant_id = $2 and user_id = $3
+), progress as materialized (
+  select indexed_through_created_at, indexed_through_message_id, last_episode_id from episode_cursors
+  where conversation_id = (select id from conversation) and index_name = $4
+), place as materialized (
+  select coalesce((select indexed_through_created_at from progress), '-infinity') as created_at,
+    coalesce((select indexed_through_message_id from progress), ${BEGINNING}) as id
+)
+select
+  (select row_to_json(progress) from progress) as progress,
+  (select imported_count from conversation) as imported_count,
+  (select ${exchangeIdOf("before")} from messages before
+    where conversation_id = (select id from conversation) and completed and ${mayTellExchange("before")}
+      and (created_at, id) <= ((select created_at from place), (select id from place))
+    order by created_at desc, id desc limit 1) as previous_id,
+  ${messageRows(`
+    select *, false as is_known from messages
+    where conversation_id = (select id from conversation) and completed
+      and (created_at, id) > ((select created_at from place), (select id from place))
+    order by created_at, id limit $5`)} as messages`;
+
+const ADVANCE = `
+insert into episode_cursors as kept (conversation_id, index_name, indexed_through_created_at, indexed_through_message_id, last_episode_id)
+select id, $4, $5, $6, $7 from conversations where id = $1 and tenant_id = $2 and user_id = $3 and imported_count = $10 for share
+on conflict (conversation_id, index_name) do update
+set indexed_through_created_at = excluded.indexed_through_created_at,
+    indexed_through_message_id = excluded.indexed_through_message_id,
+    last_episode_id = excluded.last_episode_id
+where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
+returning conversation_id`;
+
+/** Of a reader who was late. */
+const GO_BACK = `
+update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${BEGINNING})
+from conversations
+where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
+  and (indexed_through_created_at, indexed_through_message_id) > (coalesce($5::timestamptz, '-infinity'), coalesce($6::uuid, ${BEGINNING}))`;
+
+const MISSING_IN = (conversation: string, index: string): string => `(exists (
+  select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
+) or exists (
+  select from messages
+  where conversation_id = ${conversation} and completed and ${mayTellExchange("messages")}
+    and (created_at, id) > (
+      coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
+      coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
+))`;
+
+const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
+
+const LIST_UNINDEXED = `
+select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
+where id > $2 and tenant_id <> '${NOBODY}' and ${MISSING_IN("conversations.id", "$1")}
+order by id limit $3`;
+
+const STORED = `
+select asked_id as id from unnest($4::uuid[], $5::uuid[]) as written (asked_id, answer_id)
+where exists (
+    select from messages where id = asked_id and conversation_id = ${OWNED_ID}
+      and (asked_id <> answer_id or role = 'user' or ${isLive("messages")} or partner_id is null)
+  )
+  and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
+
+const LOOK_BEFORE = `
+select exists (
+  select from conversations join episode_cursors on conversation_id = conversations.id and last_episode_id is not null
+  where tenant_id = $1 and user_id = $2 and session_id <> $3
+) as elsewhere, exists (
+  select from conversations join conversation_summaries on conversation_id = conversations.id
+  where tenant_id = $1 and user_id = $2 and session_id = $3
+) as "isSummarised"`;
+
+interface ProgressRow {
+  indexed_through_created_at: string;
+  indexed_through_message_id: string;
+  last_episode_id: string | null;
+}
+
+function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
+  if (!row) return null;
+  return {
+    indexedThrough: { createdAt: new Date(row.indexed_through_created_at), id: row.indexed_through_message_id },
+    lastEpisodeId: row.last_episode_id,
+  };
+}
+
+export function makeEpisodeStore(database: Database): EpisodeStore {
+  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
+  return {
+    async readBacklog(conversation, indexName, limit) {
+      const [row] = await database.query<{
+        progress: ProgressRow | null;
+        imported_count: number | null;
+        previous_id: string | null;
+        messages: MessageRow[];
+      }>({ name: "episode-backlog", text: BACKLOG, values: [...owned(conversation), indexName, limit] });
+      return {
+        progress: toProgress(row?.progress),
+        messages: (row?.messages ?? []).map(toReadMessage),
+        previousId: row?.previous_id ?? null,
+        importedCount: row?.imported_count ?? 0,
+      };
+    },
+
+    async advance(conversation, indexName, { progress: read, importedCount }, { indexedThrough, lastEpisodeId }) {
+      const place = [read?.indexedThrough.createdAt ?? null, read?.indexedThrough.id ?? null];
+      try {
+        const rows = await database.query({
+          name: "episode-advance",
+          text: ADVANCE,
+          values: [...owned(conversation), indexName, indexedThrough.createdAt, indexedThrough.id, lastEpisodeId, ...place, importedCount],
+        });
+        if (rows.length === 1) return true;
+        const values = [...owned(conversation), indexName, ...place, importedCount];
+        await database.query({ name: "episode-go-back", text: GO_BACK, values });
+        return false;
+      } catch (error) {
+        if (isForeignKeyViolation(error)) return false; // the conversation was deleted this moment
+        throw error;
+      }
+    },
+
+    async lockAndLook(transaction, conversation) {
+      if (!(await lockConversation(transaction, conversation))) return null;
+      const [row] = await transaction.query<{ more: boolean }>({
+        name: "episode-look",
+        text: LOOK,
+        values: [conversation.conversationId],
+      });
+      return row?.more ?? false;
+    },
+
+    listUnindexed: (indexName, after, limit) =>
+      database.query<OwnedConversation>({ name: "episode-unindexed", text: LIST_UNINDEXED, values: [indexName, after, limit] }),
+
+    async isUnindexed(conversation, indexName) {
+      const [row] = await database.query<{ missing: boolean }>({
+        name: "episode-is-unindexed",
+        text: `select ${MISSING_IN("conversations.id", "$4")} as missing from conversations where id = $1 and tenant_id = $2 and user_id = $3`,
+        values: [...owned(conversation), indexName],
+      });
+      return row?.missing ?? false;
+    },
+
+    async countExchanges() {
+      const text = `select count(*)::int as count from messages where completed and ${mayTellExchange("messages")}`;
+      const [row] = await database.query<{ count: number }>({ text });
+      return row?.count ?? 0;
+    },
+
+    async listStored(conversation, pairs) {
+      const [asked, answers] = [pairs.map(([id]) => id), pairs.map(([, id]) => id)];
+      const rows = await database.query<{ id: string }>({
+        name: "episode-stored",
+        text: STORED,
+        values: [...owned(conversation), asked, answers],
+      });
+      return rows.map(({ id }) => id);
+    },
+
+    async look({ tenantId, userId }, sessionId) {
+      const values = [tenantId, userId, sessionId];
+      const [row] = await database.query<EpisodeLook>({ name: "episode-look-before", text: LOOK_BEFORE, values });
+      return row ?? { elsewhere: false, isSummarised: false };
+    },
+
+    load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
+  };
+}

@@ -1,0 +1,77 @@
+import type { Owner } from "../../owner.ts";
+import { toPage, type Page, type PageRequest } from "../../page.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { Actor } from "./write-sections.ts";
+
+/** Something that was done to a user's memory, or refused. */
+export interface MemoryOperation {
+  id: string;
+  /** `core_update`, `archival_insert` or `archival_search`; `unknown_tool` for a call of something that is not there. */
+  operation: string;
+  section: string | null;
+  /** The version of the section that it made. */
+  version: number | null;
+  oldValue: string | null;
+  newValue: string | null;
+  reason: string | null;
+  actor: Actor;
+  /** Why it was not done; null: it was. */
+  refused: string | null;
+  conversationId: string | null;
+  /** The user's messages that gave rise to it, the newest last; several when they were read together. */
+  triggerMessageIds: readonly string[];
+}
+
+/** An operation, and when it was. */
+export interface StoredOperation extends MemoryOperation {
+  createdAt: Date;
+}
+
+/** Reads what was done to a user's memory. */
+export interface OperationStore {
+  /** Newest first; only those that one message gave rise to with `triggerMessageId`. */
+  list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
+}
+
+/** Also of rows of the version before, which knew one message of each. */
+export const ALL_TRIGGERS = "coalesce(trigger_message_ids, array_remove(array[trigger_message_id], null))";
+
+const ADD = `
+insert into memory_operations (id, tenant_id, user_id, operation, section, version, old_value, new_value, reason, actor, refused, conversation_id,
+  trigger_message_id, trigger_message_ids, created_at)
+select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, actor, refused, "conversationId",
+  "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", clock_timestamp()
+from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, version integer, "oldValue" text, "newValue" text, reason text, actor text,
+  refused text, "conversationId" uuid, "triggerMessageIds" uuid[])`;
+
+const LIST = `
+select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
+  ${ALL_TRIGGERS} as "triggerMessageIds", created_at as "createdAt"
+from memory_operations
+where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TRIGGERS}))
+  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+order by created_at desc, id desc limit $5`;
+
+/** Logs operations in the transaction that does them. */
+export async function addOperations(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  operations: readonly MemoryOperation[],
+): Promise<void> {
+  if (operations.length === 0) return;
+  await transaction.query({ name: "operations-add", text: ADD, values: [tenantId, userId, JSON.stringify(operations)] });
+}
+
+/** The memory operations of a database. */
+export function makeOperationStore(database: Database): OperationStore {
+  return {
+    async list({ tenantId, userId }, { limit, after }, triggerMessageId = null) {
+      const rows = await database.query<StoredOperation>({
+        name: "operations-list",
+        text: LIST,
+        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1, triggerMessageId],
+      });
+      return toPage(rows, limit);
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import type { Owner } from "../../owner.ts";
+import type { Queryable } from "../database/database.ts";
+import { ALL_TRIGGERS } from "./operation-store.ts";
+import type { Actor } from "./write-sections.ts";
+
+/** One line of a section, and the user's messages it rests on. */
+export interface MemoryLine {
+  content: string;
+  /** Messages whose words may be in it: it goes with each of them. Empty: a person wrote it. */
+  triggerMessageIds: readonly string[];
+  /** Messages that said it again without changing it. */
+  repeatedIn: readonly string[];
+}
+
+/** The lines of a text that are not blank. */
+export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
+
+/** What two writings of one line have in common: blanks, line ends and list marks differ from editor to editor. */
+export const factOf = (line: string): string =>
+  line
+    .replace(/^\s*[-*•]\s+/u, "")
+    .replace(/\s+/gu, " ")
+    .trim();
+
+/** Lines by what they say. Of several that say the same, the first. */
+export function byFact<Line extends { content: string }>(lines: readonly Line[]): Map<string, Line> {
+  return new Map(lines.toReversed().map((line) => [factOf(line.content), line]));
+}
+
+/**
+ * The lines of a text whose author named no messages for them: a line that is there already, in this section or in another one, keeps what
+ * it rests on; any other rests on `triggerMessageIds`. `before` are the lines of the section, `elsewhere` those of the others.
+ */
+export function linesAfter(
+  content: string | null,
+  { before, elsewhere }: { before: readonly MemoryLine[]; elsewhere: readonly MemoryLine[] },
+  triggerMessageIds: readonly string[],
+): MemoryLine[] {
+  const [here, there] = [byFact(before), byFact(elsewhere)];
+  return linesOf(content).map((line) => {
+    const kept = here.get(factOf(line));
+    if (kept) return { ...kept, content: line };
+    const moved = there.get(factOf(line));
+    const triggers = [...new Set([...(moved?.triggerMessageIds ?? []), ...triggerMessageIds])];
+    return { content: line, triggerMessageIds: triggers, repeatedIn: moved?.repeatedIn ?? [] };
+  });
+}
+
+/** A line of a version, and by which messages the next version left it out. */
+export interface VersionLine extends MemoryLine {
+  /** Null: by those that gave rise to the next version, if it is not there any more. */
+  removedBy: readonly string[] | null;
+}
+
+/** A version of a section with what its lines rest on. */
+export interface SectionVersionLines {
+  section: string;
+  version: number;
+  content: string | null;
+  updatedBy: Actor;
+  saidAt: Date;
+  conversationId: string | null;
+  /** All messages that gave rise to it. */
+  triggerMessageIds: readonly string[];
+  lines: readonly VersionLine[];
+}
+
+type LineRow = [triggers: string[], repeatedIn: string[], removedBy: string[] | null];
+
+interface VersionRow extends Omit<SectionVersionLines, "lines"> {
+  /** Null: none are stored. */
+  lineRows: LineRow[] | null;
+}
+
+/** With $3 only what is needed to know the last version of each section: from the last one whose lines are stored. */
+const VERSIONS = `
+select section, version, content, updated_by as "updatedBy", said_at as "saidAt", conversation_id as "conversationId",
+  ${ALL_TRIGGERS} as "triggerMessageIds", (
+    select json_agg(json_build_array(lines.trigger_message_ids, repeated_in, removed_by) order by position) from core_memory_lines lines
+    where lines.tenant_id = $1 and lines.user_id = $2 and lines.section = versions.section and lines.version = versions.version
+  ) as "lineRows"
+from core_memory_versions versions
+where tenant_id = $1 and user_id = $2 and (not $3 or version >= coalesce((
+  select max(version) from core_memory_lines stored where stored.tenant_id = $1 and stored.user_id = $2 and stored.section = versions.section), 0))
+order by section, version`;
+
+function toLines(
+  { content, triggerMessageIds }: Omit<VersionRow, "lineRows">,
+  lineRows: VersionRow["lineRows"],
+  before: readonly MemoryLine[],
+): VersionLine[] {
+  const texts = linesOf(content);
+  if (lineRows?.length === texts.length) {
+    return lineRows.map(([triggers, repeatedIn, removedBy], position) => {
+      return { content: texts[position] ?? "", triggerMessageIds: triggers, repeatedIn, removedBy };
+    });
+  }
+  return linesAfter(content, { before, elsewhere: [] }, triggerMessageIds).map((line) => ({ ...line, removedBy: null }));
+}
+
+/**
+ * The versions of an owner's sections by section, oldest first; with `isLastEnough` perhaps only the newer of them. Versions whose lines
+ * are not stored, by a process of the version before, are compared with the version before them.
+ */
+export async function loadVersions(
+  database: Queryable,
+  { tenantId, userId }: Owner,
+  { isLastEnough }: { isLastEnough: boolean },
+): Promise<Map<string, SectionVersionLines[]>> {
+  const rows = await database.query<VersionRow>({
+    name: "section-versions",
+    text: VERSIONS,
+    values: [tenantId, userId, isLastEnough],
+  });
+  const versions = new Map<string, SectionVersionLines[]>();
+  for (const row of rows) {
+    const ofSection = versions.get(row.section) ?? [];
+    const { lineRows, ...version } = row;
+    ofSection.push({ ...version, lines: toLines(version, lineRows, ofSection.at(-1)?.lines ?? []) });
+    versions.set(row.section, ofSection);
+  }
+  return versions;
+}
+
+const SAVE_LINES = `
+insert into core_memory_lines (tenant_id, user_id, section, version, position, trigger_message_ids, repeated_in, removed_by)
+select $1, $2, section, version, position, "triggerMessageIds", "repeatedIn", "removedBy"
+from jsonb_to_recordset($3::jsonb) as given (section text, version integer, position integer, "triggerMessageIds" uuid[], "repeatedIn" uuid[],
+  "removedBy" uuid[])
+on conflict (tenant_id, user_id, section, version, position) do update
+set trigger_message_ids = excluded.trigger_message_ids, repeated_in = excluded.repeated_in, removed_by = excluded.removed_by`;
+
+/** Says what the lines of versions rest on, all lines of each. */
+export async function saveLines(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  versions: readonly Pick<SectionVersionLines, "section" | "version" | "lines">[],
+): Promise<void> {
+  const rows = versions.flatMap(({ section, version, lines }) =>
+    lines.map(({ triggerMessageIds, repeatedIn, removedBy }, position) => {
+      return { section, version, position, triggerMessageIds, repeatedIn, removedBy };
+    }),
+  );
+  if (rows.length === 0) return;
+  await transaction.query({ name: "section-save-lines", text: SAVE_LINES, values: [tenantId, userId, JSON.stringify(rows)] });
+}

@@ -1,0 +1,225 @@
+import type { Owner } from "../../owner.ts";
+import type { Cursor } from "../../page.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { lockConversation } from "../conversations/locks.ts";
+import type { Role } from "../conversations/message-store.ts";
+import { isForeignKeyViolation } from "../database/storage-errors.ts";
+
+/** The running summary of a conversation in one version. */
+export interface StoredSummary {
+  text: string;
+  /** 1 for the first; each save adds one. */
+  version: number;
+  /** The last message it stands for: every completed message up to here is covered. */
+  coveredThrough: Cursor;
+  coveredMessageCount: number;
+  /** Estimated. */
+  tokenCount: number;
+  updatedAt: Date;
+}
+
+/** A message for the summariser, oldest first. */
+export interface UncoveredMessage extends Cursor {
+  role: Role;
+  content: string;
+  tokenCount: number;
+}
+
+/** A summary to save in place of the version that was read (0: there was none). */
+export interface SummaryToSave {
+  readVersion: number;
+  text: string;
+  tokenCount: number;
+  coveredThrough: Cursor;
+  /** How many messages it covers beyond those of the version that was read. */
+  addedMessageCount: number;
+  /** As they were read with the messages: what has been erased or put between them since is not covered. */
+  rewrites: number;
+}
+
+/** A conversation and whose it is. */
+export interface OwnedConversation extends Owner {
+  conversationId: string;
+}
+
+/** What a summariser has to go on. */
+export interface SummaryBacklog {
+  summary: StoredSummary | null;
+  messages: UncoveredMessage[];
+  /** How often messages of this conversation were erased or put between others. */
+  rewrites: number;
+}
+
+/** Reads and writes summaries. */
+export interface SummaryStore {
+  /** Null when there is none yet, or no such conversation. */
+  find(conversation: OwnedConversation): Promise<StoredSummary | null>;
+  /** One of the last versions; null when it is not kept. */
+  findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
+  /** The summary and the oldest `limit` completed messages behind its cover point, read at one moment. */
+  readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
+  /**
+   * Saves only when the version is still the one that was read, no messages were erased or put between others since, and the cover point moves forward, all together. False when another was
+   * faster or the conversation is gone: then nothing is written.
+   */
+  save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
+  /**
+   * Whether there is a summary and how many completed messages are not covered, counted up to `atMost`; null when the conversation is gone.
+   * Locks the conversation: until the transaction ends no turn of it can end, and so none can find its job still running.
+   */
+  lockAndCount(
+    transaction: Queryable,
+    conversation: OwnedConversation,
+    atMost: number,
+  ): Promise<{ hasSummary: boolean; uncovered: number } | null>;
+}
+
+export interface SummaryRow {
+  summary: string;
+  summary_version: number;
+  covered_through_created_at: Date | string;
+  covered_through_message_id: string;
+  covered_message_count: number;
+  token_count: number;
+  updated_at: Date | string;
+}
+
+export function toSummary(row: SummaryRow): StoredSummary {
+  return {
+    text: row.summary,
+    version: row.summary_version,
+    coveredThrough: { createdAt: new Date(row.covered_through_created_at), id: row.covered_through_message_id },
+    coveredMessageCount: row.covered_message_count,
+    tokenCount: row.token_count,
+    updatedAt: new Date(row.updated_at),
+  };
+}
+
+export const SUMMARY_OF = `
+select conversation_summaries.* from conversation_summaries join conversations on conversations.id = conversation_id
+where conversation_id = $1 and tenant_id = $2 and user_id = $3`;
+
+const BACKLOG = `
+with kept as materialized (${SUMMARY_OF})
+select
+  (select row_to_json(kept) from kept) as summary,
+  (select rewrites from conversations where id = $1 and tenant_id = $2 and user_id = $3) as rewrites,
+  (select coalesce(json_agg(oldest), '[]') from (
+    select id, role, content, token_count, created_at from messages
+    where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
+      and (created_at, id) > (
+        coalesce((select covered_through_created_at from kept), '-infinity'),
+        coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
+    order by created_at, id limit $4
+  ) oldest) as messages`;
+
+/** Versions of one summary that are kept. */
+const VERSIONS_KEPT = 20;
+const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
+  token_count, updated_at`;
+
+/** The comparison is of rows, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
+const SAVE = `
+with saved as (
+insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
+  covered_through_message_id, covered_message_count, token_count, created_at, updated_at)
+select id, $5, $4 + 1, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
+where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
+  and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
+for share of conversations
+on conflict (conversation_id) do update
+set summary = excluded.summary,
+    summary_version = excluded.summary_version,
+    covered_through_created_at = excluded.covered_through_created_at,
+    covered_through_message_id = excluded.covered_through_message_id,
+    covered_message_count = kept.covered_message_count + excluded.covered_message_count,
+    token_count = excluded.token_count,
+    updated_at = excluded.updated_at
+where kept.summary_version = $4
+  and (kept.covered_through_created_at, kept.covered_through_message_id)
+    < (excluded.covered_through_created_at, excluded.covered_through_message_id)
+returning ${VERSION_COLUMNS}
+), dropped as (
+  delete from conversation_summary_versions where conversation_id = $1 and summary_version <= $4 + 1 - ${VERSIONS_KEPT} and exists (select from saved)
+)
+insert into conversation_summary_versions (${VERSION_COLUMNS}) select ${VERSION_COLUMNS} from saved
+returning summary_version`;
+
+const VERSION_OF = `
+select conversation_summary_versions.* from conversation_summary_versions join conversations on conversations.id = conversation_id
+where conversation_id = $1 and tenant_id = $2 and user_id = $3 and summary_version = $4`;
+
+const COUNT = `
+select
+  exists (select from conversation_summaries where conversation_id = $1) as has_summary,
+  (select count(*) from (
+    select from messages
+    where conversation_id = $1 and completed
+      and (created_at, id) > (
+        coalesce((select covered_through_created_at from conversation_summaries where conversation_id = $1), '-infinity'),
+        coalesce((select covered_through_message_id from conversation_summaries where conversation_id = $1), '00000000-0000-0000-0000-000000000000'))
+    order by created_at, id limit $2
+  ) uncovered)::int as uncovered`;
+
+interface UncoveredRow {
+  id: string;
+  role: Role;
+  content: string;
+  token_count: number;
+  created_at: string;
+}
+
+/** The summaries of a database. */
+export function makeSummaryStore(database: Database): SummaryStore {
+  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
+  return {
+    async find(conversation) {
+      const [row] = await database.query<SummaryRow>({ name: "summary-find", text: SUMMARY_OF, values: owned(conversation) });
+      return row ? toSummary(row) : null;
+    },
+
+    async findVersion(conversation, version) {
+      const values = [...owned(conversation), version];
+      const [row] = await database.query<SummaryRow>({ name: "summary-version", text: VERSION_OF, values });
+      return row ? toSummary(row) : null;
+    },
+
+    async readBacklog(conversation, limit) {
+      const [row] = await database.query<{ summary: SummaryRow | null; messages: UncoveredRow[]; rewrites: number | null }>({
+        name: "summary-backlog",
+        text: BACKLOG,
+        values: [...owned(conversation), limit],
+      });
+      const messages = (row?.messages ?? []).map(({ id, role, content, token_count, created_at }) => {
+        return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
+      });
+      return { summary: row?.summary ? toSummary(row.summary) : null, messages, rewrites: row?.rewrites ?? 0 };
+    },
+
+    async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount, rewrites }) {
+      const { createdAt, id } = coveredThrough;
+      try {
+        const rows = await database.query({
+          name: "summary-save",
+          text: SAVE,
+          values: [...owned(conversation), readVersion, text, createdAt, id, addedMessageCount, tokenCount, rewrites],
+        });
+        return rows.length === 1;
+      } catch (error) {
+        // The conversation was deleted between the look at it and the insert.
+        if (isForeignKeyViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    async lockAndCount(transaction, conversation, atMost) {
+      if (!(await lockConversation(transaction, conversation))) return null;
+      const [row] = await transaction.query<{ has_summary: boolean; uncovered: number }>({
+        name: "summary-count",
+        text: COUNT,
+        values: [conversation.conversationId, atMost],
+      });
+      return { hasSummary: row?.has_summary ?? false, uncovered: row?.uncovered ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,239 @@
+import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import type { Owner } from "../../owner.ts";
+import { type Cursor, isBehind } from "../../page.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { mayTellExchange, type MessageRow, messageRows, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
+import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { addOperations, type MemoryOperation } from "./operation-store.ts";
+import { saveLines, type SectionVersionLines } from "./section-versions.ts";
+import { NOTED, takeNotes } from "./turns-to-reread.ts";
+import { type SectionChange, writeSections } from "./write-sections.ts";
+
+/** What is unread of one conversation, oldest first. */
+export interface UnreadConversation {
+  conversationId: string;
+  /** Null: nothing of it has been read. */
+  readThrough: Cursor | null;
+  messages: ReadMessage[];
+  /** The user's messages of turns that are read again after an erase, with the answers to them; null: these turns are new. */
+  again: readonly string[] | null;
+  /** Messages that were ever imported into this conversation. */
+  importedCount: number;
+}
+
+/** A memory that becomes an episode of its own. */
+export interface MemoryToArchive {
+  id: string;
+  /** The user's messages that it comes from, the newest last; at least one. */
+  triggerMessageIds: readonly string[];
+  content: string;
+  episodeType: string;
+  importance: number;
+}
+
+/** What the lines of a section's last version rest on, where the reading found more for it. */
+export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
+
+/** What the memory agent decided on reading some turns. */
+export interface ReadingResult {
+  changes: readonly SectionChange[];
+  /** Of sections that are not changed. */
+  repeated: readonly RestingLines[];
+  /** Operations that are no changes of a section: archived, searched, refused. */
+  operations: readonly MemoryOperation[];
+  archived: readonly MemoryToArchive[];
+  /** The sections it was decided on, and messages of other turns that were found: when they are not there any more it is decided anew. */
+  basedOn: { sections: readonly { section: string; version: number }[]; messageIds: readonly string[] };
+}
+
+/** `stale`: a section has changed since it was read, messages are gone or were imported; decide again. `lost`: another has read these turns, or all is erased. */
+export type ReadingOutcome = "saved" | "stale" | "lost";
+
+export interface UnreadStore {
+  /** The conversation of this user that has waited longest for the memory agent, new turns before those to read again; null when there is none. */
+  next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
+  /** Writes everything the agent decided and moves its cursor, or takes the notes of turns that are read again; all or nothing. */
+  save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
+  /** Whether exchanges of this user are unread, or turns are to be read again. Locks the owner: no turn of it can end meanwhile. */
+  lockAndLook(transaction: Queryable, owner: Owner): Promise<boolean>;
+}
+
+/** A conversation with an exchange behind the cursor. Its row tells whether it is worth looking. */
+const UNREAD = `
+from conversations left join memory_cursors on conversation_id = conversations.id
+where tenant_id = $1 and user_id = $2
+  and last_message_at >= coalesce(read_through_created_at, '-infinity')
+  and exists (
+    select from messages where messages.conversation_id = conversations.id and completed and ${mayTellExchange("messages")}
+      and (messages.created_at, messages.id) > (
+        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000')))`;
+
+const NEXT = `
+with chosen as materialized (
+  select conversations.id, imported_count, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id
+  ${UNREAD} order by last_message_at, conversations.id limit 1
+)
+select chosen.id as "conversationId", imported_count, read_through_created_at, read_through_message_id,
+  ${messageRows(`
+    select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
+    from messages where conversation_id = chosen.id and completed
+      and (created_at, id) > (
+        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000'))
+    order by created_at, id limit $3`)} as messages
+from chosen`;
+
+/** Turns that are read again: each noted message of an import, and of a turn the answer that tells of it. */
+const NEXT_AGAIN = `
+with chosen as materialized (
+  select conversation_id, imported_count ${NOTED} order by noted_at, message_id limit 1
+), noted as materialized (
+  select message_id from turns_to_read_again where conversation_id = (select conversation_id from chosen) order by message_id limit $3
+)
+select conversation_id as "conversationId", imported_count as "importedCount", (select array_agg(message_id) from noted) as again,
+  ${messageRows(`
+    select *, false as is_known from messages
+    where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)`)} as messages
+from chosen`;
+
+const MOVE_CURSOR = `
+insert into memory_cursors as kept (conversation_id, read_through_created_at, read_through_message_id) values ($1, $2, $3)
+on conflict (conversation_id) do update
+set read_through_created_at = excluded.read_through_created_at, read_through_message_id = excluded.read_through_message_id,
+  known_through_created_at = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_created_at end,
+  known_through_message_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_message_id end
+where (kept.read_through_created_at, kept.read_through_message_id) = ($4::timestamptz, $5::uuid)
+returning conversation_id`;
+
+const MARK = "update messages set is_unread = false where conversation_id = $1 and id = any($2)";
+
+/** What is archived already stays as it is; returned is what is new. */
+const ARCHIVE = `
+insert into archived_memories as kept (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
+select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()
+from jsonb_to_recordset($2::jsonb) as given (id uuid, "triggerMessageIds" uuid[], content text, "episodeType" text, importance double precision)
+on conflict (conversation_id, md5(content)) do update
+set repeated_in = array(select distinct unnest(kept.repeated_in || excluded.trigger_message_ids))
+returning content, id = any($3) as "isNew"`;
+
+/** Archives memories; the contents of those that are new. */
+async function archive(transaction: Queryable, conversationId: string, memories: readonly MemoryToArchive[]): Promise<Set<string | null>> {
+  if (memories.length === 0) return new Set();
+  const rows = await transaction.query<{ content: string; isNew: boolean }>({
+    name: "unread-archive",
+    text: ARCHIVE,
+    values: [conversationId, JSON.stringify(memories), memories.map(({ id }) => id)],
+  });
+  return new Set(rows.filter(({ isNew }) => isNew).map(({ content }) => content));
+}
+
+interface NextRow {
+  conversationId: string;
+  read_through_created_at: Date | null;
+  read_through_message_id: string | null;
+  imported_count: number;
+  messages: MessageRow[];
+}
+
+/** Turns of one conversation that are noted to be read again; the oldest note first. */
+async function nextAgain(database: Database, { tenantId, userId }: Owner, limit: number): Promise<UnreadConversation | null> {
+  const [row] = await database.query<Omit<UnreadConversation, "messages" | "readThrough"> & { messages: MessageRow[] }>({
+    name: "unread-again",
+    text: NEXT_AGAIN,
+    values: [tenantId, userId, Math.ceil(limit / 2)],
+  });
+  return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
+}
+
+/** Goes past what was read: false when another process has done so, or all is erased. */
+async function goPast(
+  transaction: Queryable,
+  owner: Owner,
+  { conversationId, readThrough, again, messages }: UnreadConversation,
+  through: Cursor | null,
+): Promise<boolean> {
+  if (again) return takeNotes(transaction, owner, again);
+  if (!through) throw new Error("new turns were read to nowhere");
+  const moved = await transaction.query({
+    name: "unread-move",
+    text: MOVE_CURSOR,
+    values: [conversationId, through.createdAt, through.id, readThrough?.createdAt ?? null, readThrough?.id ?? null],
+  });
+  if (moved.length === 0) return false;
+  const seen = messages.filter((message) => message.imported && !isBehind(message, through)).map(({ id }) => id);
+  if (seen.length > 0) await transaction.query({ name: "unread-mark", text: MARK, values: [conversationId, seen] });
+  return true;
+}
+
+/** Whether all that was decided on is there still, and nothing was imported between. */
+async function isThere(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  { changes, repeated, basedOn }: ReadingResult,
+  { conversationId, messages, importedCount }: UnreadConversation,
+) {
+  const read = messages.flatMap(({ id, partner }) => (partner ? [id, partner.id] : [id]));
+  const messageIds = [...new Set([...read, ...basedOn.messageIds])];
+  const sections = changes.length + repeated.length > 0 ? basedOn.sections : [];
+  const [row] = await transaction.query<{ messages: number; sections: number; imported: number }>({
+    name: "unread-still-there",
+    text: `select (select count(*) from messages where id = any($3))::int as messages, (
+      select count(*) from core_memory_sections kept join jsonb_to_recordset($4::jsonb) as given (section text, version integer) using (section, version)
+      where tenant_id = $1 and user_id = $2)::int as sections, (select imported_count from conversations where id = $5) as imported`,
+    values: [tenantId, userId, messageIds, JSON.stringify(sections), conversationId],
+  });
+  return row?.messages === messageIds.length && row.sections === sections.length && row.imported === importedCount;
+}
+
+export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQueue(database)): UnreadStore {
+  return {
+    async next({ tenantId, userId }, limit) {
+      const [row] = await database.query<NextRow>({ name: "unread-next", text: NEXT, values: [tenantId, userId, limit] });
+      if (!row) return nextAgain(database, { tenantId, userId }, limit);
+      const { conversationId, read_through_created_at: createdAt, read_through_message_id: id } = row;
+      return {
+        conversationId,
+        readThrough: createdAt && id ? { createdAt, id } : null,
+        messages: row.messages.map(toReadMessage),
+        again: null,
+        importedCount: row.imported_count,
+      };
+    },
+
+    save: (owner, read, through, result) =>
+      queue
+        .transaction(async (transaction, jobs): Promise<ReadingOutcome> => {
+          const { conversationId } = read;
+          const { changes, repeated, operations, archived } = result;
+          await lockOwner(transaction, owner);
+          if (!(await lockConversation(transaction, { ...owner, conversationId }))) return "lost";
+          if (!(await goPast(transaction, owner, read, through))) return "lost";
+          if (!(await isThere(transaction, owner, result, read))) throw new StaleReading();
+          if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
+          await saveLines(transaction, owner, repeated);
+          const added = await archive(transaction, conversationId, archived);
+          // What was archived before is no operation.
+          const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
+            operation !== "archival_insert" || refused !== null || added.has(newValue);
+          await addOperations(transaction, owner, operations.filter(isDone));
+          if (added.size > 0) await jobs.add([{ ...owner, kind: "index_episodes", conversationId }]);
+          return "saved";
+        })
+        .catch((error: unknown) => {
+          if (error instanceof StaleReading) return "stale" as const;
+          throw error;
+        }),
+
+    async lockAndLook(transaction, owner) {
+      await lockOwner(transaction, owner);
+      const [row] = await transaction.query<{ unread: boolean }>({
+        name: "unread-look",
+        text: `select exists (select ${UNREAD}) or exists (select ${NOTED}) as unread`,
+        values: [owner.tenantId, owner.userId],
+      });
+      return row?.unread ?? false;
+    },
+  };
+}
+
+/** Rolls the transaction back: the cursor must not move past what was decided on something else. */
+class StaleReading extends Error {}

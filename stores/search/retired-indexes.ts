@@ -1,0 +1,118 @@
+import { NIL } from "uuid";
+import { AppError, toAppError } from "../../errors/app-error.ts";
+import type { Database, Queryable } from "../postgres/database/database.ts";
+import { partNames } from "./milvus/parted-index.ts";
+import { chunkIndexName, LEAVE_INDEX, NAME_IS_FRESH_MS } from "./open-episode-index.ts";
+import { dropIndexTable } from "./postgres/index-table.ts";
+import type { SearchStore } from "./search-index.ts";
+
+/** An index that serves no more and is still there. */
+export interface LeftIndex {
+  name: string;
+  /** Its tables or collections, for people. */
+  places: string;
+  /** Processes may still go on with it: it is dropped a few seconds later. */
+  isInUse: boolean;
+  /** Why it was not dropped; `invalid_configuration` when its store is not configured. */
+  why: AppError;
+}
+
+export interface DropParts {
+  database: Database;
+  /** Besides the database, in which an index can be dropped whichever store serves; null: there is none. */
+  store: SearchStore | null;
+  /** No other process has the database, so none goes on with an index that has just been replaced. Default false. */
+  isAlone?: boolean;
+  /** Stops it; what is left is dropped the next time. */
+  signal?: AbortSignal;
+}
+
+interface Row {
+  name: string;
+  store: string;
+  isInUse: boolean;
+}
+
+const LIST = `
+select name, store, left_at > clock_timestamp() - make_interval(secs => $1::float8) as "isInUse" from search_indexes
+where state = 'leaving ' || name order by left_at, name`;
+const FORGET = "delete from search_indexes where name = $1 and state = 'leaving ' || name";
+
+/** Rows of one statement: erases wait for the rows that it holds. */
+const BATCH = 1_000;
+/** What says how far an index is filled; $1 its name, $2 the last id of the batch before. */
+const FORGET_PROGRESS = [
+  `delete from episode_cursors where index_name = $1::text and conversation_id in (
+  select conversation_id from episode_cursors where index_name = $1::text and conversation_id > $2 order by conversation_id limit ${BATCH})
+returning conversation_id as id`,
+  ...["knowledge_chunks", "archived_memories"].map(
+    (table) => `update ${table} set index_names = array_remove(index_names, $1::text) where id in (
+  select id from ${table} where index_names @> array[$1::text] and id > $2 order by id limit ${BATCH})
+returning id`,
+  ),
+];
+
+/**
+ * Lets an index that is in this state serve no more. Its record stays until it is dropped, so that no crash and no store that is away leaves
+ * it behind unknown.
+ */
+export async function leaveIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
+  await queryable.query({ text: LEAVE_INDEX, values: [name, state] });
+}
+
+function placesOf({ name, store }: Row): string {
+  const names = [name, chunkIndexName(name)];
+  if (store === "postgres") return `tables ${names.map((table) => `search.${table}`).join(" and ")} in Postgres`;
+  const parts = names.map(partNames).map((collections) => `${collections[0]} to ${collections.at(-1)}`);
+  return `collections ${parts.join(" and ")} in Milvus, those of them that were ever written`;
+}
+
+async function forgetProgress({ database, signal }: DropParts, name: string): Promise<void> {
+  for (const text of FORGET_PROGRESS) {
+    let after: string = NIL;
+    for (let count = BATCH; count === BATCH;) {
+      signal?.throwIfAborted();
+      const rows = await database.query<{ id: string }>({ text, values: [name, after] });
+      count = rows.length;
+      after = rows.reduce((last, { id }) => (id > last ? id : last), after);
+    }
+  }
+}
+
+async function dropBoth({ database, store }: DropParts, row: Row): Promise<void> {
+  for (const name of [row.name, chunkIndexName(row.name)]) {
+    if (row.store === "postgres") await dropIndexTable(database, name);
+    else if (row.store === store?.kind) await store.dropIndex(name);
+    else throw new AppError("invalid_configuration", "MILVUS_ADDRESS is not set, so it cannot be dropped.");
+  }
+}
+
+/** Returns why it is still there, or null. */
+async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
+  if (row.isInUse) return new AppError("index_unavailable", "It is in use for some seconds more.");
+  try {
+    await forgetProgress(parts, row.name);
+    await dropBoth(parts, row);
+    await parts.database.query({ text: FORGET, values: [row.name] });
+    // A write that had begun before may have made it anew; one that ends later finds no record and drops it itself (makeIndexOpener).
+    await dropBoth(parts, row);
+    return null;
+  } catch (error) {
+    parts.signal?.throwIfAborted();
+    return toAppError(error);
+  }
+}
+
+/**
+ * Drops the indexes that serve no more, as soon as no process goes on with them, and returns those that are left; the next call tries them
+ * again. Touches nothing that has no record: others may keep theirs in the same store. Safe when several processes do it at once.
+ */
+export async function dropLeftIndexes(parts: DropParts): Promise<LeftIndex[]> {
+  const left: LeftIndex[] = [];
+  for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_IS_FRESH_MS / 1_000] })) {
+    parts.signal?.throwIfAborted();
+    const why = await dropOne(parts, row);
+    if (why) left.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });
+  }
+  return left;
+}
