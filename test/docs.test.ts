@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "@jest/globals";
 import { renderApiPage } from "../scripts/api-page.ts";
+import { renderConfigurationPage, renderEnvExample } from "../scripts/configuration-page.ts";
 import { renderArchitecture } from "../scripts/draw-graph.ts";
 
 const read = (file: string): string => readFileSync(file, "utf8");
@@ -38,6 +39,11 @@ function importsOf(file: string): string[] {
 
 test("docs/api.md is what npm run docs makes of the sources", async () => {
   expect(await renderApiPage()).toBe(read("docs/api.md"));
+});
+
+test("docs/configuration.md and .env.example are what npm run docs makes of the settings", async () => {
+  expect(await renderConfigurationPage()).toBe(read("docs/configuration.md"));
+  expect(renderEnvExample()).toBe(read(".env.example"));
 });
 
 test("the picture in docs/architecture.md is the compiled graph", async () => {

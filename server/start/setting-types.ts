@@ -1,0 +1,109 @@
+import { isIP } from "node:net";
+import { z } from "zod";
+import { SECTION_NAME } from "../../memory/agent/core-sections.ts";
+
+/** The longest time that a timer of Node runs, in milliseconds (2^31 - 1, about 25 days). A longer one fires at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+export const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number of ${minimum} or more`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
+
+export const httpUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
+
+export const origins = z
+  .string()
+  .transform((text) => text.split(",").map((origin) => origin.trim()))
+  .refine(
+    (given) =>
+      given.every((origin) => origin === "*" || (!origin.includes("*") && URL.canParse(origin) && new URL(origin).origin === origin)),
+    "must be origins joined by commas, like https://chat.example.org, or * for every one",
+  );
+
+const HOST_NAME = /^[a-z\d_]([a-z\d_.-]{0,251}[a-z\d_])?$/i;
+export const hostNames = z
+  .string()
+  .transform((text) => text.split(",").map((name) => name.trim().toLowerCase()))
+  .refine(
+    (names) => names.every((name) => HOST_NAME.test(name) || isIP(name) !== 0),
+    "must be host names or addresses joined by commas, without ports, like chat.home.arpa",
+  );
+
+/** An address or network as Express takes it. */
+function isProxy(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+/** What Express understands: how many proxies stand in front, or which addresses they have. */
+export const trustedProxies = z
+  .string()
+  .refine(
+    (text) => /^\d{1,2}$/.test(text) || text.split(",").every((one) => isProxy(one.trim())),
+    "must be the number of proxies in front, or their addresses or networks joined by commas, like loopback,10.0.0.0/8",
+  )
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : text));
+
+export const sectionNames = z
+  .string()
+  .transform((text) => text.split(",").map((name) => name.trim()))
+  .refine(
+    (names) => names.length <= 20 && names.every((name) => SECTION_NAME.test(name)),
+    "must be at most 20 names joined by commas, each of small letters, digits, dash and underscore, like hobbies,family",
+  );
+
+export const decimalNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?$/, `must be a number between ${minimum} and ${maximum}`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be a number between ${minimum} and ${maximum}`);
+
+export const milliseconds = (minimum: number) => wholeNumber(minimum, LONGEST_TIMER_MS);
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const timeZone = z.string().refine(isTimeZone, "must be a time zone like Europe/Lisbon or UTC");
+
+export const onOrOff = (fallback: boolean) =>
+  z
+    .enum(["true", "false"], "must be true or false")
+    .default(fallback ? "true" : "false")
+    .transform((text) => text === "true");
+
+/** Undefined when it is no `name=percent-encoded value`. */
+function headerOf(pair: string): [name: string, value: string] | undefined {
+  const [, name = "", value = ""] = /^\s*([\w-]+)=([\x21-\x7e]+)\s*$/.exec(pair) ?? [];
+  try {
+    return name === "" ? undefined : [name, decodeURIComponent(value)];
+  } catch {
+    return undefined;
+  }
+}
+
+export const headers = z
+  .string()
+  .transform((text) => text.split(",").map(headerOf))
+  .refine((pairs) => pairs.every((pair) => pair !== undefined), "must be name=value pairs joined by commas, values percent-encoded")
+  .transform((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
+
+export const postgresUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^postgres(ql)?:/.test(text), "must be a URL like postgres://user:password@host:5432/database");
+
+export const hostAndPort = z.string().regex(/^(https?:\/\/)?[^\s:/]+:\d{1,5}$/, "must be host:port");

@@ -1,0 +1,226 @@
+import { z } from "zod";
+import { apiKeys } from "../auth/api-keys.ts";
+import {
+  decimalNumber,
+  headers,
+  hostAndPort,
+  hostNames,
+  httpUrl,
+  milliseconds,
+  onOrOff,
+  origins,
+  postgresUrl,
+  sectionNames,
+  timeZone,
+  trustedProxies,
+  wholeNumber,
+} from "./setting-types.ts";
+
+const listening = {
+  PORT: wholeNumber(0, 65_535).default(8000).describe("The port. 0 takes a free one. In Docker Compose, SERVICE_PORT is the port outside."),
+  HOST: z.string().default("127.0.0.1").describe("The interface. One that other machines can reach needs API_KEYS or tokens."),
+  API_KEYS: apiKeys
+    .optional()
+    .describe(
+      "Keys, as `key:tenant` or `key:tenant:scope`, joined by commas. The scope is `read`, `write` or `admin`. Where other machines can reach the service, a key has 8 or more characters. Unset: no key is asked for.",
+    ),
+  JWT_SECRET: z
+    .string()
+    .min(32, "must have 32 or more characters")
+    .optional()
+    .describe("The secret of 32 or more characters that signs users' tokens (HS256, HS384, HS512)."),
+  JWT_JWKS_URL: httpUrl.optional().describe("The address that publishes the keys which sign users' tokens. Set this or JWT_SECRET."),
+  JWT_ISSUER: z.string().optional().describe("The issuer that a token must name. Unset: any."),
+  JWT_AUDIENCE: z.string().optional().describe("The audience that a token must name. Unset: any."),
+  JWT_USER_CLAIM: z.string().default("sub").describe("The claim that names the user."),
+  JWT_TENANT_CLAIM: z.string().optional().describe("The claim that names the tenant. Unset: everybody's tenant is `default`."),
+  CORS_ORIGINS: origins
+    .optional()
+    .describe(
+      "Web pages of these origins may call the service from a browser. Joined by commas; `*` allows all. Unset: only the service's own page.",
+    ),
+  ALLOWED_HOSTS: hostNames
+    .optional()
+    .describe(
+      "Names besides localhost under which a service without keys answers, joined by commas, without ports. They are the names of a proxy or tunnel on this machine.",
+    ),
+  TRUST_PROXY: trustedProxies
+    .optional()
+    .describe(
+      "How many proxies stand in front of the service, or their addresses. The service then believes their X-Forwarded-For. Unset: none.",
+    ),
+};
+
+const conversations = {
+  DATABASE_URL: postgresUrl
+    .optional()
+    .describe(
+      "A Postgres 14 or later: `postgres://user:password@host:5432/database`. Without MILVUS_ADDRESS it needs the extensions pgvector and pg_textsearch, or ENABLE_EPISODIC_MEMORY=false. Unset: an embedded database in DATA_DIR.",
+    ),
+  DATA_DIR: z.string().default("./.data").describe("The folder of the embedded database. `memory://` keeps nothing."),
+};
+
+const index = {
+  MILVUS_ADDRESS: hostAndPort.optional().describe("A Milvus 2.5 or later: `host:port`. Unset: the index is in the database."),
+  MILVUS_TOKEN: z.string().optional().describe("`user:password` or a key of that Milvus."),
+  MILVUS_DATABASE: z.string().optional().describe("The database in that Milvus."),
+};
+
+const chatModel = {
+  OPENAI_API_KEY: z
+    .string()
+    .optional()
+    .describe("The key of the model's server. Unset, without OPENAI_BASE_URL: a built-in offline model answers."),
+  OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
+  CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
+  SUMMARY_MODEL: z.string().optional().describe("The model that writes summaries. Unset: CHAT_MODEL."),
+  ROUTER_MODEL: z
+    .string()
+    .optional()
+    .describe("The model that chooses a knowledge base when keywords and meaning leave it open. Unset: CHAT_MODEL."),
+  MEMORY_MODEL: z.string().optional().describe("The model that keeps core memory. It must be able to call tools. Unset: CHAT_MODEL."),
+};
+
+const embeddings = {
+  EMBEDDING_BASE_URL: httpUrl
+    .optional()
+    .describe(
+      "The server of the embedding model, with its `/v1`. Unset: OPENAI_BASE_URL. Without a model's server, a built-in embedder is used.",
+    ),
+  EMBEDDING_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
+  EMBEDDING_MODEL: z
+    .string()
+    .optional()
+    .describe("The embedding model; `built-in` needs no server. After a change, run `npm run reindex`. Unset: text-embedding-3-small."),
+  EMBEDDING_DIMENSIONS: wholeNumber(2, 32_768)
+    .optional()
+    .describe("The length of vectors to ask for, if the model can give shorter ones. Unset: what the model gives."),
+  EMBEDDING_QUERY_MODEL: z
+    .string()
+    .optional()
+    .describe("A model of its own for questions, as E5 and BGE may need. Unset: EMBEDDING_MODEL."),
+  EMBEDDING_QUERY_PREFIX: z.string().optional().describe("Text in front of each question that is embedded."),
+  EMBEDDING_PASSAGE_PREFIX: z.string().optional().describe("Text in front of each passage that is embedded."),
+};
+
+const prompt = {
+  HISTORY_WINDOW: wholeNumber(0, 200).default(6).describe("At least this many of the last messages stand in the prompt word for word."),
+  ENABLE_SUMMARY: onOrOff(true).describe(
+    "Whether older messages are summarised. If not, they stay in the prompt as long as there is room.",
+  ),
+  SUMMARY_MIN_MESSAGES: wholeNumber(1, 10_000)
+    .default(10)
+    .describe("The first summary is made when a conversation has this many messages."),
+  SUMMARY_UPDATE_DELTA: wholeNumber(1, 10_000)
+    .default(5)
+    .describe("A new summary is made whenever this many more messages lie before the last HISTORY_WINDOW."),
+  ENABLE_EPISODIC_MEMORY: onOrOff(true).describe(
+    "Whether earlier exchanges are indexed and recalled. `false` switches documents off, too.",
+  ),
+  EPISODE_TOP_K: wholeNumber(1, 50).default(3).describe("At most this many recalled exchanges stand in a prompt."),
+  EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1)
+    .optional()
+    .describe(
+      "The cosine, from -1 to 1, below which an exchange without a word in common is not recalled, unless it is as near as the recalled ones are on average. Unset: as fits the embedder.",
+    ),
+  EPISODE_SCOPE: z
+    .enum(["user", "conversation"], "must be user or conversation")
+    .default("user")
+    .describe("`user` recalls from all conversations of the user, `conversation` only from the same one."),
+  EPISODE_MAX_AGE_DAYS: wholeNumber(1, 36_500).optional().describe("Older exchanges are not recalled. Unset: of any age."),
+  ENABLE_CORE_MEMORY: onOrOff(true).describe("Whether facts about a user are kept and stand in every prompt."),
+  CORE_MEMORY_SECTIONS: sectionNames
+    .optional()
+    .describe("More sections of core memory, besides profile, preferences, goals, relationships and constraints. Joined by commas."),
+  ENABLE_KB_HANDLERS: onOrOff(true).describe(
+    "Whether a knowledge base that has a handler is answered by it. Only programs register handlers.",
+  ),
+  TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
+  CONTEXT_TOKEN_BUDGET: wholeNumber(256)
+    .optional()
+    .describe("Most tokens of one prompt. Unset: nine tenths of what the model is known to take, or of 8192 if that is not known."),
+};
+
+const deadlines = {
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: milliseconds(1).default(30_000).describe("Longest wait for the model's first token."),
+  MODEL_IDLE_TIMEOUT_MS: milliseconds(1).default(30_000).describe("Longest wait between two tokens."),
+  MEMORY_READ_TIMEOUT_MS: milliseconds(1)
+    .default(800)
+    .describe(
+      "Longest time for each of core memory, routing by meaning, the router model, and the search of exchanges and passages (and as long again to read what was found). What takes longer is left out of the answer. Summary and window have no such limit: without them there is no answer.",
+    ),
+  TURN_LEASE_MS: milliseconds(1_000)
+    .default(15_000)
+    .describe("After this long, the conversation of a process that died takes turns again."),
+  SHUTDOWN_GRACE_MS: milliseconds(0).default(10_000).describe("How long a stopping process lets running turns finish."),
+};
+
+const limitsAndLogs = {
+  MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000).describe("Longest message, in characters."),
+  JOB_CONCURRENCY: wholeNumber(1, 1_000)
+    .default(8)
+    .describe(
+      "Background jobs that run at a time in this process. They mostly wait for a model: raise it if the model is slow and takes many calls at once.",
+    ),
+  MAX_TURNS_PER_PROCESS: wholeNumber(0, 1_000_000)
+    .optional()
+    .describe(
+      "Turns that may run or wait at once in this process; 0: any number. Beyond, and while the event loop is more than a second late, turns are refused with 503 before anything is stored. Unset: 512, on one core 256.",
+    ),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(120).describe("Requests of one user in a minute; 0: any number."),
+  RATE_LIMIT_PER_MINUTE_PER_TENANT: wholeNumber(0, 10_000_000).default(0).describe("Requests of one tenant in a minute; 0: any number."),
+  MAX_CONCURRENT_TURNS_PER_USER: wholeNumber(0, 100_000)
+    .default(4)
+    .describe("Turns of one user that may run or wait at once; 0: any number."),
+  MAX_CONCURRENT_TURNS_PER_TENANT: wholeNumber(0, 1_000_000)
+    .default(0)
+    .describe("Turns of one tenant that may run or wait at once; 0: any number."),
+  MAX_CONCURRENT_TASKS_PER_USER: wholeNumber(0, 100_000)
+    .default(8)
+    .describe(
+      "Titles, tags and the like that front ends may ask for one user at once, besides turns; 0: any number. A tenant has as many as turns.",
+    ),
+  TOKENS_PER_DAY: wholeNumber(0)
+    .default(0)
+    .describe(
+      "Tokens that a tenant's turns and front ends' own requests may use in a day (UTC); 0: any number. Summaries, core memory and routing do not count.",
+    ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe("Where traces are sent (OTLP over HTTP), like `http://localhost:4318`. Unset: nowhere."),
+  OTEL_EXPORTER_OTLP_HEADERS: headers
+    .optional()
+    .describe("Headers that the receiver asks for: `name=value` joined by commas, values percent-encoded."),
+  OTEL_SERVICE_NAME: z.string().default("conversation-graph").describe("The name of this service in the traces."),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .default("info")
+    .describe(
+      "The least level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. What users write is never logged at `info`.",
+    ),
+};
+
+/** Every environment variable that is read. `npm run docs` makes docs/configuration.md and .env.example of them. */
+export const SETTINGS = {
+  "Where it listens, and for whom": listening,
+  "Where conversations are kept": conversations,
+  "Where episodes and documents are indexed": index,
+  "The chat model": chatModel,
+  Embeddings: embeddings,
+  "What the model sees": prompt,
+  "Deadlines, in milliseconds": deadlines,
+  "Limits and logs": limitsAndLogs,
+};
+
+export const Environment = z.object({
+  ...listening,
+  ...conversations,
+  ...index,
+  ...chatModel,
+  ...embeddings,
+  ...prompt,
+  ...deadlines,
+  ...limitsAndLogs,
+});
+
+export type Config = z.infer<typeof Environment>;
