@@ -22,7 +22,7 @@ export interface HistoryParts {
   tokenBudget: number;
   useSummary: boolean;
   /** Null: no episodes are looked for. */
-  episodes: Pick<EpisodeStore, "look"> | null;
+  episodes: Pick<EpisodeStore, "checkRecallable"> | null;
   /** What is recalled. `user`: all the user's conversations; `conversation`: this one, so that others are no reason to search. */
   scope: "user" | "conversation";
   /** Hears of the message as soon as it is known that something will be searched for it. Default: nobody. */
@@ -51,7 +51,7 @@ export function makeHistory(parts: HistoryParts): Node {
   /** Whether there are episodes of other conversations to recall; beside the beginning of the turn, so that an embedder has its answer the sooner. */
   async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
     if (!episodes) return false;
-    const look = await episodes.look({ tenantId, userId }, sessionId);
+    const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
     const elsewhere = look.elsewhere && scope === "user";
     if (elsewhere || (useSummary && look.isSummarised)) foresee?.(message, signal);
     return elsewhere;

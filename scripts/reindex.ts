@@ -6,8 +6,8 @@ import { openEmbedder, openSearchStore } from "../server/start/open-episodes.ts"
 import { openDatabase } from "../server/start/open-graph.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
-import { patientDatabase } from "../stores/postgres/database/database-decorators.ts";
-import { dropLeftIndexes, type LeftIndex } from "../stores/search/retired-indexes.ts";
+import { withStatementTimeout } from "../stores/postgres/database/database-decorators.ts";
+import { dropRetiredIndexes, type RetiredIndex } from "../stores/search/retired-indexes.ts";
 import { showProgress } from "./progress-bar.ts";
 
 const USAGE = `npm run reindex                  builds the index anew; can be interrupted and called again
@@ -26,7 +26,7 @@ function readArguments(): { dropOld: boolean } {
 }
 
 /** Says what is still there of indexes that serve no more: words and vectors of users, which no erase reaches. */
-function tellLeft(left: readonly LeftIndex[]): void {
+function tellLeft(left: readonly RetiredIndex[]): void {
   for (const { name, places, why } of left) console.error(`The old index ${name} is still there: ${places}. ${why.message}`);
   if (left.length === 0) return;
   console.error(
@@ -62,7 +62,7 @@ async function dropOnly(config: Config, database: Database, signal: AbortSignal)
   // Whatever is in this database is dropped through it.
   const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
   if (store) opened.defer(() => store.close());
-  const left = await dropLeftIndexes({ database, store, isAlone: database.isEmbedded, signal });
+  const left = await dropRetiredIndexes({ database, store, isAlone: database.isEmbedded, signal });
   tellLeft(left);
   if (left.length > 0) process.exitCode = 1;
   else console.log("no old index is there any more");
@@ -72,7 +72,7 @@ try {
   await using opened = new AsyncDisposableStack();
   const { dropOld } = readArguments();
   const config = parseConfig(readEnvironment());
-  const database = patientDatabase(await openDatabase(config), STATEMENT_MS);
+  const database = withStatementTimeout(await openDatabase(config), STATEMENT_MS);
   opened.defer(() => database.close());
   await migrate(database);
   const stopping = new AbortController();

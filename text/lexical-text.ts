@@ -39,7 +39,7 @@ function fitting(words: readonly string[]): string[] {
 export function lexicalText(text: string): string {
   const normal = normalise(text);
   const latin = normal.replace(DAY_OR_MONTH, " ").replace(UNSEGMENTED, " ");
-  return fitting([...latinWords(latin), ...countedWords(normal), ...unsegmentedWords(normal)]).join(" ");
+  return fitting([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
 }
 
 /** Beyond the package's list, which lacks some pronouns and auxiliaries. "may", "will" and "march" are dates and names too, and stay. */
@@ -48,8 +48,8 @@ const MORE =
     " ",
   );
 /** In the package's list, yet what a question is about: "what does she like". */
-const KEPT = new Set(["like", "may", "will"]);
-const STOP_WORDS = new Set([...eng, ...MORE].filter((word) => !KEPT.has(word)));
+const NOT_STOP_WORDS = new Set(["like", "may", "will"]);
+const STOP_WORDS = new Set([...eng, ...MORE].filter((word) => !NOT_STOP_WORDS.has(word)));
 
 /** True for an English word, in lower case, that says nothing about what a text is about. */
 export function isStopWord(word: string): boolean {
@@ -124,7 +124,7 @@ function toNumber(text: string): number {
  * Numbers with the Chinese character that says what they count, each as one word; dates also when written in Chinese numerals, and
  * month with day: "五月8号" gives 5月 8日 5月8日.
  */
-function countedWords(text: string): string[] {
+function measureWords(text: string): string[] {
   const dates = text.replace(DATE_UNITS, (whole, number: string, unit: string) => {
     const value = toNumber(number);
     return value > 0 ? `${value}${unit === "号" ? "日" : unit}` : whole;

@@ -1,4 +1,4 @@
-import { byFact, factOf, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
+import { linesByKey, lineKey, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 
 /** A line while the agent works: what it rests on may still grow. */
@@ -27,10 +27,10 @@ export function toLine({ content, triggers, repeatedIn }: DraftLine): MemoryLine
 
 /** The lines of a new content; those that were there are the same drafts, others rest on nothing yet. */
 export function rewriteLines(before: readonly DraftLine[], content: string): Rewriting {
-  const known = byFact(before);
+  const known = linesByKey(before);
   const added: DraftLine[] = [];
   const after = linesOf(content).map((text) => {
-    const kept = known.get(factOf(text));
+    const kept = known.get(lineKey(text));
     if (kept) return kept;
     const line = { content: text, triggers: new Set<string>(), repeatedIn: new Set<string>() };
     added.push(line);
@@ -42,14 +42,14 @@ export function rewriteLines(before: readonly DraftLine[], content: string): Rew
 const words = new WeakMap<DraftLine, Set<string>>();
 
 function wordsOf(line: DraftLine): Set<string> {
-  const found = words.get(line) ?? new Set(lexicalText(factOf(line.content)).split(" ").filter(Boolean));
+  const found = words.get(line) ?? new Set(lexicalText(lineKey(line.content)).split(" ").filter(Boolean));
   words.set(line, found);
   return found;
 }
 
 /** `line` says most of what `other` says: more than half of its words. */
 function saysMostOf(line: DraftLine, other: DraftLine): boolean {
-  if (factOf(line.content) === factOf(other.content)) return true;
+  if (lineKey(line.content) === lineKey(other.content)) return true;
   const said = wordsOf(other);
   return [...said].filter((word) => wordsOf(line).has(word)).length * 2 > said.size;
 }

@@ -4,7 +4,7 @@ import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
-import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges, firstMessageOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
 import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
 import type { JobHandler } from "../jobs/job-handler.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
@@ -62,12 +62,12 @@ interface Taken {
 
 /** The turns that are read together, as many as fit; null when there is none. */
 function take(unread: UnreadConversation, readingTokens: number): Taken | null {
-  const exchanges = exchangesOf(unread.messages);
+  const exchanges = toExchanges(unread.messages);
   const taken = takeReading(exchanges, readingTokens);
   const turns = taken.flatMap(toTurns);
   if (unread.again) {
     // A turn that is not there any more, or has no answer, is read by being passed over.
-    const later = new Set(exchanges.slice(taken.length).map((exchange) => firstOf(exchange).id));
+    const later = new Set(exchanges.slice(taken.length).map((exchange) => firstMessageOf(exchange).id));
     const read = {
       ...unread,
       again: unread.again.filter((id) => !later.has(id)),
@@ -129,7 +129,7 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
     },
 
     async remaining(transaction, owner) {
-      return (await unread.lockAndLook(transaction, owner)) ? "more" : "nothing";
+      return (await unread.lockAndCheck(transaction, owner)) ? "more" : "nothing";
     },
   };
 }

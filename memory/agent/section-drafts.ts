@@ -1,4 +1,4 @@
-import { byFact, factOf } from "../../stores/postgres/memory/section-versions.ts";
+import { linesByKey, lineKey } from "../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import type { SectionChange } from "../../stores/postgres/memory/write-sections.ts";
 import { type DraftLine, followWords, rewriteLines, type Rewriting, toDraft, toLine } from "./draft-lines.ts";
@@ -77,8 +77,8 @@ export function makeSectionDrafts({
   }
 
   function withoutLeftOut(before: readonly DraftLine[], content: string): string {
-    const there = byFact(before);
-    const isWanted = (line: string): boolean => there.has(factOf(line)) || !leftOut.has(factOf(line));
+    const there = linesByKey(before);
+    const isWanted = (line: string): boolean => there.has(lineKey(line)) || !leftOut.has(lineKey(line));
     return content.split("\n").filter(isWanted).join("\n");
   }
 
@@ -91,7 +91,7 @@ export function makeSectionDrafts({
       const lines = asWanted.after.map((line) => ({ isNew: asWanted.added.includes(line) }));
       const parsed = turnsOfLines(given, { lines, count: read.length });
       if ("refused" in parsed) return parsed;
-      const turnsOf = new Map(asWanted.after.map((line, position) => [factOf(line.content), parsed.turns[position] ?? []]));
+      const turnsOf = new Map(asWanted.after.map((line, position) => [lineKey(line.content), parsed.turns[position] ?? []]));
       const content = withoutLeftOut(before, wanted);
       const rewriting = rewriteLines(before, content);
       const { after, added, removed } = rewriting;
@@ -99,7 +99,7 @@ export function makeSectionDrafts({
       const all = read.map(({ messageId }) => messageId);
       const gaveRise = new Map<DraftLine, string[]>();
       for (const line of after) {
-        const named = idsOf(turnsOf.get(factOf(line.content)) ?? []);
+        const named = idsOf(turnsOf.get(lineKey(line.content)) ?? []);
         if (!added.includes(line)) repeat(section, line, named);
         else {
           gaveRise.set(line, named.length > 0 ? named : all);
@@ -112,7 +112,7 @@ export function makeSectionDrafts({
         removed.map((line): [string, string[]] => {
           const by = (heirs.get(line) ?? []).flatMap((heir) => gaveRise.get(heir) ?? []);
           const isOnlyRemoval = added.length === 0 && parsed.named.length > 0;
-          return [factOf(line.content), by.length > 0 ? [...new Set(by)] : isOnlyRemoval ? idsOf(parsed.named) : all];
+          return [lineKey(line.content), by.length > 0 ? [...new Set(by)] : isOnlyRemoval ? idsOf(parsed.named) : all];
         }),
       );
       const ids = new Set([...gaveRise.values(), ...removedBy.values()].flat());
@@ -125,7 +125,7 @@ export function makeSectionDrafts({
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
       const rewriting = rewriteLines(before, content);
       for (const line of rewriting.after) {
-        const { madeOf, isRepeated } = lines.find(({ text }) => factOf(text) === factOf(line.content)) ?? {};
+        const { madeOf, isRepeated } = lines.find(({ text }) => lineKey(text) === lineKey(line.content)) ?? {};
         if (!rewriting.added.includes(line)) repeat(section, line, isRepeated ? [trigger.messageId] : []);
         else {
           const origin = before.find((other) => other.content === madeOf);
@@ -134,7 +134,7 @@ export function makeSectionDrafts({
         }
       }
       if (rewriting.added.length + rewriting.removed.length === 0) return;
-      const removedBy = new Map(rewriting.removed.map((line): [string, string[]] => [factOf(line.content), [trigger.messageId]]));
+      const removedBy = new Map(rewriting.removed.map((line): [string, string[]] => [lineKey(line.content), [trigger.messageId]]));
       record({ section, content, reason }, rewriting, [trigger], removedBy);
     },
 

@@ -24,7 +24,7 @@ export interface WorkingMemoryParts {
   sections: readonly SectionWithLines[];
   /** Names of sections that may be written. */
   allowed: readonly string[];
-  /** Lines, as `factOf` gives them, that a person has left out since these turns were said: they are not learnt from them again. */
+  /** Lines, as `lineKey` gives them, that a person has left out since these turns were said: they are not learnt from them again. */
   leftOut: ReadonlySet<string>;
   /** Ranked as a turn would; null: there is no archive. */
   search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;

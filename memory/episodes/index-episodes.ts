@@ -2,7 +2,7 @@ import type { Embedder } from "../../models/embedder.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/memory/archive-store.ts";
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import { exchangesOf, firstOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges, firstMessageOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
 import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { dayWords } from "../../text/civil-day.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
@@ -34,7 +34,7 @@ const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
 
 /** In the index, a message without a partner is its own answer. */
 function answerIdOf(exchange: ReadExchange): string {
-  return (exchange.answer ?? firstOf(exchange)).id;
+  return (exchange.answer ?? firstMessageOf(exchange)).id;
 }
 
 /** Until then the answer was an exchange by itself. */
@@ -64,7 +64,7 @@ export function makeIndexEpisodes({
     previousId: string | null,
     embedding: number[],
   ): SearchDocument {
-    const { id, createdAt } = firstOf(exchange);
+    const { id, createdAt } = firstMessageOf(exchange);
     const [asked, answered] = [exchange.asked?.content ?? "", exchange.answer?.content ?? ""];
     return {
       id,
@@ -92,7 +92,7 @@ export function makeIndexEpisodes({
     if (exchanges.length === 0) return;
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(exchanges.map(embeddedText), signal)]);
     signal.throwIfAborted();
-    const ids = exchanges.map((exchange) => [firstOf(exchange).id, answerIdOf(exchange)] as const);
+    const ids = exchanges.map((exchange) => [firstMessageOf(exchange).id, answerIdOf(exchange)] as const);
     const documents = await mapInSlices(exchanges, (exchange, position) =>
       toDocument(conversation, exchange, ids[position - 1]?.[0] ?? before, embeddings[position] ?? []),
     );
@@ -145,18 +145,18 @@ export function makeIndexEpisodes({
       const { messages, previousId } = backlog;
       const last = messages.at(-1);
       if (!last) return;
-      const exchanges = exchangesOf(messages);
+      const exchanges = toExchanges(messages);
       await write(conversation, indexName, exchanges, previousId, signal);
       const lastExchange = exchanges.at(-1);
       await episodes.advance(conversation, indexName, backlog, {
         indexedThrough: { createdAt: last.createdAt, id: last.id },
-        lastEpisodeId: lastExchange ? firstOf(lastExchange).id : previousId,
+        lastEpisodeId: lastExchange ? firstMessageOf(lastExchange).id : previousId,
       });
       await flushAfterBulk(conversation, indexName, messages.length === STEP_MESSAGES);
     },
 
     async remaining(transaction, conversation) {
-      const more = await episodes.lockAndLook(transaction, conversation);
+      const more = await episodes.lockAndCheck(transaction, conversation);
       if (!more) inBulk.delete(conversation.conversationId);
       if (more === null) return "erased";
       return more ? "more" : "nothing";

@@ -7,13 +7,13 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
-import { dropLeftIndexes, leaveIndex, type LeftIndex } from "../../stores/search/retired-indexes.ts";
+import { dropRetiredIndexes, retireIndex, type RetiredIndex } from "../../stores/search/retired-indexes.ts";
 import {
   addIndexRecord,
   findIndexRecord,
   makeIndexOpener,
   matchesIndex,
-  OLD_NAME_IS_GONE_MS,
+  OLD_NAME_UNUSED_MS,
 } from "../../stores/search/open-episode-index.ts";
 import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
 import { makeIndexChunks } from "../knowledge/index-chunks.ts";
@@ -37,7 +37,7 @@ export interface Rebuilt {
   /** An interrupted rebuild was taken up. */
   resumed: boolean;
   /** Those that the new one replaced, and earlier ones, that could not be dropped. Each keeps its record and is tried again the next time. */
-  left: LeftIndex[];
+  left: RetiredIndex[];
 }
 
 /** Conversations at work at a time: one waits for the embedder while another is written. */
@@ -55,7 +55,7 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
   const { database } = parts;
   const building = await findIndexRecord(database, "building");
   if (building && matchesIndex(building, parts)) return { name: building.name, resumed: true };
-  if (building) await leaveIndex(database, building.name, "building");
+  if (building) await retireIndex(database, building.name, "building");
   await addIndexRecord(parts, "building");
   const begun = await findIndexRecord(database, "building");
   if (!begun || !matchesIndex(begun, parts)) throw new Error("another reindex with a different configuration began at the same moment");
@@ -71,7 +71,7 @@ async function takeOver(database: Database, name: string): Promise<void> {
       throw new AppError("index_unavailable", "A reindex with another configuration has begun since, and gave this one up.");
     const old = await findIndexRecord(transaction, "current");
     if (old?.name === name) return; // another reindex of the same index was quicker
-    if (old) await leaveIndex(transaction, old.name, "current");
+    if (old) await retireIndex(transaction, old.name, "current");
     await transaction.query({ text: "update search_indexes set state = 'current' where name = $1", values: [name] });
   });
 }
@@ -113,7 +113,7 @@ async function clearErased(database: Database, name: string, opened: SearchIndex
  */
 export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
-  const dropLeft = (): Promise<LeftIndex[]> => dropLeftIndexes({ database, store, isAlone, signal });
+  const dropLeft = (): Promise<RetiredIndex[]> => dropRetiredIndexes({ database, store, isAlone, signal });
   // What is still there then is told at the end.
   await dropLeft();
   const episodes = makeEpisodeStore(database);
@@ -175,7 +175,7 @@ export async function rebuildEpisodes(parts: RebuildParts): Promise<Rebuilt> {
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   await takeOver(database, name);
   // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
-  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal });
+  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_UNUSED_MS, undefined, { signal });
   await indexEverything();
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   const left = await dropLeft();

@@ -1,6 +1,6 @@
 import type { Owner } from "../../stores/owner.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { NOBODY } from "../../stores/postgres/erase/soft-delete.ts";
+import { ERASED_TENANT } from "../../stores/postgres/erase/soft-delete.ts";
 import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
@@ -32,7 +32,7 @@ const INDEXES = "select name, dimensions from search_indexes where store = 'milv
 /** The user's, and what large erases of the user have set aside and not yet taken out. */
 const CONVERSATIONS = `
 select id from conversations where tenant_id = $1 and user_id = $2
-  or tenant_id = '${NOBODY}' and user_id in (select id::text from erasures where owner_key = $3)`;
+  or tenant_id = '${ERASED_TENANT}' and user_id in (select id::text from erasures where owner_key = $3)`;
 
 /** Rows of a table that belong to the user: $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
 function conditionFor({ name, columns }: Table): string {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Owner, OwnerScope } from "../../stores/owner.ts";
 import type { Erased } from "../../stores/postgres/erase/erase-exchange.ts";
-import type { LeftInIndex } from "../../stores/postgres/erase/erase-markers.ts";
+import type { EntriesToSweep } from "../../stores/postgres/erase/erase-markers.ts";
 import type { ErasedRows, EraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import type { ErasureProgress } from "../../stores/postgres/erase/erasure-store.ts";
 import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
@@ -38,7 +38,7 @@ export interface Erase {
 const INDEX_PATIENCE_MS = 2_000;
 
 /** Takes what is left out of an index; returns how many episodes there were. */
-export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: LeftInIndex): Promise<number> {
+export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: EntriesToSweep): Promise<number> {
   const index = of === "chunks" ? indexes.chunks : indexes;
   const opened = await index.open(await index.name());
   const [groups, episodes] = await Promise.all([

@@ -24,11 +24,11 @@ export function makeEraseWithoutIndex(database: Database): JobHandler<EraseEpiso
 }
 
 /** Reads no document, in a process without an index: the job waits as long as its document does, which no other job would bring in. */
-export function makeIngestWithoutIndex(chunks: Pick<ChunkStore, "lockAndLook">): JobHandler<IngestJob> {
+export function makeIngestWithoutIndex(chunks: Pick<ChunkStore, "lockAndCheck">): JobHandler<IngestJob> {
   return {
     step: () => Promise.reject(switchedOff()),
     async remaining(transaction, job) {
-      const more = await chunks.lockAndLook(transaction, job);
+      const more = await chunks.lockAndCheck(transaction, job);
       if (more === null) return "erased";
       return more ? "more" : "nothing";
     },

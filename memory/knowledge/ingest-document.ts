@@ -44,7 +44,7 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
     },
 
     async remaining(transaction, { tenantId, documentId }) {
-      const more = await parts.chunks.lockAndLook(transaction, { tenantId, documentId });
+      const more = await parts.chunks.lockAndCheck(transaction, { tenantId, documentId });
       if (more === null) return "erased";
       return more ? "more" : "nothing";
     },

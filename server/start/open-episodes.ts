@@ -6,11 +6,11 @@ import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
-import { dropLeftIndexes, type DropParts } from "../../stores/search/retired-indexes.ts";
-import { findIndexRecord, OLD_NAME_IS_GONE_MS } from "../../stores/search/open-episode-index.ts";
+import { dropRetiredIndexes, type DropParts } from "../../stores/search/retired-indexes.ts";
+import { findIndexRecord, OLD_NAME_UNUSED_MS } from "../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
-import { watchedSearchStore } from "../../stores/search/watched-search-store.ts";
+import { observedSearchStore } from "../../stores/search/watched-search-store.ts";
 import type { Config } from "./config.ts";
 
 /** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
@@ -88,10 +88,10 @@ async function openBeforehand({ index }: EpisodicMemory): Promise<void> {
  * it any more. The next start tries again what fails. Of an index in a store that is not configured, `npm run reindex` tells.
  */
 async function dropLeft(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
-  let left = await dropLeftIndexes(parts);
+  let left = await dropRetiredIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
-    await sleep(OLD_NAME_IS_GONE_MS, undefined, { signal: parts.signal, ref: false });
-    left = await dropLeftIndexes(parts);
+    await sleep(OLD_NAME_UNUSED_MS, undefined, { signal: parts.signal, ref: false });
+    left = await dropRetiredIndexes(parts);
   }
   for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);
 }
@@ -107,7 +107,7 @@ export async function openEpisodes(
   observer: Observer = NOOP_OBSERVER,
 ): Promise<OpenEpisodes> {
   const embedder = observedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
-  const store = watchedSearchStore(await openSearchStore(config, database, onError), observer);
+  const store = observedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
     const memory = await openEpisodicMemory({
       database,

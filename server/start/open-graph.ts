@@ -10,7 +10,7 @@ import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { freeConversations } from "../../stores/postgres/conversations/recover-turns.ts";
+import { releaseDeadLeases } from "../../stores/postgres/conversations/recover-turns.ts";
 import { makeKnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { watchedDatabase } from "../../stores/postgres/database/database-decorators.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
@@ -74,7 +74,7 @@ export async function openGraph(
   const database = watchedDatabase(await openDatabase(config), observer);
   opening.defer(() => database.close());
   await migrate(database);
-  if (database.isEmbedded) await freeConversations(database); // its folder is locked: whoever had it is dead
+  if (database.isEmbedded) await releaseDeadLeases(database); // its folder is locked: whoever had it is dead
   const knowledge = makeKnowledgeBaseStore(database);
   const episodes = config.ENABLE_EPISODIC_MEMORY
     ? await openEpisodes(config, database, watch.onError ?? (() => undefined), observer)

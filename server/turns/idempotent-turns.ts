@@ -78,7 +78,7 @@ export function makeIdempotentTurns(records: TurnRecordStore, running: TurnRegis
     const record = await records.findByKey(owner, keyHash);
     if (!record) return null;
     if (record.isGone && !record.isHeld) {
-      await records.empty(owner, record.id);
+      await records.clear(owner, record.id);
       return null;
     }
     if (record.bodyHash !== bodyHash) throw mismatch();

@@ -44,9 +44,9 @@ export function chunkIndexName(name: string): string {
 }
 
 /** For this long, in milliseconds, a process goes on with an index that another has replaced; the old one is dropped later than that. */
-export const NAME_IS_FRESH_MS = 5_000;
+export const NAME_CACHE_MS = 5_000;
 /** After this long, in milliseconds, surely no process goes on with the old one. */
-export const OLD_NAME_IS_GONE_MS = NAME_IS_FRESH_MS + 1_000;
+export const OLD_NAME_UNUSED_MS = NAME_CACHE_MS + 1_000;
 
 function newEpisodeIndexName(): string {
   return `episodes_${randomBytes(6).toString("hex")}`;
@@ -59,11 +59,11 @@ insert into search_indexes (name, kind, state, store, embedder, dimensions, crea
 on conflict (kind, state) do nothing`;
 
 /** Lets the index $1, which is in state $2, serve no more. */
-export const LEAVE_INDEX =
+export const RETIRE_INDEX =
   "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
 
 /** An index that nothing has been written to is worth nothing: another may take its place. What a job was just writing is dropped with it. */
-const LEAVE_UNUSED = `${LEAVE_INDEX}
+const LEAVE_UNUSED = `${RETIRE_INDEX}
   and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
 returning name`;
@@ -97,7 +97,7 @@ function refusal(record: IndexRecord, { store, embedder }: EpisodeIndexParts): A
 }
 
 /** Finds or adds the record of the index that serves. Throws AppError `invalid_configuration` when it is of another embedder or store. */
-async function settleOnRecord(parts: EpisodeIndexParts): Promise<void> {
+async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
   for (;;) {
     const record = await findIndexRecord(parts.database, "current");
     if (record && matchesIndex(record, parts)) return;
@@ -152,10 +152,10 @@ export function makeIndexOpener(
  * vectors mean nothing to each other.
  */
 export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<EpisodeIndex> {
-  await settleOnRecord(parts);
+  await ensureRecord(parts);
   let last: { name: string; at: number } | undefined;
   async function name(): Promise<string> {
-    if (last && performance.now() - last.at < NAME_IS_FRESH_MS) return last.name;
+    if (last && performance.now() - last.at < NAME_CACHE_MS) return last.name;
     const record = await findIndexRecord(parts.database, "current");
     if (!record || !matchesIndex(record, parts)) {
       throw new AppError(
@@ -168,7 +168,7 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   }
   const { dimensions } = parts.embedder;
   const opener = (content: IndexContent): ServingIndex["open"] =>
-    noticeLostIndex(parts.database, content, makeIndexOpener(parts.store, dimensions, content, parts.database));
+    detectLostIndex(parts.database, content, makeIndexOpener(parts.store, dimensions, content, parts.database));
   return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
 }
 
@@ -208,7 +208,7 @@ function refuse(): Promise<never> {
  * made. A search of it would find nothing and nobody would know why, so searches throw AppError `index_unavailable`. So do writes: with
  * the first of them it would look whole. What is to be erased is not there, and is erased. An index that comes back is noticed at its next use.
  */
-function noticeLostIndex(
+function detectLostIndex(
   records: Queryable,
   content: keyof typeof INDEXED,
   open: (name: string) => Promise<SearchIndex>,

@@ -2,12 +2,12 @@ import { NIL } from "uuid";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { Database, Queryable } from "../postgres/database/database.ts";
 import { partNames } from "./milvus/parted-index.ts";
-import { chunkIndexName, LEAVE_INDEX, NAME_IS_FRESH_MS } from "./open-episode-index.ts";
+import { chunkIndexName, RETIRE_INDEX, NAME_CACHE_MS } from "./open-episode-index.ts";
 import { dropIndexTable } from "./postgres/index-table.ts";
 import type { SearchStore } from "./search-index.ts";
 
 /** An index that serves no more and is still there. */
-export interface LeftIndex {
+export interface RetiredIndex {
   name: string;
   /** Its tables or collections, for people. */
   places: string;
@@ -56,8 +56,8 @@ returning id`,
  * Lets an index that is in this state serve no more. Its record stays until it is dropped, so that no crash and no store that is away leaves
  * it behind unknown.
  */
-export async function leaveIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
-  await queryable.query({ text: LEAVE_INDEX, values: [name, state] });
+export async function retireIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
+  await queryable.query({ text: RETIRE_INDEX, values: [name, state] });
 }
 
 function placesOf({ name, store }: Row): string {
@@ -107,9 +107,9 @@ async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
  * Drops the indexes that serve no more, as soon as no process goes on with them, and returns those that are left; the next call tries them
  * again. Touches nothing that has no record: others may keep theirs in the same store. Safe when several processes do it at once.
  */
-export async function dropLeftIndexes(parts: DropParts): Promise<LeftIndex[]> {
-  const left: LeftIndex[] = [];
-  for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_IS_FRESH_MS / 1_000] })) {
+export async function dropRetiredIndexes(parts: DropParts): Promise<RetiredIndex[]> {
+  const left: RetiredIndex[] = [];
+  for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_CACHE_MS / 1_000] })) {
     parts.signal?.throwIfAborted();
     const why = await dropOne(parts, row);
     if (why) left.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });

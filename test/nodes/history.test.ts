@@ -2,15 +2,15 @@ import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { makeHistory, type HistoryParts } from "../../nodes/history.ts";
-import type { EpisodeLook } from "../../stores/postgres/memory/episode-store.ts";
+import type { Recallable } from "../../stores/postgres/memory/episode-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
-const NOTHING: EpisodeLook = { elsewhere: false, isSummarised: false };
+const NOTHING: Recallable = { elsewhere: false, isSummarised: false };
 const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
 
 describe("history", () => {
   /** A turn that begins only when `untilAccepted` is called. */
-  function waitingTurn(look: () => Promise<EpisodeLook>, parts: Partial<HistoryParts> = {}) {
+  function waitingTurn(look: () => Promise<Recallable>, parts: Partial<HistoryParts> = {}) {
     const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
     const finished: string[] = [];
     const foreseen: string[] = [];
@@ -26,7 +26,7 @@ describe("history", () => {
       historyWindow: 6,
       tokenBudget: 1_000,
       useSummary: true,
-      episodes: { look },
+      episodes: { checkRecallable: look },
       scope: "user",
       foresee: (question) => void foreseen.push(question),
       leaseMs: 1_000,
@@ -40,7 +40,7 @@ describe("history", () => {
     };
   }
 
-  test.each<[string, EpisodeLook, boolean, Partial<HistoryParts>]>([
+  test.each<[string, Recallable, boolean, Partial<HistoryParts>]>([
     ["the user has episodes in other conversations", { ...NOTHING, elsewhere: true }, true, {}],
     ["the conversation has a summary", { ...NOTHING, isSummarised: true }, false, {}],
     ["it has one, and others are not recalled", { elsewhere: true, isSummarised: true }, false, { scope: "conversation" }],
@@ -52,7 +52,7 @@ describe("history", () => {
     expect(await turn.read).toMatchObject({ hasEpisodes });
   });
 
-  test.each<[string, EpisodeLook, Partial<HistoryParts>]>([
+  test.each<[string, Recallable, Partial<HistoryParts>]>([
     ["there is nothing to recall", NOTHING, {}],
     ["summaries are switched off", { ...NOTHING, isSummarised: true }, { useSummary: false }],
     ["only other conversations have episodes, and these are not recalled", { ...NOTHING, elsewhere: true }, { scope: "conversation" }],
@@ -75,7 +75,7 @@ describe("history", () => {
   test("looks and loads again while Postgres is away, because the message is stored by then", async () => {
     const away = () => Promise.reject(new AppError("storage_unavailable", "away"));
     const looks = [away, () => Promise.resolve({ ...NOTHING, elsewhere: true })];
-    const turn = waitingTurn(() => (looks.shift() as () => Promise<EpisodeLook>)());
+    const turn = waitingTurn(() => (looks.shift() as () => Promise<Recallable>)());
     turn.letIn();
     expect(await turn.read).toMatchObject({ conversationId: "c", hasEpisodes: true });
     expect(turn.finished).toEqual([]);

@@ -29,7 +29,7 @@ export type ReadExchange = Exchange<ExchangeMessage> & {
 };
 
 /** The first message of an exchange; its id is that of the episode. */
-export function firstOf(exchange: ReadExchange): ExchangeMessage {
+export function firstMessageOf(exchange: ReadExchange): ExchangeMessage {
   return exchange.asked === null ? exchange.answer : exchange.asked;
 }
 
@@ -46,10 +46,10 @@ const partnerOf = (messages: string): string => `case
   end`;
 
 /** Whether an exchange can begin with this message of a table or alias: with a live answer, an imported question, an imported answer to nothing. */
-export const mayTellExchange = (messages: string): string =>
+export const isExchangeAnchor = (messages: string): string =>
   `(${messages}.role = 'assistant' and (${isLive(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLive(messages)})`;
 
-/** The id of the exchange that a message tells of, see `mayTellExchange`. */
+/** The id of the exchange that a message tells of, see `isExchangeAnchor`. */
 export const exchangeIdOf = (messages: string): string =>
   `case when ${messages}.role = 'user' then ${messages}.id else coalesce(${partnerOf(messages)}, ${messages}.id) end`;
 
@@ -80,7 +80,7 @@ export function toReadMessage({ createdAt, partner, ...message }: MessageRow): R
  * The exchange that a message tells of. A live one is told by its answer: a question that waits, or whose answer was cut short, is none. An
  * imported one is told by its first message: what was said is complete.
  */
-function exchangeOf(message: ReadMessage): ReadExchange | null {
+function toExchange(message: ReadMessage): ReadExchange | null {
   const { role, imported, partner } = message;
   if (role === "user") return imported ? { asked: message, answer: partner, toldBy: message } : null;
   if (!partner) return { asked: null, answer: message, toldBy: message };
@@ -88,6 +88,6 @@ function exchangeOf(message: ReadMessage): ReadExchange | null {
 }
 
 /** What was said together, of messages that were read in order. */
-export function exchangesOf(messages: readonly ReadMessage[]): ReadExchange[] {
-  return messages.map(exchangeOf).filter((exchange) => exchange !== null);
+export function toExchanges(messages: readonly ReadMessage[]): ReadExchange[] {
+  return messages.map(toExchange).filter((exchange) => exchange !== null);
 }

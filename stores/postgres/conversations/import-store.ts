@@ -6,7 +6,7 @@ import { layerJob, type LayerJobKind } from "../../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { goBack } from "./rewind-cursors.ts";
+import { rewindCursors } from "./rewind-cursors.ts";
 import { planImport, type ConversationToFill, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { Role } from "./message-store.ts";
@@ -143,7 +143,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         await transaction.query({ name: "import-count", text: COUNT, values });
         const earliest = first.createdAt;
         const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
-        await goBack(transaction, conversation, { earliest, changedFrom });
+        await rewindCursors(transaction, conversation, { earliest, changedFrom });
         await jobs.add(jobKinds.map((kind) => layerJob(kind, conversation)));
         return { conversationId, imported: plan.messages.length, skipped, exchanges: progress.exchanges };
       }),

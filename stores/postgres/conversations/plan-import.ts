@@ -114,7 +114,7 @@ export async function planImport(
   });
   const near = rows.map(({ id, role, created_at, is_free }) => ({ id, role, createdAt: created_at, isFree: is_free }));
   const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(byPlace);
-  const partners = new Map(pairImported(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
+  const partners = new Map(pairByOrder(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
   const isNew = new Set(added.map(({ id }) => id));
   const told = new Set<string>();
   return {
@@ -147,7 +147,7 @@ type Pair = readonly [questionId: string, answerId: string];
  * Of more questions than answers the last ones are answered; of more answers the first ones are answers. A message that is not free
  * separates what is before it from what is behind it.
  */
-export function pairImported(messages: readonly OrderedMessage[]): Pair[] {
+export function pairByOrder(messages: readonly OrderedMessage[]): Pair[] {
   const pairs: Pair[] = [];
   let questions: string[] = [];
   let answers: string[] = [];

@@ -35,7 +35,7 @@ from (
 ) known
 where conversation_id = $1 and read_through_created_at >= $2`;
 
-export interface ImportedPlace {
+export interface ImportedRange {
   /** Of the first new message. */
   earliest: Date;
   /** Of the first message of an exchange that has changed. */
@@ -43,10 +43,10 @@ export interface ImportedPlace {
 }
 
 /** Has everyone who reads a conversation in order go back to where an import has put messages, or changed exchanges. */
-export async function goBack(
+export async function rewindCursors(
   transaction: Queryable,
   { conversationId }: OwnedConversation,
-  { earliest, changedFrom }: ImportedPlace,
+  { earliest, changedFrom }: ImportedRange,
 ): Promise<void> {
   await transaction.query({ name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, earliest] });
   await transaction.query({ name: "import-reindex", text: REINDEX, values: [conversationId, changedFrom] });

@@ -2,7 +2,7 @@ import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
 /** What came of a turn, and its key, are kept for so long after it began. */
-const OUTCOMES_KEPT = "24 hours";
+const OUTCOME_LIFETIME = "24 hours";
 
 /** Milliseconds between two looks of a process for what is older. */
 const LOOK_EVERY_MS = 5 * 60_000;
@@ -10,31 +10,31 @@ const LOOK_EVERY_MS = 5 * 60_000;
 const AT_ONCE = 1_000;
 
 /** What is left of a turn whose outcome and key are no longer kept. */
-export const EMPTIED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
+export const CLEARED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
 
 /** Those that never began, and only hold their id, go. */
 const CLEAR_OLD = `
 with old as (
-  select id, question_id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}'
+  select id, question_id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}'
   order by started_at limit $1 for update skip locked
 ), closed as (
   delete from turns using old where turns.id = old.id and old.question_id is null
 )
-update turns set ${EMPTIED} from old where turns.id = old.id and old.question_id is not null
+update turns set ${CLEARED} from old where turns.id = old.id and old.question_id is not null
 returning turns.id`;
 
 /** Empties turns that are old enough, at most `limit`; returns how many. */
-export async function emptyTurns(database: Database, limit = AT_ONCE): Promise<number> {
+export async function clearOldTurns(database: Database, limit = AT_ONCE): Promise<number> {
   return (await database.query({ name: "turns-empty", text: CLEAR_OLD, values: [limit] })).length;
 }
 
 /** Does so when it was not done lately; called at the end of turns, so that it keeps up with them. Never throws: the next one comes. */
-export function makeEmptying(database: Database): () => Promise<void> {
+export function makeTurnCleanup(database: Database): () => Promise<void> {
   let due = performance.now() + LOOK_EVERY_MS;
   return async function emptyWhenDue() {
     if (performance.now() < due) return;
     due = performance.now() + LOOK_EVERY_MS;
-    const emptied = await emptyTurns(database).catch(() => 0);
+    const emptied = await clearOldTurns(database).catch(() => 0);
     if (emptied === AT_ONCE) due = 0; // there may be more
   };
 }
@@ -73,14 +73,14 @@ export interface TurnRecordStore {
   /** Asks whichever process runs it to stop it; false when it has ended. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
   /** Forgets outcome and key of a turn at once. */
-  empty(owner: Owner, turnId: string): Promise<void>;
+  clear(owner: Owner, turnId: string): Promise<void>;
 }
 
 const RECORD = `
 select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
   answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
   coalesce(ended_at is null and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp(), false) as "isHeld",
-  emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOMES_KEPT}' as "isGone",
+  emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}' as "isGone",
   started_at as "startedAt", ended_at as "endedAt"
 from turns join conversations on conversations.id = turns.conversation_id
   and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
@@ -96,7 +96,7 @@ with asked as (
 )
 select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
 
-const EMPTY = `update turns set ${EMPTIED} where id = $1 and tenant_id = $2 and user_id = $3`;
+const EMPTY = `update turns set ${CLEARED} where id = $1 and tenant_id = $2 and user_id = $3`;
 
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
   return {
@@ -114,7 +114,7 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
       return (await database.query({ name: "turn-cancel", text: CANCEL, values: [turnId, tenantId, userId] })).length === 1;
     },
 
-    async empty({ tenantId, userId }, turnId) {
+    async clear({ tenantId, userId }, turnId) {
       await database.query({ name: "turn-empty", text: EMPTY, values: [turnId, tenantId, userId] });
     },
   };

@@ -5,10 +5,10 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable, Statement, StatementValue } from "../database/database.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
-import { makeEmptying } from "./turn-record-store.ts";
+import { makeTurnCleanup } from "./turn-record-store.ts";
 import { retryTurn } from "./retry-turn.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { findBegun, takeBack } from "./recover-turns.ts";
+import { findBegunTurn, takeBackTurn } from "./recover-turns.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/key.ts";
 
@@ -150,7 +150,7 @@ const KEY_INDEX = "turns_by_key";
 const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
 
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
-  const emptyWhenDue = makeEmptying(database);
+  const emptyWhenDue = makeTurnCleanup(database);
 
   /** The outcome of an earlier try of the same call that was committed and whose reply was lost; null when there was none. */
   async function howItEnded(where: Queryable, values: StatementValue[]): Promise<FinishOutcome | null> {
@@ -230,8 +230,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       return null;
     },
 
-    findBegun: (turn) => findBegun(database, turn),
-    takeBack: (held) => takeBack(database, held),
+    findBegun: (turn) => findBegunTurn(database, turn),
+    takeBack: (held) => takeBackTurn(database, held),
 
     async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {
       const values = [conversationId, tenantId, userId, turnId, leaseMs];

@@ -1,7 +1,7 @@
 import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
 import { isBehind } from "../../page.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import { lastErasureOf } from "../memory/core-memory-store.ts";
+import { lastErasureSql } from "../memory/core-memory-store.ts";
 import type { Database } from "../database/database.ts";
 import type { Role } from "./message-store.ts";
 import { SUMMARY_OF, toSummary, type OwnedConversation, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
@@ -58,7 +58,7 @@ select
         coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
     order by created_at desc, id desc limit $6
   ) newest) as messages,
-  ${lastErasureOf("$7")} as last_erasure`;
+  ${lastErasureSql("$7")} as last_erasure`;
 
 const OLDER = `
 select id, role, content, token_count, created_at from messages

@@ -37,7 +37,7 @@ function patientQueryable(queryable: Queryable, timeoutMs: number): Queryable {
 }
 
 /** The same database, with so many milliseconds for each statement: for work that takes longer than anything a turn waits for. */
-export function patientDatabase(database: Database, timeoutMs: number): Database {
+export function withStatementTimeout(database: Database, timeoutMs: number): Database {
   return {
     ...database,
     ...patientQueryable(database, timeoutMs),

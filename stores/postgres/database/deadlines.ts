@@ -7,7 +7,7 @@ const LONGEST_ROUND_MS = 100;
  * Calls `onTimeout` after so many milliseconds in which the event loop went round. Time in which it stood still does not count: what was waited
  * for may have arrived, and nobody has read it. Returns what stops the timer.
  */
-export function startAwakeTimer(milliseconds: number, onTimeout: () => void): () => void {
+export function startEventLoopTimer(milliseconds: number, onTimeout: () => void): () => void {
   let left = milliseconds;
   let timer: NodeJS.Timeout;
   let last: NodeJS.Immediate | undefined;
@@ -32,20 +32,20 @@ const SERVER_SHARE = 0.8;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /** What the server of each connection was told. */
-const told = new WeakMap<pg.PoolClient, number>();
+const serverTimeouts = new WeakMap<pg.PoolClient, number>();
 
 /**
  * Tells the server how long the next statement of this connection may take, unless it knows. Not at the start of the connection: a pooler in
  * front refuses such parameters.
  */
-export async function tellServer(client: pg.PoolClient, statementMs: number): Promise<void> {
-  if (told.get(client) === statementMs) return;
+export async function setServerTimeouts(client: pg.PoolClient, statementMs: number): Promise<void> {
+  if (serverTimeouts.get(client) === statementMs) return;
   const serverMs = Math.max(1, Math.floor(statementMs * SERVER_SHARE));
   await client.query(`set statement_timeout = ${serverMs}; set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`);
-  told.set(client, statementMs);
+  serverTimeouts.set(client, statementMs);
 }
 
 /** After a failure or a rollback nobody knows what the server goes by. */
-export function forgetTold(client: pg.PoolClient): void {
-  told.delete(client);
+export function forgetServerTimeouts(client: pg.PoolClient): void {
+  serverTimeouts.delete(client);
 }

@@ -3,8 +3,8 @@ import pRetry from "p-retry";
 import { AppError } from "../../../errors/app-error.ts";
 import { installJobQueue } from "../../jobs/pg-boss.ts";
 import type { Database } from "./database.ts";
-import { patientDatabase } from "./database-decorators.ts";
-import { isLockTrouble } from "./storage-errors.ts";
+import { withStatementTimeout } from "./database-decorators.ts";
+import { isLockFailure } from "./storage-errors.ts";
 
 const MIGRATIONS = new URL("../migrations/", import.meta.url);
 /** Key of the advisory lock that lets one process migrate at a time: the ASCII bytes of "convers" as a number. */
@@ -92,12 +92,12 @@ async function applyMigration(database: Database, migration: Migration): Promise
 
 /** Tries until nobody holds the tables that it needs. */
 async function applyInTurn(database: Database, migration: Migration): Promise<boolean> {
-  const isInTheWay = ({ error }: { error: unknown }): boolean => isLockTrouble(error);
+  const isInTheWay = ({ error }: { error: unknown }): boolean => isLockFailure(error);
   try {
     const options = { retries: TRIES - 1, minTimeout: PAUSE_MS, factor: 1, shouldRetry: isInTheWay };
     return await pRetry(() => applyMigration(database, migration), options);
   } catch (cause) {
-    if (!isLockTrouble(cause)) throw cause;
+    if (!isLockFailure(cause)) throw cause;
     const message = `Migration ${migration.name} found its tables in use ${TRIES} times, and changed nothing. End the long transaction that holds them (pg_stat_activity shows it) and start again.`;
     throw new AppError("storage_unavailable", message, { cause });
   }
@@ -117,7 +117,7 @@ export function migrate(database: Database): Promise<string[]> {
 
 /** `migrate` with the migrations of another folder. */
 export async function migrateFrom(database: Database, folder: URL): Promise<string[]> {
-  const patient = patientDatabase(database, STATEMENT_MS);
+  const patient = withStatementTimeout(database, STATEMENT_MS);
   const [migrations, applied] = await Promise.all([listMigrations(folder), listApplied(patient)]);
   assertCompatible(applied, migrations.at(-1)?.version ?? 0);
   const isApplied = new Set(applied.map(({ version }) => version));

@@ -2,7 +2,7 @@ import pg from "pg";
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../errors/app-error.ts";
-import { startAwakeTimer } from "./deadlines.ts";
+import { startEventLoopTimer } from "./deadlines.ts";
 import type { Database, Deadlines, Listener } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
@@ -56,7 +56,7 @@ function clientWith(deadlines: Deadlines): typeof pg.Client {
 
     private async connectInTime(): Promise<pg.Client> {
       const giveUp = (): void => void this.connection.stream.destroy(new Error("no connection in time"));
-      const stopTimer = startAwakeTimer(deadlines.connectMs, giveUp);
+      const stopTimer = startEventLoopTimer(deadlines.connectMs, giveUp);
       // A connection that drops between two steps emits 'error', which ends the process when nobody listens; the next step fails in any case.
       const unheard = (): void => undefined;
       this.on("error", unheard);

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { AppError } from "../../../errors/app-error.ts";
-import { forgetTold, startAwakeTimer, tellServer } from "./deadlines.ts";
+import { forgetServerTimeouts, startEventLoopTimer, setServerTimeouts } from "./deadlines.ts";
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
 import { ReplyLost, toStatementError, toStorageError } from "./storage-errors.ts";
 
@@ -10,7 +10,7 @@ async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg
   const connecting = pool.connect();
   if (connectMs === undefined) return connecting.catch((error: unknown) => Promise.reject(toStorageError(error)));
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const stopTimer = startAwakeTimer(connectMs, () => reject(new Error("no connection in time")));
+  const stopTimer = startEventLoopTimer(connectMs, () => reject(new Error("no connection in time")));
   let isInTime = false;
   try {
     const client = await Promise.race([connecting, late]);
@@ -63,7 +63,7 @@ async function withClient<Result>(
 
   /** Ends the connection of a statement that is not answered in time; the driver then says so to whoever waits. */
   async function answerInTime<Answer>(statementMs: number, ask: () => Promise<Answer>): Promise<Answer> {
-    const stopTimer = startAwakeTimer(statementMs, () => client.connection.stream.destroy(new Error("no answer in time")));
+    const stopTimer = startEventLoopTimer(statementMs, () => client.connection.stream.destroy(new Error("no answer in time")));
     return ask().finally(stopTimer);
   }
 
@@ -72,8 +72,8 @@ async function withClient<Result>(
     if (!deadlines) return ask(); // straight away: a step between lets pglite.listen's end come before a statement, which then never ends
     const statementMs = timeoutMs ?? deadlines.statementMs;
     return answerInTime(statementMs, async () => {
-      if (!CONTROL.has(text)) await tellServer(client, statementMs);
-      if (text === ROLLBACK) forgetTold(client);
+      if (!CONTROL.has(text)) await setServerTimeouts(client, statementMs);
+      if (text === ROLLBACK) forgetServerTimeouts(client);
       return ask();
     });
   }
@@ -86,7 +86,7 @@ async function withClient<Result>(
         // A text of several statements has several results, which the driver's types do not say.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {
-        forgetTold(client);
+        forgetServerTimeouts(client);
         if (cause instanceof RolledBack) throw cause;
         const error = toStatementError(cause);
         if (error instanceof ReplyLost) broken ??= error;

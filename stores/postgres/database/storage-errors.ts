@@ -40,7 +40,7 @@ export function isRefusedRow(error: unknown): boolean {
 }
 
 /** A statement gave up waiting for a lock, as `lock_timeout` told it to, or because it and another waited for each other. */
-export function isLockTrouble(error: unknown): boolean {
+export function isLockFailure(error: unknown): boolean {
   return ["55P03", "40P01"].includes(sqlState(error) ?? "");
 }
 

@@ -1,15 +1,15 @@
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import { factOf, linesOf, loadVersions, saveLines, type SectionVersionLines } from "../memory/section-versions.ts";
+import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines } from "../memory/section-versions.ts";
 import { ALL_TRIGGERS } from "../memory/operation-store.ts";
-import { noteTurns, takeNotes } from "../memory/turns-to-reread.ts";
-import { clearReasons } from "./redact-reasons.ts";
-import { unlearnSection, type UnlearntSection } from "./rebuild-section.ts";
-import { addVersions, setCurrent } from "../memory/write-sections.ts";
+import { addTurnsToReread, removeTurnsToReread } from "../memory/turns-to-reread.ts";
+import { redactReasons } from "./redact-reasons.ts";
+import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
+import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 
 /** What is erased: a whole conversation, or some messages of it. */
-export interface Unlearned {
+export interface ErasedMessages {
   conversationId: string;
   /** Undefined: all of them. */
   messageIds?: readonly string[];
@@ -55,17 +55,17 @@ const REMOVE_VERSIONS = `
 delete from core_memory_versions using jsonb_to_recordset($3::jsonb) as gone (section text, version integer)
 where tenant_id = $1 and user_id = $2 and core_memory_versions.section = gone.section and core_memory_versions.version = gone.version`;
 
-interface Affected extends UnlearntSection {
+interface Affected extends RebuiltSection {
   section: string;
   versions: readonly SectionVersionLines[];
-  isTaught: (version: SectionVersionLines) => boolean;
+  isErased: (version: SectionVersionLines) => boolean;
 }
 
 /** The sections of a user that something erased has to do with, as they are without it. */
-async function unlearnSections(
+async function rebuildSections(
   transaction: Queryable,
   owner: Owner,
-  { conversationId, messageIds }: Unlearned,
+  { conversationId, messageIds }: ErasedMessages,
 ): Promise<{ sections: Affected[]; left: (ids: readonly string[]) => string[] }> {
   const loaded = await loadVersions(transaction, owner, { isLastEnough: false });
   const all = [...loaded.values()].flat();
@@ -81,24 +81,24 @@ async function unlearnSections(
       : messageIds.map((id) => ({ id }));
   const gone = new Set(rows.map(({ id }) => id));
   const isGone = (id: string): boolean => gone.has(id);
-  const isTaught = ({ conversationId: from, triggerMessageIds }: SectionVersionLines): boolean =>
+  const isErased = ({ conversationId: from, triggerMessageIds }: SectionVersionLines): boolean =>
     from === conversationId && triggerMessageIds.every(isGone) && (triggerMessageIds.length > 0 || messageIds === undefined);
   const sections = [...loaded].flatMap(([section, versions]): Affected[] => {
     const isAffected = versions.some(
-      (version) => isTaught(version) || version.triggerMessageIds.some(isGone) || version.lines.some((line) => namedIn(line).some(isGone)),
+      (version) => isErased(version) || version.triggerMessageIds.some(isGone) || version.lines.some((line) => namedIn(line).some(isGone)),
     );
     if (!isAffected) return [];
-    const taught = versions.map((version) => ({ ...version, isTaught: isTaught(version) }));
-    return [{ section, versions, isTaught, ...unlearnSection(taught, isGone) }];
+    const candidates = versions.map((version) => ({ ...version, isErased: isErased(version) }));
+    return [{ section, versions, isErased, ...rebuildSection(candidates, isGone) }];
   });
   return { sections, left: (ids) => ids.filter((id) => !isGone(id)) };
 }
 
 /** The version that a section gets, because its last one is gone or says something else now; null when it needs none. */
-function nextVersion({ section, versions, isTaught, now }: Affected, left: (ids: readonly string[]) => string[]) {
+function nextVersion({ section, versions, isErased, now }: Affected, left: (ids: readonly string[]) => string[]) {
   const last = versions.at(-1);
-  if (!last || (!isTaught(last) && now.content === last.content)) return null;
-  const kept = versions.filter((version) => !isTaught(version));
+  if (!last || (!isErased(last) && now.content === last.content)) return null;
+  const kept = versions.filter((version) => !isErased(version));
   const of = kept.at(-1);
   return {
     section,
@@ -118,10 +118,10 @@ function nextVersion({ section, versions, isTaught, now }: Affected, left: (ids:
  * them. The transaction holds the owner's lock. Returns how many sections it touched, how many operations are gone, and which archived
  * memories.
  */
-export async function unlearn(
+export async function eraseDerivedMemory(
   transaction: Queryable,
   owner: Owner,
-  erased: Unlearned,
+  erased: ErasedMessages,
 ): Promise<{ sections: number; operations: number; archivedIds: string[] }> {
   const { tenantId, userId } = owner;
   const { conversationId, messageIds, jobs } = erased;
@@ -131,17 +131,17 @@ export async function unlearn(
     values: [tenantId, userId, conversationId, messageIds ?? null],
   });
   // Archived memories of a whole conversation go with its row.
-  const archived = messageIds ? await unlearnArchived(transaction, owner, { conversationId, messageIds }) : [];
-  const { sections, left } = await unlearnSections(transaction, owner, erased);
-  await writeUnlearnt(transaction, owner, sections, left);
-  if (messageIds) await takeNotes(transaction, owner, messageIds);
+  const archived = messageIds ? await eraseArchived(transaction, owner, { conversationId, messageIds }) : [];
+  const { sections, left } = await rebuildSections(transaction, owner, erased);
+  await writeRebuilt(transaction, owner, sections, left);
+  if (messageIds) await removeTurnsToReread(transaction, owner, messageIds);
   const undecided = sections.flatMap((section) => section.undecided);
   const again = [...new Set([...undecided, ...left(archived.flatMap(({ restsOn }) => restsOn))])];
-  if (await noteTurns(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
+  if (await addTurnsToReread(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
   return { sections: sections.length, operations: removed.length, archivedIds: archived.map(({ id }) => id) };
 }
 
-async function unlearnArchived(
+async function eraseArchived(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   { conversationId, messageIds }: { conversationId: string; messageIds: readonly string[] },
@@ -150,7 +150,7 @@ async function unlearnArchived(
   return transaction.query({ name: "unlearn-archived", text: ERASE_ARCHIVED, values: [tenantId, userId, conversationId, messageIds] });
 }
 
-async function writeUnlearnt(
+async function writeRebuilt(
   transaction: Queryable,
   owner: Owner,
   sections: readonly Affected[],
@@ -160,8 +160,8 @@ async function writeUnlearnt(
   const { tenantId, userId } = owner;
   const names = sections.map(({ section }) => section);
   const gone: object[] = [];
-  const kept = sections.flatMap(({ section, versions, isTaught, kept: stay }) => {
-    gone.push(...versions.filter(isTaught).map(({ version }) => ({ section, version })));
+  const kept = sections.flatMap(({ section, versions, isErased, kept: stay }) => {
+    gone.push(...versions.filter(isErased).map(({ version }) => ({ section, version })));
     const from = new Map(versions.map(({ version, triggerMessageIds }) => [version, triggerMessageIds]));
     return stay.map((version) => {
       const all = from.get(version.version) ?? [];
@@ -172,9 +172,9 @@ async function writeUnlearnt(
   const changed = kept.filter(({ isChanged, hasReadIt }) => isChanged || hasReadIt);
   const next = sections.map((section) => nextVersion(section, left)).filter((version) => version !== null);
 
-  const facts = new Set(sections.flatMap((section) => section.gone.map(({ content }) => factOf(content))));
-  for (const { content } of [...kept, ...next]) linesOf(content).forEach((line) => facts.delete(factOf(line)));
-  await clearReasons(transaction, owner, { sections: names, facts: [...facts], versions: kept });
+  const facts = new Set(sections.flatMap((section) => section.gone.map(({ content }) => lineKey(content))));
+  for (const { content } of [...kept, ...next]) linesOf(content).forEach((line) => facts.delete(lineKey(line)));
+  await redactReasons(transaction, owner, { sections: names, facts: [...facts], versions: kept });
   const run = (name: string, text: string, given: object[]) =>
     transaction.query({ name, text, values: [tenantId, userId, JSON.stringify(given.map((one) => ({ ...one, lines: undefined })))] });
   await run("unlearn-remove", REMOVE_VERSIONS, gone);
@@ -188,5 +188,5 @@ async function writeUnlearnt(
     text: "delete from core_memory_sections where tenant_id = $1 and user_id = $2 and section = any($3)",
     values: [tenantId, userId, names],
   });
-  await setCurrent(transaction, owner, names);
+  await updateCurrentSections(transaction, owner, names);
 }

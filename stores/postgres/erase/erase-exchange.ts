@@ -5,7 +5,7 @@ import type { Queryable } from "../database/database.ts";
 import { exchangeIdOf } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
 import { lockConversation } from "../conversations/locks.ts";
-import { unlearn } from "./erase-derived-memory.ts";
+import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 /** How much of each kind is gone from Postgres. */
 export interface Erased {
@@ -20,7 +20,7 @@ export interface Erased {
  * The message that begins an exchange, with all that was said of it: of a turn what each attempt at it answered, of an import its partner.
  * The answer to a question begins none.
  */
-const PAIR = `
+const EXCHANGE = `
 select first.conversation_id, first.created_at, first.partner_id,
   array(
     select first.partner_id where first.partner_id is not null
@@ -31,7 +31,7 @@ from messages first join conversations on conversations.id = first.conversation_
 where first.id = $1 and tenant_id = $2 and user_id = $3
   and (first.role = 'user' or first.completed and ${exchangeIdOf("first")} = first.id)`;
 
-const ERASE_PAIR = `
+const ERASE_EXCHANGE = `
 with removed as (
   delete from messages where id = any($1) and conversation_id = $2 returning 1
 ), counted as (
@@ -39,7 +39,7 @@ with removed as (
 )
 select count(*)::int as messages from removed`;
 
-export interface ErasedPair {
+export interface ErasedExchange {
   erased: Erased;
   /**
    * Besides the first message's: an imported answer's, which was an episode until its question came; and archived memories that rest on the
@@ -52,7 +52,12 @@ export interface ErasedPair {
  * Deletes an exchange, by the id of its first message, with all that came of it, its turns among them; null when there is none. Whoever still answers that question
  * without its lease no longer holds the conversation.
  */
-export async function erasePair(transaction: Queryable, jobs: JobTransaction, owner: Owner, firstId: string): Promise<ErasedPair | null> {
+export async function eraseExchange(
+  transaction: Queryable,
+  jobs: JobTransaction,
+  owner: Owner,
+  firstId: string,
+): Promise<ErasedExchange | null> {
   const find = async () => {
     const [found] = await transaction.query<{
       conversation_id: string;
@@ -62,7 +67,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
       busy: boolean;
     }>({
       name: "erase-find-pair",
-      text: PAIR,
+      text: EXCHANGE,
       values: [firstId, owner.tenantId, owner.userId],
     });
     return found;
@@ -78,7 +83,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
   const messageIds = [firstId, ...pair.answers];
   const [row] = await transaction.query<{ messages: number }>({
     name: "erase-pair",
-    text: ERASE_PAIR,
+    text: ERASE_EXCHANGE,
     values: [messageIds, conversation.conversationId],
   });
   const rebuilt = await transaction.query({
@@ -88,7 +93,7 @@ export async function erasePair(transaction: Queryable, jobs: JobTransaction, ow
   });
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
   const about = { conversationId: conversation.conversationId, messageIds, jobs };
-  const { sections, operations, archivedIds } = await unlearn(transaction, owner, about);
+  const { sections, operations, archivedIds } = await eraseDerivedMemory(transaction, owner, about);
   return {
     erased: {
       messages: row?.messages ?? 0,

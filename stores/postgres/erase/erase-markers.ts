@@ -4,7 +4,7 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Queryable } from "../database/database.ts";
 
 /** What the index still has of it: hashes and ids only. */
-export interface LeftInIndex {
+export interface EntriesToSweep {
   ownerKey: string;
   groupIds: string[];
   episodeIds: string[];
@@ -17,7 +17,7 @@ const SWEEPS = [5, 60];
 /** Groups that one job clears: a filter of a bearable length. */
 const GROUPS_A_JOB = 500;
 /** Markers are of use for as long as a turn or a rebuild of the index takes. */
-export const MARKERS_KEPT = "30 days";
+export const MARKER_LIFETIME = "30 days";
 /** Old markers that one erase takes away: more than it leaves. */
 const PRUNED_AT_ONCE = 10_000;
 
@@ -30,9 +30,9 @@ with marked as (
 select exists (select from search_indexes) as "isIndexed"`;
 
 /** Leaves markers in the transaction that erases; `isWhole`: everything of the owner went. Returns whether there is an index at all that may hold some of it. */
-export async function leaveMarkers(
+export async function addMarkers(
   transaction: Queryable,
-  { ownerKey: key, groupIds, episodeIds }: LeftInIndex,
+  { ownerKey: key, groupIds, episodeIds }: EntriesToSweep,
   { isWhole = false }: { isWhole?: boolean } = {},
 ): Promise<boolean> {
   const markers = [
@@ -48,13 +48,13 @@ export async function leaveMarkers(
   await transaction.query({
     name: "erase-prune",
     text: `delete from erase_markers where id in (
-      select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKERS_KEPT}' order by erased_at limit ${PRUNED_AT_ONCE})`,
+      select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by erased_at limit ${PRUNED_AT_ONCE})`,
   });
   return row?.isIndexed ?? false;
 }
 
 /** Adds the jobs that clear the index, one for every so many groups and each sweep, and the one that clears the files of an embedded database. */
-export async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: LeftInIndex): Promise<void> {
+export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: EntriesToSweep): Promise<void> {
   for (const seconds of SWEEPS) {
     const sweeps: Job[] = [];
     for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_A_JOB) {
@@ -69,13 +69,13 @@ export async function addSweeps(jobs: JobTransaction, { ownerKey: key, groupIds,
 }
 
 /** Leaves markers, and jobs that clear the index, in the transaction that erases. Returns whether there is an index. */
-export async function leaveToIndex(
+export async function addMarkersAndSweeps(
   transaction: Queryable,
   jobs: JobTransaction,
-  left: LeftInIndex,
+  left: EntriesToSweep,
   whole: { isWhole?: boolean } = {},
 ): Promise<boolean> {
-  const isIndexed = await leaveMarkers(transaction, left, whole);
-  await addSweeps(jobs, left);
+  const isIndexed = await addMarkers(transaction, left, whole);
+  await addSweepJobs(jobs, left);
   return isIndexed;
 }

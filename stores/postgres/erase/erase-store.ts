@@ -3,19 +3,19 @@ import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job
 import type { Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { leaveMarkers, leaveToIndex, type LeftInIndex } from "./erase-markers.ts";
-import { type Erased, erasePair } from "./erase-exchange.ts";
+import { addMarkers, addMarkersAndSweeps, type EntriesToSweep } from "./erase-markers.ts";
+import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
-import { ERASED_AT_ONCE, type Erasure, isLarge, recordErasure, setAsideConversations } from "./soft-delete.ts";
+import { ERASE_BATCH_ROWS, type Erasure, isLargeErase, recordErasure, softDeleteConversations } from "./soft-delete.ts";
 import type { OwnedConversation } from "../memory/summary-store.ts";
-import { unlearn } from "./erase-derived-memory.ts";
+import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 /** What went from Postgres, and what of it is to go from the index. */
 export interface ErasedRows {
   erased: Erased;
   /** Null after a large erase: a job takes out what was set aside, from Postgres and from the index. */
-  left: LeftInIndex | null;
+  left: EntriesToSweep | null;
   /** There is an index at all, of whichever process. */
   isIndexed: boolean;
 }
@@ -96,7 +96,7 @@ async function eraseMemory(
  * Erases from a database; `queue` takes the jobs that take out what is left. An erase of more rows than `atOnce` is a large one, of which one
  * transaction touches no more than that.
  */
-export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASED_AT_ONCE): EraseStore {
+export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
   /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
     queue.transaction(async (transaction, jobs) => {
@@ -118,10 +118,10 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       values: [[conversationId], tenantId, userId],
     });
     const { messages, summaries } = row ?? { messages: 0, summaries: 0 };
-    const { sections, operations } = await unlearn(transaction, owner, { conversationId, jobs });
+    const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
     const erasedJobs = await jobs.erase({ ...owner, conversationId });
-    const isIndexed = await leaveToIndex(transaction, jobs, left);
+    const isIndexed = await addMarkersAndSweeps(transaction, jobs, left);
     const erased = { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs };
     return { erased, left, isIndexed };
   }
@@ -133,8 +133,8 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
   ): Promise<ErasedRows> {
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
-    const { messages, isIndexed } = await setAsideConversations(transaction, owner, erasure, 1);
-    const { sections, operations } = await unlearn(transaction, owner, { conversationId, jobs });
+    const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
+    const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: await jobs.erase({ ...owner, conversationId }) };
     await recordErasure(transaction, jobs, erasure, { messages, ...taken });
     return { erased: NOTHING, left: null, isIndexed };
@@ -162,20 +162,20 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       memoryOperations: operations,
       jobs: await jobs.eraseOwner(owner),
     };
-    const isIndexed = await leaveToIndex(transaction, jobs, left, { isWhole: true });
+    const isIndexed = await addMarkersAndSweeps(transaction, jobs, left, { isWhole: true });
     if (sections + operations > 0) await jobs.addVacuum();
     return { erased, left, isIndexed };
   }
 
   /** One transaction of a large erase of a user; null while more of it can still be found. The last one leaves the marker of the whole user. */
   async function setUserAside(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
-    const { conversations, messages } = await setAsideConversations(transaction, owner, erasure, atOnce);
+    const { conversations, messages } = await softDeleteConversations(transaction, owner, erasure, atOnce);
     const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);
     const isLast = isAll && conversations < atOnce;
     const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: isLast ? await jobs.eraseOwner(owner) : 0 };
     await recordErasure(transaction, jobs, erasure, { messages, ...taken });
     if (!isLast) return null;
-    const isIndexed = await leaveMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
+    const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
     return { erased: NOTHING, left: null, isIndexed };
   }
 
@@ -186,13 +186,13 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     conversation: (conversation) =>
       inTransaction(conversation, async (transaction, jobs) => {
         if (!(await lockConversation(transaction, conversation))) return null;
-        const large = await isLarge(transaction, conversation, conversation.conversationId, atOnce);
+        const large = await isLargeErase(transaction, conversation, conversation.conversationId, atOnce);
         return (large ? setConversationAside : conversationAtOnce)(transaction, jobs, conversation);
       }),
 
     async user(owner) {
       const small = await inTransaction(owner, async (transaction, jobs) => {
-        return (await isLarge(transaction, owner, null, atOnce)) ? null : userAtOnce(transaction, jobs, owner);
+        return (await isLargeErase(transaction, owner, null, atOnce)) ? null : userAtOnce(transaction, jobs, owner);
       });
       if (small) return small;
       const { tenantId, userId } = owner;
@@ -206,7 +206,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     episode: (owner, episodeId) =>
       inTransaction(owner, async (transaction, jobs) => {
         const { tenantId, userId } = owner;
-        const pair = await erasePair(transaction, jobs, owner, episodeId);
+        const pair = await eraseExchange(transaction, jobs, owner, episodeId);
         const archived = await transaction.query<{ id: string; conversationId: string; content: string }>({
           name: "erase-archived",
           text: ERASE_ARCHIVED,
@@ -222,7 +222,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };
         const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? [])])];
         const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
-        const isIndexed = await leaveToIndex(transaction, jobs, left);
+        const isIndexed = await addMarkersAndSweeps(transaction, jobs, left);
         return { erased, left, isIndexed };
       }),
   };

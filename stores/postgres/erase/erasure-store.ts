@@ -2,9 +2,9 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { OwnerScope } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
-import { addSweeps, type LeftInIndex, MARKERS_KEPT } from "./erase-markers.ts";
+import { addSweepJobs, type EntriesToSweep, MARKER_LIFETIME } from "./erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
-import { ERASED_AT_ONCE, NOBODY } from "./soft-delete.ts";
+import { ERASE_BATCH_ROWS, ERASED_TENANT } from "./soft-delete.ts";
 
 /** How far large erases have got, added up. */
 export interface ErasureProgress {
@@ -17,17 +17,17 @@ export interface ErasureProgress {
 /** Conversations or documents of which only the row is left, and what the index calls them. */
 export interface EmptyGroups {
   ids: string[];
-  left: LeftInIndex;
+  left: EntriesToSweep;
 }
 
 /** What large erases have set aside: taken out of Postgres in batches of a transaction each, so that whoever goes on repeats nothing. */
 export interface ErasureStore {
   /** Takes out the next rows that hold text; false when there are none left. */
-  takeOutRows(id: string): Promise<boolean>;
+  purgeRows(id: string): Promise<boolean>;
   /** The next conversations or documents that the index may still have; null when there are none. */
   nextGroups(id: string): Promise<EmptyGroups | null>;
   /** Takes out the rows of groups that the index has been cleared of; `episodes`: how many it had. */
-  takeOutGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
+  purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
   /** Ends an erasure; false when something of it is left. Locks it: nothing can be set aside for it meanwhile. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
   /**
@@ -43,8 +43,8 @@ export interface ErasureStore {
 const GROUPS_AT_ONCE = 200;
 
 /** What has text, and how many rows of it: $1 is the erasure. */
-const CONVERSATIONS = `from conversations where tenant_id = '${NOBODY}' and user_id = $1::uuid::text`;
-const DOCUMENTS = `from knowledge_documents where tenant_id = '${NOBODY}' and prefix = $1::uuid::text`;
+const CONVERSATIONS = `from conversations where tenant_id = '${ERASED_TENANT}' and user_id = $1::uuid::text`;
+const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
 const IN_ORDER = `order by created_at, id limit ${GROUPS_AT_ONCE}`;
 
 /** At most $2 rows of a table, by its column of the group. */
@@ -75,7 +75,7 @@ const COUNT = "update erasures set messages = messages + $2, summaries = summari
 
 const PRUNE = `
 delete from erasures where id in (
-  select id from erasures where finished_at < clock_timestamp() - interval '${MARKERS_KEPT}' order by finished_at limit ${GROUPS_AT_ONCE})`;
+  select id from erasures where finished_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by finished_at limit ${GROUPS_AT_ONCE})`;
 
 const OF_SCOPE = "tenant_key = $1 and ($2::text is null or owner_key = $2)";
 const OF_CONVERSATION = `${OF_SCOPE} and ($3::uuid is null or conversation_id = $3)`;
@@ -112,7 +112,7 @@ const ERASED_AT_ONCE_EMBEDDED = 500;
 export function makeErasureStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),
-  atOnce = database.isEmbedded ? ERASED_AT_ONCE_EMBEDDED : ERASED_AT_ONCE,
+  atOnce = database.isEmbedded ? ERASED_AT_ONCE_EMBEDDED : ERASE_BATCH_ROWS,
 ): ErasureStore {
   const first = async (transaction: Queryable, text: string, id: string): Promise<string[]> =>
     together(await transaction.query<{ id: string; rows: number }>({ text: `${text} ${IN_ORDER}`, values: [id] }), atOnce);
@@ -144,7 +144,7 @@ export function makeErasureStore(
     (await database.query<{ id: string }>({ text: `select id ${text} ${IN_ORDER}`, values: [id] })).map((row) => row.id);
 
   return {
-    takeOutRows: async (id) => (await takeOutOfConversations(id)) || takeOutOfDocuments(id),
+    purgeRows: async (id) => (await takeOutOfConversations(id)) || takeOutOfDocuments(id),
 
     async nextGroups(id) {
       const [erasure] = await database.query<{ owner_key: string }>({ text: "select owner_key from erasures where id = $1", values: [id] });
@@ -156,12 +156,12 @@ export function makeErasureStore(
       return documents.length > 0 ? { ids: documents, left: { ...left, groupIds: documents, of: "chunks" } } : null;
     },
 
-    takeOutGroups: (id, { ids, left }, episodes) =>
+    purgeGroups: (id, { ids, left }, episodes) =>
       queue.transaction(async (transaction, jobs) => {
         const table = left.of === "chunks" ? "knowledge_documents" : "conversations";
         await transaction.query({ text: `delete from ${table} where id = any($1::uuid[])`, values: [ids] });
         await transaction.query({ text: COUNT, values: [id, 0, 0, left.of === "chunks" ? 0 : episodes] });
-        await addSweeps(jobs, left);
+        await addSweepJobs(jobs, left);
       }),
 
     async finish(transaction, id) {
@@ -170,7 +170,7 @@ export function makeErasureStore(
       const [row] = await transaction.query<{ isLeft: boolean }>({ text, values: [id] });
       if (row?.isLeft) return false;
       await transaction.query({
-        text: `delete from knowledge_bases where tenant_id = '${NOBODY}' and prefix = $1::uuid::text`,
+        text: `delete from knowledge_bases where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`,
         values: [id],
       });
       await transaction.query({ text: "update erasures set finished_at = clock_timestamp() where id = $1", values: [id] });

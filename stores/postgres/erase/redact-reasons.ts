@@ -1,7 +1,7 @@
 import type { Owner } from "../../owner.ts";
 import { lexicalText } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
-import { factOf, type VersionLine } from "../memory/section-versions.ts";
+import { lineKey, type VersionLine } from "../memory/section-versions.ts";
 
 /** A version that stays, and what its author had to do with lines that are gone. */
 interface WrittenVersion {
@@ -29,7 +29,7 @@ const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(
  * Takes out why sections were changed where that may tell of lines that are gone: the author had read what is erased, or changed such a line
  * and gives a word of it, or quotes one of `facts`.
  */
-export async function clearReasons(
+export async function redactReasons(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   { sections, facts, versions }: { sections: readonly string[]; facts: readonly string[]; versions: readonly WrittenVersion[] },
@@ -47,7 +47,7 @@ export async function clearReasons(
     return (
       hasReadIt ||
       quoted.some((fact) => reason.includes(fact)) ||
-      touched.some((line) => wordsOf(factOf(line.content)).some((word) => said.has(word)))
+      touched.some((line) => wordsOf(lineKey(line.content)).some((word) => said.has(word)))
     );
   };
   const ids = rows.filter(mayTell).map(({ id }) => id);

@@ -2,18 +2,18 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Queryable } from "../database/database.ts";
-import { EMPTIED } from "../conversations/turn-record-store.ts";
-import { leaveMarkers } from "./erase-markers.ts";
+import { CLEARED } from "../conversations/turn-record-store.ts";
+import { addMarkers } from "./erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
 
 /**
  * What an erase has set aside is this tenant's, which no caller can be: every read and write names its tenant, so nothing finds it any more.
  * The id of the erasure stands where the user or the knowledge base stood.
  */
-export const NOBODY = "";
+export const ERASED_TENANT = "";
 
 /** Rows that one transaction erases: a fraction of a second, far from the limit of a statement. */
-export const ERASED_AT_ONCE = 5_000;
+export const ERASE_BATCH_ROWS = 5_000;
 
 /** An erase that takes more than one transaction. */
 export interface Erasure {
@@ -35,7 +35,7 @@ select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
 ) counted`;
 
 /** Whether there is more of a user, or of one of its conversations, than one transaction should erase. */
-export async function isLarge(
+export async function isLargeErase(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   conversationId: string | null,
@@ -54,7 +54,7 @@ on conflict (id) do update set all_messages = kept.all_messages + excluded.all_m
   memory_operations = kept.memory_operations + excluded.memory_operations, jobs = kept.jobs + excluded.jobs, finished_at = null, told_at = null`;
 
 /** The messages that one transaction of a large erase has set aside, and what else it has taken out. */
-export type SetAside = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
+export type SoftDeletedCounts = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
 
 /**
  * Records an erasure with what is gone by now, and adds the job that takes out the rest. The row is locked before the job is looked for: a job
@@ -64,7 +64,7 @@ export async function recordErasure(
   transaction: Queryable,
   jobs: JobTransaction,
   { id, tenantId, ownerKey: key, conversationId }: Erasure,
-  { messages, coreMemorySections, memoryOperations, jobs: erasedJobs }: SetAside,
+  { messages, coreMemorySections, memoryOperations, jobs: erasedJobs }: SoftDeletedCounts,
 ): Promise<void> {
   const counts = [messages, coreMemorySections, memoryOperations, erasedJobs];
   await transaction.query({ name: "erasure-record", text: RECORD, values: [id, ownerKey(tenantId), key, conversationId, ...counts] });
@@ -73,13 +73,13 @@ export async function recordErasure(
 }
 
 /** The keys of its turns are free at once: there are those of a day at most. */
-const SET_ASIDE = `
+const SOFT_DELETE = `
 with chosen as materialized (
   select id from conversations where tenant_id = $1 and user_id = $2 and ($4::uuid is null or id = $4) order by created_at, id limit $5 for update
 ), freed as (
-  update turns set ${EMPTIED} where tenant_id = $1 and user_id = $2 and key_hash is not null and conversation_id in (select id from chosen)
+  update turns set ${CLEARED} where tenant_id = $1 and user_id = $2 and key_hash is not null and conversation_id in (select id from chosen)
 )
-update conversations set tenant_id = '${NOBODY}', user_id = $3::uuid::text, session_id = conversations.id::text, turn_id = null, turn_lease_until = null
+update conversations set tenant_id = '${ERASED_TENANT}', user_id = $3::uuid::text, session_id = conversations.id::text, turn_id = null, turn_lease_until = null
 from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 
@@ -87,7 +87,7 @@ returning conversations.id, message_count as messages`;
  * Sets aside conversations of a user, at most `limit`, or the one that is named, and leaves markers for them: whatever holds one of them finds
  * it gone. Returns how many they are, with how many messages, and whether there is an index. The transaction holds the owner's lock.
  */
-export async function setAsideConversations(
+export async function softDeleteConversations(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   { id, ownerKey: key, conversationId }: Erasure,
@@ -95,10 +95,10 @@ export async function setAsideConversations(
 ): Promise<{ conversations: number; messages: number; isIndexed: boolean }> {
   const rows = await transaction.query<{ id: string; messages: number }>({
     name: "erase-set-aside",
-    text: SET_ASIDE,
+    text: SOFT_DELETE,
     values: [tenantId, userId, id, conversationId, limit],
   });
   const groupIds = rows.map((row) => episodeGroupId(row.id));
-  const isIndexed = await leaveMarkers(transaction, { ownerKey: key, groupIds, episodeIds: [] });
+  const isIndexed = await addMarkers(transaction, { ownerKey: key, groupIds, episodeIds: [] });
   return { conversations: rows.length, messages: rows.reduce((sum, row) => sum + row.messages, 0), isIndexed };
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import type { Database, Queryable } from "../database/database.ts";
-import { patientDatabase } from "../database/database-decorators.ts";
-import { NOBODY } from "../erase/soft-delete.ts";
+import { withStatementTimeout } from "../database/database-decorators.ts";
+import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
 import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
 
@@ -17,7 +17,7 @@ set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
 /** Runs `work` on one moment of the database, however long it takes. Others read and write meanwhile, except in an embedded database. */
 export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
-  return patientDatabase(database, STATEMENT_MS).transaction(async (transaction) => {
+  return withStatementTimeout(database, STATEMENT_MS).transaction(async (transaction) => {
     await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
     await transaction.query({ text: SETTINGS });
     return work(transaction);
@@ -33,15 +33,15 @@ async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: Exp
   await snapshot.query({ text: SET_SCOPE, values: [tenantId, userId] });
 }
 
-const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${NOBODY}')`;
-const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${NOBODY}')`;
+const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
+const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${ERASED_TENANT}')`;
 
 /** All rows but those that an erase has set aside, and turns that never began. */
 function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
   if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
   if (table.belongs === "by its question") return `question_id is not null and ${ofConversation}`;
-  return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${NOBODY}'` : ofConversation;
+  return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${ERASED_TENANT}'` : ofConversation;
 }
 
 /** The rows of a table that are in scope. */

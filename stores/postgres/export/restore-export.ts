@@ -2,7 +2,7 @@ import { NIL } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { patientDatabase } from "../database/database-decorators.ts";
+import { withStatementTimeout } from "../database/database-decorators.ts";
 import { isRefusedRow } from "../database/storage-errors.ts";
 import { rowSchema } from "./line-schemas.ts";
 import { pairOldImports } from "./pair-old-imports.ts";
@@ -83,7 +83,7 @@ async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine
  * than the database, and when the database is not empty.
  */
 export async function restoreExport({ database, file, onChecked, onStored }: RestoreParts): Promise<ReadonlyMap<string, number>> {
-  const patient = patientDatabase(database, STATEMENT_MS);
+  const patient = withStatementTimeout(database, STATEMENT_MS);
   const tables = await readColumns(patient);
   const names = tables.map(({ table }) => table.name);
   const rows = new Map(tables.map((table) => [table.table.name, rowSchema(table)]));

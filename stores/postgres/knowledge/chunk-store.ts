@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
-import { NOBODY } from "../erase/soft-delete.ts";
+import { ERASED_TENANT } from "../erase/soft-delete.ts";
 
 /** A piece of a document as it was split. */
 export interface ChunkToStore {
@@ -59,7 +59,7 @@ export interface ChunkStore {
   /** Lets a document answer from now on, in place of earlier ones of the same external_id, which go. */
   publish(document: OwnedDocument): Promise<void>;
   /** Whether something is left to do for a document; null when it is gone. Locks it. */
-  lockAndLook(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
+  lockAndCheck(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
   /** Documents, whoever's they are, with chunks that an index lacks: the next `limit` behind `after`, by id. */
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
   /** Of a knowledge base, those of these chunks whose document is indexed, in any order. */
@@ -110,7 +110,7 @@ where chunks.id = any($3) and tenant_id = $1 and prefix = $2 and status = 'index
 
 const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
-where document_id > $2 and tenant_id <> '${NOBODY}' and not index_names @> array[$1::text] order by document_id limit $3`;
+where document_id > $2 and tenant_id <> '${ERASED_TENANT}' and not index_names @> array[$1::text] order by document_id limit $3`;
 
 /** Locks the document. One that answers is left to do while the index that serves lacks chunks of it. */
 const LOOK = `
@@ -200,7 +200,7 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
         );
       }),
 
-    async lockAndLook(transaction, document) {
+    async lockAndCheck(transaction, document) {
       const [row] = await transaction.query<{ more: boolean }>({ name: "chunk-look", text: LOOK, values: owned(document) });
       return row ? row.more : null;
     },

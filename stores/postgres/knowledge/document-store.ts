@@ -4,7 +4,7 @@ import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job
 import { type Page, type PageRequest, toPage } from "../../page.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { leaveToIndex } from "../erase/erase-markers.ts";
+import { addMarkersAndSweeps } from "../erase/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 
 /** Which documents: those of a knowledge base of a tenant. */
@@ -78,7 +78,7 @@ export async function addChunkSweeps(
 ): Promise<void> {
   if (documentIds.length === 0) return;
   const left = { ownerKey: knowledgeKey(tenantId, prefix), groupIds: documentIds, episodeIds: [], of: "chunks" as const };
-  await leaveToIndex(transaction, jobs, left);
+  await addMarkersAndSweeps(transaction, jobs, left);
 }
 
 /** The documents of a database; `queue` takes the jobs that read them. */

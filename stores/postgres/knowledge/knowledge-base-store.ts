@@ -3,8 +3,8 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { leaveMarkers } from "../erase/erase-markers.ts";
-import { ERASED_AT_ONCE, NOBODY, recordErasure } from "../erase/soft-delete.ts";
+import { addMarkers } from "../erase/erase-markers.ts";
+import { ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/soft-delete.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {
@@ -35,10 +35,10 @@ returning xmax = 0 as created`;
 /** Where documents can be set aside. */
 const NOBODYS_BASE = `
 insert into knowledge_bases (tenant_id, prefix, description, created_at, updated_at)
-values ('${NOBODY}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
+values ('${ERASED_TENANT}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
 
 const SET_ASIDE = `
-update knowledge_documents set tenant_id = '${NOBODY}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
+update knowledge_documents set tenant_id = '${ERASED_TENANT}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
 where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
 returning id`;
 
@@ -62,7 +62,7 @@ const REMOVE = "delete from knowledge_bases where tenant_id = $1 and prefix = $2
 export function makeKnowledgeBaseStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),
-  atOnce = ERASED_AT_ONCE,
+  atOnce = ERASE_BATCH_ROWS,
 ): KnowledgeBaseStore {
   return {
     async list(tenantId) {
@@ -100,7 +100,7 @@ export function makeKnowledgeBaseStore(
           await transaction.query({ text: NOBODYS_BASE, values: [erasure.id] });
           const rows = await transaction.query<{ id: string }>({ text: SET_ASIDE, values: [tenantId, prefix, erasure.id, atOnce] });
           await recordErasure(transaction, jobs, erasure, { messages: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });
-          await leaveMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: rows.map(({ id }) => id), episodeIds: [] });
+          await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: rows.map(({ id }) => id), episodeIds: [] });
           const isLast = rows.length < atOnce;
           if (isLast) await transaction.query({ text: REMOVE, values: [tenantId, prefix] });
           return { count: rows.length, isLast };

@@ -4,7 +4,7 @@ import type { Owner } from "../../owner.ts";
 import { ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { lockOwner } from "../conversations/locks.ts";
-import { byFact, loadVersions, type MemoryLine } from "./section-versions.ts";
+import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts";
 import { type Actor, type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
 
 /** A version a section had; `content` is null where it was removed. */
@@ -41,7 +41,7 @@ export interface CoreMemoryStore {
   load(owner: Owner): Promise<LoadedCoreMemory>;
   /** The sections that are there, by name, with what their lines rest on. */
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
-  /** What lines that a person left out, and that are nowhere now, said of these messages: as `factOf` gives it. */
+  /** What lines that a person left out, and that are nowhere now, said of these messages: as `lineKey` gives it. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
   /** Writes a new version. Throws AppError `stale_version`. */
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
@@ -54,7 +54,7 @@ export interface CoreMemoryStore {
 }
 
 /** When an owner was last erased as a whole, as text; null: never. `parameter` is the place of the owner's key. */
-export function lastErasureOf(parameter: string): string {
+export function lastErasureSql(parameter: string): string {
   return `(select max(erased_at)::text from erase_markers where owner_key = ${parameter} and group_id is null and episode_id is null)`;
 }
 
@@ -64,7 +64,7 @@ from core_memory_sections where tenant_id = $1 and user_id = $2 order by section
 
 /** One statement, one snapshot: what is loaded is older than an erase exactly if the erase is not seen. */
 const LOAD_WITH_ERASURE = `
-select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureOf("$3")} as last_erasure`;
+select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureSql("$3")} as last_erasure`;
 
 const HISTORY = `
 select version, content, updated_by as "updatedBy", created_at as "createdAt", conversation_id as "conversationId",
@@ -128,8 +128,8 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       const before = sections.flatMap((versions) =>
         versions.flatMap(({ lines }, index) => (versions[index + 1]?.updatedBy === "person" ? lines.filter(isOfThem) : [])),
       );
-      const now = byFact(sections.flatMap((versions) => versions.at(-1)?.lines ?? []));
-      return new Set([...byFact(before).keys()].filter((fact) => !now.has(fact)));
+      const now = linesByKey(sections.flatMap((versions) => versions.at(-1)?.lines ?? []));
+      return new Set([...linesByKey(before).keys()].filter((fact) => !now.has(fact)));
     },
 
     async put(owner, { content, ...about }) {

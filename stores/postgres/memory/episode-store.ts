@@ -5,14 +5,14 @@ import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
 import {
   exchangeIdOf,
   isLive,
-  mayTellExchange,
+  isExchangeAnchor,
   type MessageRow,
   messageRows,
   type ReadMessage,
   toReadMessage,
 } from "../conversations/exchanges.ts";
 import { lockConversation } from "../conversations/locks.ts";
-import { NOBODY } from "../erase/soft-delete.ts";
+import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import type { OwnedConversation } from "./summary-store.ts";
 
@@ -33,7 +33,7 @@ export interface IndexBacklog {
 }
 
 /** What a user has that may be worth a search, as far as can be said before the turn has begun. */
-export interface EpisodeLook {
+export interface Recallable {
   /** The user has episodes in other conversations than this session's. */
   elsewhere: boolean;
   /** The session's conversation is longer than its window: it has a summary. */
@@ -57,7 +57,7 @@ export interface EpisodeStore {
    * Whether exchanges or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
    * of a turn does.
    */
-  lockAndLook(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
+  lockAndCheck(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
   /** Conversations, whoever's they are, with exchanges or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
@@ -69,7 +69,7 @@ export interface EpisodeStore {
    */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
   /** What there is to recall, before the session's conversation is known or even there. */
-  look(owner: Owner, sessionId: string): Promise<EpisodeLook>;
+  checkRecallable(owner: Owner, sessionId: string): Promise<Recallable>;
   /** See loadEpisodeTexts. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
@@ -91,7 +91,7 @@ select
   (select row_to_json(progress) from progress) as progress,
   (select imported_count from conversation) as imported_count,
   (select ${exchangeIdOf("before")} from messages before
-    where conversation_id = (select id from conversation) and completed and ${mayTellExchange("before")}
+    where conversation_id = (select id from conversation) and completed and ${isExchangeAnchor("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
     order by created_at desc, id desc limit 1) as previous_id,
   ${messageRows(`
@@ -121,7 +121,7 @@ const MISSING_IN = (conversation: string, index: string): string => `(exists (
   select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
 ) or exists (
   select from messages
-  where conversation_id = ${conversation} and completed and ${mayTellExchange("messages")}
+  where conversation_id = ${conversation} and completed and ${isExchangeAnchor("messages")}
     and (created_at, id) > (
       coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
       coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
@@ -131,7 +131,7 @@ const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where 
 
 const LIST_UNINDEXED = `
 select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
-where id > $2 and tenant_id <> '${NOBODY}' and ${MISSING_IN("conversations.id", "$1")}
+where id > $2 and tenant_id <> '${ERASED_TENANT}' and ${MISSING_IN("conversations.id", "$1")}
 order by id limit $3`;
 
 const STORED = `
@@ -201,7 +201,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       }
     },
 
-    async lockAndLook(transaction, conversation) {
+    async lockAndCheck(transaction, conversation) {
       if (!(await lockConversation(transaction, conversation))) return null;
       const [row] = await transaction.query<{ more: boolean }>({
         name: "episode-look",
@@ -224,7 +224,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     },
 
     async countExchanges() {
-      const text = `select count(*)::int as count from messages where completed and ${mayTellExchange("messages")}`;
+      const text = `select count(*)::int as count from messages where completed and ${isExchangeAnchor("messages")}`;
       const [row] = await database.query<{ count: number }>({ text });
       return row?.count ?? 0;
     },
@@ -239,9 +239,9 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return rows.map(({ id }) => id);
     },
 
-    async look({ tenantId, userId }, sessionId) {
+    async checkRecallable({ tenantId, userId }, sessionId) {
       const values = [tenantId, userId, sessionId];
-      const [row] = await database.query<EpisodeLook>({ name: "episode-look-before", text: LOOK_BEFORE, values });
+      const [row] = await database.query<Recallable>({ name: "episode-look-before", text: LOOK_BEFORE, values });
       return row ?? { elsewhere: false, isSummarised: false };
     },
 

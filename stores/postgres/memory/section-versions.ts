@@ -16,31 +16,31 @@ export interface MemoryLine {
 export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
 
 /** What two writings of one line have in common: blanks, line ends and list marks differ from editor to editor. */
-export const factOf = (line: string): string =>
+export const lineKey = (line: string): string =>
   line
     .replace(/^\s*[-*•]\s+/u, "")
     .replace(/\s+/gu, " ")
     .trim();
 
 /** Lines by what they say. Of several that say the same, the first. */
-export function byFact<Line extends { content: string }>(lines: readonly Line[]): Map<string, Line> {
-  return new Map(lines.toReversed().map((line) => [factOf(line.content), line]));
+export function linesByKey<Line extends { content: string }>(lines: readonly Line[]): Map<string, Line> {
+  return new Map(lines.toReversed().map((line) => [lineKey(line.content), line]));
 }
 
 /**
  * The lines of a text whose author named no messages for them: a line that is there already, in this section or in another one, keeps what
  * it rests on; any other rests on `triggerMessageIds`. `before` are the lines of the section, `elsewhere` those of the others.
  */
-export function linesAfter(
+export function inheritSources(
   content: string | null,
   { before, elsewhere }: { before: readonly MemoryLine[]; elsewhere: readonly MemoryLine[] },
   triggerMessageIds: readonly string[],
 ): MemoryLine[] {
-  const [here, there] = [byFact(before), byFact(elsewhere)];
+  const [here, there] = [linesByKey(before), linesByKey(elsewhere)];
   return linesOf(content).map((line) => {
-    const kept = here.get(factOf(line));
+    const kept = here.get(lineKey(line));
     if (kept) return { ...kept, content: line };
-    const moved = there.get(factOf(line));
+    const moved = there.get(lineKey(line));
     const triggers = [...new Set([...(moved?.triggerMessageIds ?? []), ...triggerMessageIds])];
     return { content: line, triggerMessageIds: triggers, repeatedIn: moved?.repeatedIn ?? [] };
   });
@@ -95,7 +95,7 @@ function toLines(
       return { content: texts[position] ?? "", triggerMessageIds: triggers, repeatedIn, removedBy };
     });
   }
-  return linesAfter(content, { before, elsewhere: [] }, triggerMessageIds).map((line) => ({ ...line, removedBy: null }));
+  return inheritSources(content, { before, elsewhere: [] }, triggerMessageIds).map((line) => ({ ...line, removedBy: null }));
 }
 
 /**

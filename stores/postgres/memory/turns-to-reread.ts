@@ -10,14 +10,18 @@ on conflict (message_id) do nothing
 returning message_id`;
 
 /** Notes turns of an owner, by their user's messages, for the memory agent to read again; those that are there. True: there are some. */
-export async function noteTurns(transaction: Queryable, { tenantId, userId }: Owner, messageIds: readonly string[]): Promise<boolean> {
+export async function addTurnsToReread(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  messageIds: readonly string[],
+): Promise<boolean> {
   if (messageIds.length === 0) return false;
   const noted = await transaction.query({ name: "again-note", text: NOTE, values: [tenantId, userId, messageIds] });
   return noted.length > 0;
 }
 
 /** Whose notes are meant: the owner's, of conversations that are there. */
-export const NOTED = `
+export const TURNS_TO_REREAD = `
 from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
 where tenant_id = $1 and user_id = $2`;
 
@@ -27,7 +31,11 @@ where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and
 returning message_id`;
 
 /** Takes notes of an owner away; false when they are not all there any more: another has read these turns, or they were erased. */
-export async function takeNotes(transaction: Queryable, { tenantId, userId }: Owner, messageIds: readonly string[]): Promise<boolean> {
+export async function removeTurnsToReread(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  messageIds: readonly string[],
+): Promise<boolean> {
   const taken = await transaction.query({ name: "again-take", text: TAKE, values: [tenantId, userId, messageIds] });
   return taken.length === messageIds.length;
 }

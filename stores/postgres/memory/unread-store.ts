@@ -2,11 +2,11 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { mayTellExchange, type MessageRow, messageRows, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
+import { isExchangeAnchor, type MessageRow, messageRows, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
-import { NOTED, takeNotes } from "./turns-to-reread.ts";
+import { TURNS_TO_REREAD, removeTurnsToReread } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 
 /** What is unread of one conversation, oldest first. */
@@ -55,7 +55,7 @@ export interface UnreadStore {
   /** Writes everything the agent decided and moves its cursor, or takes the notes of turns that are read again; all or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
   /** Whether exchanges of this user are unread, or turns are to be read again. Locks the owner: no turn of it can end meanwhile. */
-  lockAndLook(transaction: Queryable, owner: Owner): Promise<boolean>;
+  lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
 }
 
 /** A conversation with an exchange behind the cursor. Its row tells whether it is worth looking. */
@@ -64,7 +64,7 @@ from conversations left join memory_cursors on conversation_id = conversations.i
 where tenant_id = $1 and user_id = $2
   and last_message_at >= coalesce(read_through_created_at, '-infinity')
   and exists (
-    select from messages where messages.conversation_id = conversations.id and completed and ${mayTellExchange("messages")}
+    select from messages where messages.conversation_id = conversations.id and completed and ${isExchangeAnchor("messages")}
       and (messages.created_at, messages.id) > (
         coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000')))`;
 
@@ -85,7 +85,7 @@ from chosen`;
 /** Turns that are read again: each noted message of an import, and of a turn the answer that tells of it. */
 const NEXT_AGAIN = `
 with chosen as materialized (
-  select conversation_id, imported_count ${NOTED} order by noted_at, message_id limit 1
+  select conversation_id, imported_count ${TURNS_TO_REREAD} order by noted_at, message_id limit 1
 ), noted as materialized (
   select message_id from turns_to_read_again where conversation_id = (select conversation_id from chosen) order by message_id limit $3
 )
@@ -151,7 +151,7 @@ async function goPast(
   { conversationId, readThrough, again, messages }: UnreadConversation,
   through: Cursor | null,
 ): Promise<boolean> {
-  if (again) return takeNotes(transaction, owner, again);
+  if (again) return removeTurnsToReread(transaction, owner, again);
   if (!through) throw new Error("new turns were read to nowhere");
   const moved = await transaction.query({
     name: "unread-move",
@@ -223,11 +223,11 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
           throw error;
         }),
 
-    async lockAndLook(transaction, owner) {
+    async lockAndCheck(transaction, owner) {
       await lockOwner(transaction, owner);
       const [row] = await transaction.query<{ unread: boolean }>({
         name: "unread-look",
-        text: `select exists (select ${UNREAD}) or exists (select ${NOTED}) as unread`,
+        text: `select exists (select ${UNREAD}) or exists (select ${TURNS_TO_REREAD}) as unread`,
         values: [owner.tenantId, owner.userId],
       });
       return row?.unread ?? false;

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import { factOf, linesAfter, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
+import { lineKey, inheritSources, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { addOperations } from "./operation-store.ts";
 
 /** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
@@ -22,7 +22,7 @@ export interface StoredSection {
 export interface LineChange {
   /** Those of the new content, in their order. */
   lines: readonly MemoryLine[];
-  /** By which messages lines of the content before are left out, by `factOf` the line. */
+  /** By which messages lines of the content before are left out, by `lineKey` the line. */
   removedBy: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -70,7 +70,7 @@ select section, coalesce(content, '') as content, version, updated_by as "update
 from latest`;
 
 /** The current table after the versions have been changed otherwise: see unlearn.ts. */
-export function setCurrent(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
+export function updateCurrentSections(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
 
@@ -112,9 +112,9 @@ export async function writeSections(
   const operations = changes.map(({ section, content, actor: updatedBy, reason, lineChange, ...from }) => {
     const before = known.get(section) ?? { section, version: 0, content: null, lines: [] };
     const elsewhere = [...known.values()].filter((other) => other.section !== section).flatMap(({ lines }) => lines);
-    const lines = lineChange?.lines ?? linesAfter(content, { before: before.lines, elsewhere }, from.triggerMessageIds);
+    const lines = lineChange?.lines ?? inheritSources(content, { before: before.lines, elsewhere }, from.triggerMessageIds);
     if (lineChange && before.lines.length > 0) {
-      const removedBy = ({ content: line }: MemoryLine) => lineChange.removedBy.get(factOf(line)) ?? null;
+      const removedBy = ({ content: line }: MemoryLine) => lineChange.removedBy.get(lineKey(line)) ?? null;
       left.push({ ...before, lines: before.lines.map((line) => ({ ...line, removedBy: removedBy(line) })) });
     }
     const version = before.version + 1;
@@ -138,5 +138,5 @@ export async function writeSections(
   await addVersions(transaction, owner, added);
   await saveLines(transaction, owner, left);
   await addOperations(transaction, owner, operations);
-  return setCurrent(transaction, owner, sections);
+  return updateCurrentSections(transaction, owner, sections);
 }

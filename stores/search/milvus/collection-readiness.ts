@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../errors/app-error.ts";
-import { MilvusRefusal, toIndexError } from "./milvus-errors.ts";
+import { MilvusRefusal, throwIndexError } from "./milvus-errors.ts";
 
 /**
  * Between preparing and the first write, in milliseconds: twice what preparing took, within these. When two calls are the first to touch a
@@ -47,7 +47,7 @@ async function patiently<Result>(preparing: Promise<Result>, patienceMs: number)
 }
 
 /** Keeps a collection ready across restarts of its server; a read waits `patienceMs` for that. Calls throw AppError `index_unavailable`. */
-export function makeReady(collection: PreparedCollection, patienceMs: number): Readiness {
+export function makeReadiness(collection: PreparedCollection, patienceMs: number): Readiness {
   let attempt: Promise<boolean> | undefined;
   let isReady = false;
   /** A read was answered by what another process had made, or prepared: the next one need not ask whether it is there. */
@@ -62,7 +62,7 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
       const ended = performance.now();
       settledAt = ended + Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, 2 * (ended - begun)));
     } catch (error) {
-      return toIndexError(error);
+      return throwIndexError(error);
     } finally {
       if (!isReady) attempt = undefined;
     }
@@ -90,7 +90,7 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
         return await call();
       } catch (error) {
         forget(used);
-        if (!isFirst || !isForgotten(error)) return toIndexError(error);
+        if (!isFirst || !isForgotten(error)) return throwIndexError(error);
       }
     }
   }
@@ -109,7 +109,7 @@ export function makeReady(collection: PreparedCollection, patienceMs: number): R
           return result;
         } catch (error) {
           const mayHelp = error instanceof MilvusRefusal && (!wasKnown || isForgotten(error));
-          if (!mayHelp || repeats === READ_REPEATS) return toIndexError(error);
+          if (!mayHelp || repeats === READ_REPEATS) return throwIndexError(error);
         }
         isServed = false;
         forget(used);

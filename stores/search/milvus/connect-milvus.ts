@@ -2,8 +2,8 @@ import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName, type IndexDefinition, type SearchStore } from "../search-index.ts";
 import type { MilvusAddress, MilvusOptions } from "./open-milvus-search-store.ts";
-import { checkMilvusResponse, toIndexError } from "./milvus-errors.ts";
-import { makeReady, type Readiness } from "./collection-readiness.ts";
+import { checkMilvusResponse, throwIndexError } from "./milvus-errors.ts";
+import { makeReadiness, type Readiness } from "./collection-readiness.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
@@ -57,7 +57,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
   const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
   const readinessOf = (definition: IndexDefinition): Readiness =>
-    makeReady(
+    makeReadiness(
       {
         isThere: () => exists(client, definition.name),
         prepare: (creates) => prepareCollection(client, definition, { ...patience, creates }),
@@ -81,7 +81,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      await refuseUndivided(client, definition.name, patience.answerMs).catch(toIndexError);
+      await refuseUndivided(client, definition.name, patience.answerMs).catch(throwIndexError);
       const parts = partNames(definition.name).map((name): Part => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };
@@ -95,16 +95,16 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
       );
     },
     async listIndexes() {
-      const names = await collectionNames(client).catch(toIndexError);
+      const names = await collectionNames(client).catch(throwIndexError);
       return [...new Set(names.map(indexOfPart))].toSorted();
     },
     async dropIndex(name) {
       // Of that name alone: one that was made before indexes had parts.
       for (const collection_name of [checkName(name), ...partNames(name)]) {
-        await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(toIndexError);
+        await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(throwIndexError);
       }
     },
-    check: () => check().catch(toIndexError),
+    check: () => check().catch(throwIndexError),
     async close() {
       isClosed = true;
       await client.closeConnection();

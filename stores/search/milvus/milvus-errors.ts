@@ -61,7 +61,7 @@ export async function checkMilvusResponse<Response>(call: Promise<Response>): Pr
 }
 
 /** Rethrows what checkMilvusResponse throws, a refusal as AppError `index_unavailable`: a turn goes on without its memory. */
-export function toIndexError(error: unknown): never {
+export function throwIndexError(error: unknown): never {
   if (!(error instanceof MilvusRefusal)) throw error;
   throw new AppError("index_unavailable", "The search index refused a request. The log has its reason.", { cause: error });
 }

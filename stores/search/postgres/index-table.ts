@@ -3,7 +3,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import { checkName, type IndexDefinition } from "../search-index.ts";
 
 /** Rethrows a failure of the database as one of the index: a turn goes on without its memory. What is wrong with a statement passes unchanged. */
-export function toIndexError(error: unknown): never {
+export function throwIndexError(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
   throw new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", {
     cause: error,
@@ -77,5 +77,5 @@ export async function createIndexTable(transaction: Queryable, definition: Index
 
 /** Deletes the table of an index, if there is one; the extensions and the schema need not be there. */
 export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
-  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(toIndexError);
+  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwIndexError);
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database/database.ts";
 import { checkDefinition, type SearchStore } from "../search-index.ts";
-import { createIndexTable, dropIndexTable, toIndexError } from "./index-table.ts";
+import { createIndexTable, dropIndexTable, throwIndexError } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
 
 /** Two processes that start at once must not both create: "if not exists" alone races. The number is arbitrary, and only used here. */
@@ -44,16 +44,16 @@ export async function openPostgresSearchStore(database: Database): Promise<Searc
           await transaction.query({ text: ONE_AT_A_TIME });
           await createIndexTable(transaction, definition);
         })
-        .catch(toIndexError);
+        .catch(throwIndexError);
       return makePostgresSearchIndex(database, definition);
     },
     async listIndexes() {
       const text = "select tablename::text as name from pg_tables where schemaname = 'search' order by tablename";
-      return (await database.query<{ name: string }>({ text }).catch(toIndexError)).map(({ name }) => name);
+      return (await database.query<{ name: string }>({ text }).catch(throwIndexError)).map(({ name }) => name);
     },
     dropIndex: (name) => dropIndexTable(database, name),
     async check() {
-      await database.query({ text: "select 1" }).catch(toIndexError);
+      await database.query({ text: "select 1" }).catch(throwIndexError);
     },
     close: async () => undefined,
   };

@@ -11,7 +11,7 @@ import {
 import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
 import { storableText } from "../../../text/storable-text.ts";
 import { hitColumns, hitOf, hitsAsJson, type HitValues, realsValue, vectorValue } from "./wire-format.ts";
-import { indexColumns, toIndexError } from "./index-table.ts";
+import { indexColumns, throwIndexError } from "./index-table.ts";
 import { matchesByWords, rankByWords, type WordMatches } from "./word-ranking.ts";
 
 /** Documents that one statement removes: a group may have any number. */
@@ -55,7 +55,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   const { dimensions } = definition;
   const statements = indexStatements(definition);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
-    database.query<Row>(values ? { ...statement, values } : statement).catch(toIndexError);
+    database.query<Row>(values ? { ...statement, values } : statement).catch(throwIndexError);
   const counted = async (statement: Statement, values: readonly StatementValue[]): Promise<number> => {
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
-import { exchangesOf } from "../../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges } from "../../../stores/postgres/conversations/exchanges.ts";
 import { makeImportStore, type MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
@@ -77,7 +77,7 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
           if (!found || !last) return false;
           const outcome = await unread.save(owner, found, { createdAt: last.createdAt, id: last.id }, NOTHING);
           if (outcome !== "saved") return true;
-          for (const { asked, toldBy } of exchangesOf(found.messages)) if (asked && !toldBy.isKnown) read.push(asked.id);
+          for (const { asked, toldBy } of toExchanges(found.messages)) if (asked && !toldBy.isKnown) read.push(asked.id);
           return true;
         }
         async function bringWithin(within: "nothing" | "index" | "read", work: () => Promise<void>): Promise<void> {

@@ -31,7 +31,7 @@ describe("the memory agent beside another process on real Postgres", () => {
   afterAll(() => databases.close());
 
   const lockAndLook = (database: Database) =>
-    database.transaction((transaction) => makeUnreadStore(database).lockAndLook(transaction, owner));
+    database.transaction((transaction) => makeUnreadStore(database).lockAndCheck(transaction, owner));
   const nextTurn = () => beginFreely(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "session" }));
 
   test("of two saves of the same reading the one that waited for the other is lost, and everything is there once", async () => {

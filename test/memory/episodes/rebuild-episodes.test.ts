@@ -3,8 +3,8 @@ import { AppError } from "../../../errors/app-error.ts";
 import { rebuildEpisodes, type RebuildParts, type Rebuilt } from "../../../memory/episodes/rebuild-episodes.ts";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { dropLeftIndexes, leaveIndex } from "../../../stores/search/retired-indexes.ts";
-import { chunkIndexName, findIndexRecord, OLD_NAME_IS_GONE_MS } from "../../../stores/search/open-episode-index.ts";
+import { dropRetiredIndexes, retireIndex } from "../../../stores/search/retired-indexes.ts";
+import { chunkIndexName, findIndexRecord, OLD_NAME_UNUSED_MS } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
@@ -68,7 +68,7 @@ describe("a rebuild of the index", () => {
     const interrupted = rebuild({ signal: stopping.signal });
     interrupted.catch(() => undefined);
     await waitUntil("the new one serves", async () => (await records())[old] === "leaving", 60_000);
-    expect(await dropLeftIndexes({ database: memory.database, store })).toMatchObject([{ name: old, isInUse: true }]);
+    expect(await dropRetiredIndexes({ database: memory.database, store })).toMatchObject([{ name: old, isInUse: true }]);
     stopping.abort();
     await expect(interrupted).rejects.toThrow();
     expect(await (await memory.index.open(old)).count()).toBe(2 * TURNS);
@@ -81,7 +81,7 @@ describe("a rebuild of the index", () => {
     async function expectNoWaiting(isAlone: boolean): Promise<void> {
       const began = performance.now();
       expect(await rebuild({ isAlone })).toMatchObject({ episodes: 2 * TURNS, left: [] });
-      expect(performance.now() - began).toBeLessThan(OLD_NAME_IS_GONE_MS);
+      expect(performance.now() - began).toBeLessThan(OLD_NAME_UNUSED_MS);
     }
     await expectNoWaiting(true);
     expect(await theOnly()).not.toBe(old);
@@ -96,7 +96,7 @@ describe("a rebuild of the index", () => {
     expect((await records())[old]).toBe("leaving");
     expect(await store.listIndexes()).toHaveLength(4);
 
-    expect(await dropLeftIndexes({ database: memory.database, store: null })).toEqual([]);
+    expect(await dropRetiredIndexes({ database: memory.database, store: null })).toEqual([]);
     expect(await theOnly()).not.toBe(old);
   }, 120_000);
 
@@ -130,7 +130,7 @@ describe("a rebuild of the index", () => {
   test("that another one with another configuration has given up changes nothing, and leaves nothing that is not known", async () => {
     const embedPassages = async (texts: readonly string[]): Promise<number[][]> => {
       const building = await findIndexRecord(memory.database, "building");
-      if (building) await leaveIndex(memory.database, building.name, "building");
+      if (building) await retireIndex(memory.database, building.name, "building");
       return LARGE.embedPassages(texts);
     };
     await expect(rebuild({ embedder: { ...LARGE, embedPassages } })).rejects.toMatchObject({ code: "index_unavailable" });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import { rebuildEpisodes, type Rebuilt } from "../../../memory/episodes/rebuild-episodes.ts";
-import { dropLeftIndexes } from "../../../stores/search/retired-indexes.ts";
+import { dropRetiredIndexes } from "../../../stores/search/retired-indexes.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { chunkIndexName, findIndexRecord, makeIndexOpener } from "../../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
@@ -64,7 +64,7 @@ function describeBothWays(): void {
     for (const name of names) expect(left[0]?.places).toContain(`${name}_part0 to ${name}_part15`);
     expect(await held()).toEqual({ [`search.${await serving()}`]: 2, [`${milvus.description}: ${old}`]: 2 });
 
-    expect(await dropLeftIndexes({ database: memory.database, store: milvus })).toEqual([]);
+    expect(await dropRetiredIndexes({ database: memory.database, store: milvus })).toEqual([]);
     expect(await milvus.listIndexes()).toEqual(["episodes_of_another_service"]);
     expect(await held()).toEqual({ [`search.${await serving()}`]: 2 });
 

@@ -4,7 +4,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { patientDatabase } from "../../../stores/postgres/database/database-decorators.ts";
+import { withStatementTimeout } from "../../../stores/postgres/database/database-decorators.ts";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { makeDescribedClient } from "../../support/clients/described-call.ts";
@@ -42,7 +42,7 @@ let place: Awaited<ReturnType<typeof createRealDatabase>>;
 let database: Database;
 beforeEach(async () => {
   place = await createRealDatabase();
-  database = patientDatabase(await openPostgres(place.url), 120_000);
+  database = withStatementTimeout(await openPostgres(place.url), 120_000);
 });
 afterEach(async () => {
   await killServiceProcesses();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { emptyTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { clearOldTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
@@ -44,7 +44,7 @@ describe("a turn of the day before", () => {
     async function askYesterday(sessionId: string, key: string): Promise<string> {
       const turnId = (await ask(sessionId, key)).headers.get("x-turn-id") ?? "";
       await age(turnId);
-      if (isEmptied) expect(await emptyTurns(database)).toBe(1);
+      if (isEmptied) expect(await clearOldTurns(database)).toBe(1);
       return turnId;
     }
 
@@ -90,7 +90,7 @@ describe("a turn of the day before", () => {
     const firstOf = async () => (await messagesOf(there.url, "ada", sessionId))[0];
     const turnId = await waitUntil("the turn's message", async () => (await firstOf())?.metadata["turn_id"] as string | undefined);
     await age(turnId);
-    await emptyTurns(database);
+    await clearOldTurns(database);
     for (const { url } of [here, there]) expect((await getTurn(url, turnId)).json).toMatchObject({ state: "running" });
     const followed = [streamTurn(here.url, turnId), streamTurn(there.url, turnId)];
     release();

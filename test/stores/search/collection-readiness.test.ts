@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeReady } from "../../../stores/search/milvus/collection-readiness.ts";
+import { makeReadiness } from "../../../stores/search/milvus/collection-readiness.ts";
 import { MilvusRefusal } from "../../../stores/search/milvus/milvus-errors.ts";
 
 const PATIENCE_MS = 60_000;
@@ -30,7 +30,7 @@ function collection({ isThere = true, preparingMs = 0 } = {}) {
 }
 
 test("the first write waits until whoever opened the collection at the same time is done; the second does not", async () => {
-  const ready = makeReady(collection({ preparingMs: 400 }), PATIENCE_MS);
+  const ready = makeReadiness(collection({ preparingMs: 400 }), PATIENCE_MS);
   await ready.prepare(true);
   const prepared = performance.now();
   await ready.write(async () => undefined);
@@ -42,7 +42,7 @@ test("the first write waits until whoever opened the collection at the same time
 
 test("a write that the server has no collection for is repeated on one that is made anew, once", async () => {
   const { happened, ...parts } = collection();
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   let writes = 0;
   const write = async (): Promise<string> => {
     happened.push("write");
@@ -57,7 +57,7 @@ test("a write that the server has no collection for is repeated on one that is m
 
 test("a write that is refused otherwise is left to its caller, and the next one prepares anew", async () => {
   const { happened, ...parts } = collection();
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   const lost = ready.write(() => Promise.reject(new MilvusRefusal("lost", "1 of the documents is not there")));
   await expect(lost).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
   await ready.write(async () => undefined);
@@ -66,7 +66,7 @@ test("a write that is refused otherwise is left to its caller, and the next one 
 
 test("a write that finds an attempt under way that creates nothing creates after it", async () => {
   const { happened, ...parts } = collection({ isThere: false, preparingMs: 20 });
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   const [found, written] = await Promise.all([ready.prepare(false), ready.write(async () => "written")]);
   expect({ found, written }).toEqual({ found: false, written: "written" });
   expect(happened).toEqual(["prepare", "create"]);
@@ -74,7 +74,7 @@ test("a write that finds an attempt under way that creates nothing creates after
 
 test("reading and erasing what is not there has an answer at once and creates nothing", async () => {
   const { happened, ...parts } = collection({ isThere: false });
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   const never = (): Promise<string> => Promise.reject(new Error("was called"));
   expect(await Promise.all([ready.read(never, "nothing"), ready.change(never, "nothing")])).toEqual(["nothing", "nothing"]);
   expect(happened).not.toContain("create");
@@ -82,7 +82,7 @@ test("reading and erasing what is not there has an answer at once and creates no
 
 test("a read asks what is there at once, and prepares only what is refused", async () => {
   const { happened, ...parts } = collection();
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   expect(await ready.read(async () => "found", "nothing")).toBe("found");
   expect(happened).toEqual([]);
   let asked = 0;
@@ -96,7 +96,7 @@ test("a read asks what is there at once, and prepares only what is refused", asy
 
 test("what another process has made is looked for until a read finds it, and again when the server has lost it", async () => {
   const { happened, looks, change, ...parts } = collection({ isThere: false });
-  const ready = makeReady(parts, PATIENCE_MS);
+  const ready = makeReadiness(parts, PATIENCE_MS);
   let isLost = false;
   const search = (): Promise<string> => (isLost ? Promise.reject(new MilvusRefusal(100, "not found")) : Promise.resolve("found"));
   const read = (): Promise<string> => ready.read(search, "nothing");

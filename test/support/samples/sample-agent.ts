@@ -1,5 +1,5 @@
 import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
-import { linesAfter } from "../../../stores/postgres/memory/section-versions.ts";
+import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
 import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
 import {
@@ -16,7 +16,7 @@ const NOON = new Date("2024-01-31T12:00:00.000Z");
 /** A section at version 3, written by the agent at noon, its lines resting on nothing, unless `fields` say otherwise. */
 export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWithLines {
   const content = fields.content ?? "Name: Ada";
-  const lines = linesAfter(content, { before: [], elsewhere: [] }, []);
+  const lines = inheritSources(content, { before: [], elsewhere: [] }, []);
   return { section: "profile", content, version: 3, updatedBy: "agent", updatedAt: NOON, saidAt: NOON, lines, ...fields };
 }
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
-import { exchangesOf } from "../../../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { makeImportStore, type ImportStore, type MessageToImport } from "../../../../stores/postgres/conversations/import-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 
@@ -26,7 +26,7 @@ describeOnBothDatabases("exchanges of imported messages", (open) => {
       conversationId = imported.conversationId;
     }
     const { messages } = await makeEpisodeStore(database).readBacklog({ ...owner, conversationId }, "i", 100);
-    return { made, exchanges: exchangesOf(messages).map(({ asked, answer }) => `${asked?.content ?? "-"} ${answer?.content ?? "-"}`) };
+    return { made, exchanges: toExchanges(messages).map(({ asked, answer }) => `${asked?.content ?? "-"} ${answer?.content ?? "-"}`) };
   }
   const said = (role: "user" | "assistant", content: string, time: string): MessageToImport => {
     return { role, content, createdAt: new Date(`2024-01-31T${time}Z`), metadata: {} };
@@ -68,7 +68,7 @@ describeOnBothDatabases("exchanges of imported messages", (open) => {
     const migration = await readFile(new URL("../../../../stores/postgres/migrations/0015_exchanges.sql", import.meta.url), "utf8");
     await database.query({ text: migration.slice(migration.indexOf("with imported as")) });
     const read = await makeEpisodeStore(database).readBacklog(conversation, "i", 100);
-    const found = exchangesOf(read.messages).map(({ asked, answer }) => [asked?.content, answer?.content]);
+    const found = toExchanges(read.messages).map(({ asked, answer }) => [asked?.content, answer?.content]);
     expect(found).toEqual([[undefined, "hello"], ["q", "a"]]); // prettier-ignore
   });
 

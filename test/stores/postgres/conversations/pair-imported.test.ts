@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { pairImported } from "../../../../stores/postgres/conversations/plan-import.ts";
+import { pairByOrder } from "../../../../stores/postgres/conversations/plan-import.ts";
 
 /** Messages from a line of u and a, and of x for one that is not free, numbered from 0; pairs come back as "01", "34". */
 function pairsOf(line: string): string[] {
   const messages = [...line].map((letter, number) => {
     return { id: String(number), role: letter === "a" ? ("assistant" as const) : ("user" as const), isFree: letter !== "x" };
   });
-  return pairImported(messages).map((pair) => pair.join(""));
+  return pairByOrder(messages).map((pair) => pair.join(""));
 }
 
 describe("pairImported", () => {

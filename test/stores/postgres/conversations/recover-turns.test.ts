@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { emptyTurns, makeTurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
+import { clearOldTurns, makeTurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { ReplyLost } from "../../../../stores/postgres/database/storage-errors.ts";
@@ -64,7 +64,7 @@ describeOnBothDatabases("a begin whose reply was lost", (open) => {
     const turn = sampleTurn();
     await turns.findBegun(turn);
     await database.query({ text: "update turns set started_at = started_at - interval '25 hours' where id = $1", values: [turn.turnId] });
-    await emptyTurns(database);
+    await clearOldTurns(database);
     expect(await database.query({ text: "select from turns where id = $1", values: [turn.turnId] })).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import {
   CANCEL_CHANNEL,
-  emptyTurns,
+  clearOldTurns,
   makeTurnRecordStore,
   type TurnRecordStore,
 } from "../../../../stores/postgres/conversations/turn-record-store.ts";
@@ -149,7 +149,7 @@ describeOnBothDatabases("the records of turns", (open) => {
         isGone: true,
         outcome: OUTCOME.outcome,
       });
-      expect(await emptyTurns(database)).toBeGreaterThanOrEqual(1);
+      expect(await clearOldTurns(database)).toBeGreaterThanOrEqual(1);
       expect(await records.find(TENANT, old.turnId)).toMatchObject({
         isGone: true,
         outcome: null,
@@ -160,7 +160,7 @@ describeOnBothDatabases("the records of turns", (open) => {
         isGone: false,
         outcome: OUTCOME.outcome,
       });
-      expect(await emptyTurns(database)).toBe(0);
+      expect(await clearOldTurns(database)).toBe(0);
     });
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AppError } from "../../../../errors/app-error.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { patientDatabase } from "../../../../stores/postgres/database/database-decorators.ts";
+import { withStatementTimeout } from "../../../../stores/postgres/database/database-decorators.ts";
 import { ReplyLost } from "../../../../stores/postgres/database/storage-errors.ts";
 import { createRealDatabase } from "../../../support/databases/databases.ts";
 import { startTcpProxy } from "../../../servers/tcp-proxy.ts";
@@ -42,7 +42,7 @@ describe("a real Postgres with short deadlines", () => {
   });
 
   test("gives patient work the time it asks for, on its connection alone and only for that", async () => {
-    const patient = patientDatabase(database, 10_000);
+    const patient = withStatementTimeout(database, 10_000);
     await patient.query({ text: "select pg_sleep(1.2)" });
     await patient.transaction((transaction) => transaction.query({ text: "select pg_sleep(1.2)" }));
     await patient.transaction(() => Promise.reject(new Error("changed my mind"))).catch(() => undefined);
@@ -60,7 +60,7 @@ describe("a real Postgres with short deadlines", () => {
   });
 
   test("waits for a free connection as long as a deadline says, and sends nothing later", async () => {
-    const busy = Array.from({ length: 10 }, () => patientDatabase(database, 10_000).query({ text: "select pg_sleep(2.5)" }));
+    const busy = Array.from({ length: 10 }, () => withStatementTimeout(database, 10_000).query({ text: "select pg_sleep(2.5)" }));
     const failed = await database.query({ text: "insert into notes values (2)" }).catch((error: unknown) => error);
     expect(failed).toEqual(unavailable());
     expect(failed).not.toBeInstanceOf(ReplyLost);

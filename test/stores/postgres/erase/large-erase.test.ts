@@ -5,7 +5,7 @@ import { makeTakeOutErased } from "../../../../memory/erase/take-out-erased.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import type { LeftInIndex } from "../../../../stores/postgres/erase/erase-markers.ts";
+import type { EntriesToSweep } from "../../../../stores/postgres/erase/erase-markers.ts";
 import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../../../stores/postgres/erase/erasure-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
@@ -74,8 +74,8 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
   const erasureIds = async (): Promise<string[]> =>
     (await database.query<{ id: string }>({ text: "select id from erasures where finished_at is null" })).map(({ id }) => id);
   /** Runs the job of every erasure to its end; what the index was to be cleared of. */
-  async function takeOutAll(): Promise<LeftInIndex[]> {
-    const cleared: LeftInIndex[] = [];
+  async function takeOutAll(): Promise<EntriesToSweep[]> {
+    const cleared: EntriesToSweep[] = [];
     const job = makeTakeOutErased({
       erasures: erasures(),
       clearIndex: async (left) => cleared.push(left),
@@ -159,7 +159,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
       left: { messages: MESSAGES },
     });
 
-    while (((await report())?.erased.messages ?? 0) === 0) await erasures().takeOutRows(id); // archived memories go first
+    while (((await report())?.erased.messages ?? 0) === 0) await erasures().purgeRows(id); // archived memories go first
     expect(await report()).toMatchObject({ erased: { messages: AT_ONCE, summaries: 1 }, left: { messages: MESSAGES - AT_ONCE } });
     await takeOutAll();
     for (const stranger of [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { makeEpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
-import { exchangesOf } from "../../../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
@@ -30,6 +30,6 @@ test("a restore of a file from before pairs were kept has the exchanges that wer
   const file = await folder.write(sealLines(lines));
   await restoreExport({ database: target, file });
   const read = await makeEpisodeStore(target).readBacklog({ ...owner, conversationId }, "index", 100);
-  const found = exchangesOf(read.messages).map(({ asked, answer }) => [asked?.content, answer?.content]);
+  const found = toExchanges(read.messages).map(({ asked, answer }) => [asked?.content, answer?.content]);
   expect(found).toEqual([[undefined, "said 0"], ["said 1", "said 2"]]); // prettier-ignore
 });

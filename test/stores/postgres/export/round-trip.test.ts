@@ -9,7 +9,7 @@ import { restoreExport } from "../../../../stores/postgres/export/restore-export
 import { EXPORTED_TABLES } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { findBegun } from "../../../../stores/postgres/conversations/recover-turns.ts";
+import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turns.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
@@ -18,7 +18,7 @@ import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
-import { noteTurns } from "../../../../stores/postgres/memory/turns-to-reread.ts";
+import { addTurnsToReread } from "../../../../stores/postgres/memory/turns-to-reread.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const ADA = { tenantId: "acme", userId: "艾达 🦊" };
@@ -40,7 +40,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     [EVE, "figs", "goals"],
   ] as const) {
     const { exchanges } = await rememberConversation(database, owner, word, section);
-    await noteTurns(
+    await addTurnsToReread(
       database,
       owner,
       exchanges.map(({ messageId }) => messageId),
@@ -61,7 +61,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     ],
     jobKinds: [],
   });
-  await findBegun(database, { ...BOB, turnId: uuidv7() }); // a turn that never began
+  await findBegunTurn(database, { ...BOB, turnId: uuidv7() }); // a turn that never began
   const running = await beginFreely(makeTurnStore(database), sampleTurn({ ...BOB, sessionId: "running", message: "still open" }));
   await makeKnowledgeBaseStore(database).put("acme", { prefix: "travel", description: "旅行", keywords: ["tram", "电车"] });
   const documents = makeDocumentStore(database);

@@ -141,7 +141,7 @@ describeOnBothDatabases("episode store", (open) => {
     await database.query({ text: "update conversations set user_id = $1 where id = $2", values: [here.userId, there.conversationId] });
     const elsewhere = { ...there, userId: here.userId };
     const elsewhereOf = async (owner: OwnedConversation & { sessionId: string }): Promise<boolean> =>
-      (await episodes.look(owner, owner.sessionId)).elsewhere;
+      (await episodes.checkRecallable(owner, owner.sessionId)).elsewhere;
     expect(await elsewhereOf(here)).toBe(false);
     await advanceTo(here, 2);
     expect(await elsewhereOf(here)).toBe(false);
@@ -174,7 +174,7 @@ describeOnBothDatabases("episode store", (open) => {
 
   test("says at the end of a job whether the index that serves lacks an answer, and that an erased conversation is gone", async () => {
     const conversation = await storeConversation(database, { count: 3 });
-    const look = (one: OwnedConversation) => database.transaction((transaction) => episodes.lockAndLook(transaction, one));
+    const look = (one: OwnedConversation) => database.transaction((transaction) => episodes.lockAndCheck(transaction, one));
     await database.query({ text: "delete from search_indexes" });
     const text =
       "insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, 'postgres', 'e', 2, now())";

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { exchangesOf, firstOf } from "../../../../stores/postgres/conversations/exchanges.ts";
+import { toExchanges, firstMessageOf } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore, type UnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
@@ -34,7 +34,7 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
     completeTurn(turns, turn(question, sessionId), sampleAnswer({ content: answer, metadata: { turn_id: uuidv7() } }));
   const cutShort = (question: string, sessionId?: string) =>
     completeTurn(turns, turn(question, sessionId), sampleAnswer({ content: "half an ans", completed: false }));
-  const look = () => database.transaction((transaction) => unread.lockAndLook(transaction, owner));
+  const look = () => database.transaction((transaction) => unread.lockAndCheck(transaction, owner));
   const contents = async (limit?: number): Promise<string[]> =>
     (await readNext(unread, owner, limit)).messages.map(({ content }) => content);
   /** Reads and saves, as the agent's job does, until nothing is left; the questions it has decided on. */
@@ -43,8 +43,8 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
     for (let steps = 0; steps < 30; steps++) {
       const read = await unread.next(owner, limit);
       if (!read) return asked;
-      const exchanges = exchangesOf(read.messages).filter(({ toldBy }) => !toldBy.isKnown);
-      asked.push(...exchanges.map((exchange) => firstOf(exchange).content));
+      const exchanges = toExchanges(read.messages).filter(({ toldBy }) => !toldBy.isKnown);
+      asked.push(...exchanges.map((exchange) => firstMessageOf(exchange).content));
       expect(await unread.save(owner, read, endOf(read), NOTHING)).toBe("saved");
     }
     throw new Error("something stays unread for ever");
@@ -90,7 +90,7 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
       await beginFreely(turns, turn("q5"));
       const { messages } = await readNext(unread, owner);
       expect(messages.map(({ content }) => content)).not.toContain("half an ans");
-      expect(exchangesOf(messages).map(({ asked, answer }) => [asked?.content, answer?.content])).toEqual([
+      expect(toExchanges(messages).map(({ asked, answer }) => [asked?.content, answer?.content])).toEqual([
         ["q1", "a1"],
         ["q3", "a3"],
       ]);
