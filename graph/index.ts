@@ -1,7 +1,7 @@
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
-export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/make-erase.ts";
+export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";

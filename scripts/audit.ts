@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { findLeftovers } from "../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../memory/erase/find-residual-data.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openSearchStore } from "../server/start/open-episodes.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
@@ -30,7 +30,7 @@ try {
   // Whatever an index holds in this database is among its tables.
   const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
   if (store) opened.defer(() => store.close());
-  const leftovers = await findLeftovers(database, store, owner);
+  const leftovers = await findResidualData(database, store, owner);
   for (const { place, count } of leftovers) console.log(`${place}: ${count}`);
   const unseen = store ? [] : await listIndexNames(database, "milvus");
   if (unseen.length > 0) {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { rebuildEpisodes } from "../memory/episodes/rebuild-episodes.ts";
+import { rebuildIndex } from "../memory/episodes/rebuild-index.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openEmbedder, openSearchStore } from "../server/start/open-episodes.ts";
 import { openDatabase } from "../server/start/open-graph.ts";
@@ -41,7 +41,7 @@ async function rebuild(config: Config, database: Database, signal: AbortSignal):
   const store = await openSearchStore(config, database);
   opened.defer(() => store.close());
   const began = performance.now();
-  const { episodes, resumed, left } = await rebuildEpisodes({
+  const { episodes, resumed, left } = await rebuildIndex({
     database,
     store,
     embedder,

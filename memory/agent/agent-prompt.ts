@@ -2,7 +2,7 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import { shortenQuoted } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import { SECTION_CHARACTERS } from "./core-sections.ts";
-import type { TurnToRead } from "./turn-to-read.ts";
+import type { TurnToRead } from "./remember-turns.ts";
 
 const instructions = (
   sections: readonly string[],

@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "../../models/deadlines.ts";
 import { toModelError } from "../../models/model-error.ts";
@@ -8,11 +8,43 @@ import { observeWholeAnswer } from "../../models/observe-model-call.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { agentPrompt } from "./agent-prompt.ts";
 import { toolDefinitions } from "./memory-tools.ts";
-import type { DecideMemory } from "./remember-turns.ts";
-import { messageTokensOf } from "./take-reading.ts";
-import { answerWithCalls, callsOf } from "./tool-calls.ts";
-import { triggerOf } from "./turn-to-read.ts";
+import { type DecideMemory, maxMessageTokens, toTrigger } from "./remember-turns.ts";
 import type { ToolCall, Trigger, WorkingMemory } from "./working-memory.ts";
+
+interface IdentifiedCall extends ToolCall {
+  id: string;
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text || "{}");
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * The calls of an answer in their order, read strictly: LangChain completes JSON that was cut off, and half a section would take the place
+ * of the whole one. Arguments that are no JSON stay the text they are, to be refused.
+ */
+function readToolCalls(answer: AIMessageChunk): IdentifiedCall[] {
+  const pieces = (answer.tool_call_chunks ?? []).map(({ id, name, args }) => {
+    return { id: id ?? "", name: name ?? "", arguments: parseArguments(args ?? "") };
+  });
+  if (pieces.length > 0) return pieces;
+  return (answer.tool_calls ?? []).map(({ id, name, args }) => ({ id: id ?? "", name, arguments: args as unknown })); // it came in one piece
+}
+
+/** The answer as it goes back to the model: with every call that gets an answer of its tool, those with broken arguments too. */
+function toCallMessage(answer: AIMessageChunk, calls: readonly IdentifiedCall[]): AIMessage {
+  return new AIMessage({
+    content: answer.text,
+    tool_calls: calls.map(({ id, name, arguments: given }) => {
+      const args = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
+      return { id, name, args, type: "tool_call" as const };
+    }),
+  });
+}
 
 /** Answers of the model to one reading: the last may only say that it is done. */
 const ROUNDS = 4;
@@ -53,7 +85,7 @@ function sectionsThatFit(contents: Record<string, string>, maxTokens: number): {
   return { shown, hidden: Object.keys(contents).filter((section) => !Object.hasOwn(shown, section)) };
 }
 
-function say(
+function answerCall(
   memory: WorkingMemory,
   call: ToolCall,
   read: readonly Trigger[],
@@ -84,17 +116,17 @@ export function makeDecideWithModel({
     const { shown, hidden } = sectionsThatFit(memory.contents(), readingTokens);
     const writable = sections.filter((section) => !hidden.includes(section));
     const bound = model.bindTools(toolDefinitions(writable));
-    const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: messageTokensOf(readingTokens) });
-    const read = turns.map(triggerOf);
+    const messages = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: maxMessageTokens(readingTokens) });
+    const read = turns.map(toTrigger);
     for (let round = 0; round < ROUNDS; round++) {
       const answer = await observeWholeAnswer({ observer, purpose: "memory" }, model, messages, () =>
         ask(bound, messages, timeouts, signal),
       );
-      const calls = callsOf(answer);
+      const calls = readToolCalls(answer);
       if (calls.length === 0) return;
-      messages.push(answerWithCalls(answer, calls));
+      messages.push(toCallMessage(answer, calls));
       for (const [position, call] of calls.entries()) {
-        const said = await say(memory, call, read, { isTooMany: position >= CALLS_A_ROUND, hidden });
+        const said = await answerCall(memory, call, read, { isTooMany: position >= CALLS_A_ROUND, hidden });
         messages.push(new ToolMessage({ tool_call_id: call.id, content: said }));
       }
     }

@@ -4,13 +4,48 @@ import type { RememberJob } from "../../stores/jobs/job.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
-import { toExchanges, firstMessageOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
+import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
 import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
-import type { JobHandler } from "../jobs/job-handler.ts";
+import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
-import { takeReading } from "./take-reading.ts";
-import type { TurnToRead } from "./turn-to-read.ts";
-import { makeWorkingMemory, type WorkingMemory } from "./working-memory.ts";
+import { makeWorkingMemory, type Trigger, type WorkingMemory } from "./working-memory.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import type { Actor } from "../../stores/postgres/memory/write-sections.ts";
+
+/** A completed turn, or an imported message of the user, as the memory agent reads it. */
+export interface TurnToRead {
+  /** Of the user's message. */
+  messageId: string;
+  userMessage: string;
+  /** Empty: there is none. */
+  assistantMessage: string;
+  saidAt: Date;
+  /** `import` for one that came by an import. */
+  actor: Actor;
+}
+
+export function toTrigger({ messageId, saidAt, actor }: TurnToRead): Trigger {
+  return { messageId, saidAt, actor };
+}
+
+/** Of a reading one message may take this part; a longer one is shortened in the prompt. */
+const MAX_MESSAGE_PART = 4;
+
+/** What a message may have in the prompt of a reading of so many tokens. */
+export function maxMessageTokens(readingTokens: number): number {
+  return Math.floor(readingTokens / MAX_MESSAGE_PART);
+}
+
+/** The oldest exchanges that have at most so many tokens together, long messages counted as they are shortened; at least one. */
+function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges: readonly Read[], readingTokens: number): Read[] {
+  const most = maxMessageTokens(readingTokens);
+  let tokens = 0;
+  const end = exchanges.findIndex(({ asked, answer }, index) => {
+    for (const message of [asked, answer]) if (message) tokens += Math.min(estimateTokens(message.content), most);
+    return tokens > readingTokens && index > 0;
+  });
+  return end < 0 ? [...exchanges] : exchanges.slice(0, end);
+}
 
 /** What a decision is made on; what it comes to is in `memory`. */
 export interface Reading {
@@ -25,7 +60,7 @@ export interface Reading {
 
 export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<void>;
 
-export interface RememberParts {
+interface RememberParts {
   unread: UnreadStore;
   coreMemory: Pick<CoreMemoryStore, "loadLines" | "leftOutByPeople">;
   decide: DecideMemory;
@@ -63,7 +98,7 @@ interface Taken {
 /** The turns that are read together, as many as fit; null when there is none. */
 function take(unread: UnreadConversation, readingTokens: number): Taken | null {
   const exchanges = toExchanges(unread.messages);
-  const taken = takeReading(exchanges, readingTokens);
+  const taken = exchangesThatFit(exchanges, readingTokens);
   const turns = taken.flatMap(toTurns);
   if (unread.again) {
     // A turn that is not there any more, or has no answer, is read by being passed over.

@@ -1,8 +1,8 @@
-import { linesByKey, lineKey } from "../../stores/postgres/memory/section-versions.ts";
+import { lineKey, linesByKey } from "../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import type { SectionChange } from "../../stores/postgres/memory/write-sections.ts";
 import { type DraftLine, followWords, rewriteLines, type Rewriting, toDraft, toLine } from "./draft-lines.ts";
-import { turnsOfLines } from "./turns-of-lines.ts";
+import { parseTurnNumbers } from "./memory-tools.ts";
 import type { DecidedSection, Trigger, WorkingMemoryParts } from "./working-memory.ts";
 
 /** What came of a call, in words for the model. */
@@ -89,7 +89,7 @@ export function makeSectionDrafts({
       const { content: contentBefore, lines: before } = drafts.get(section) ?? { content: "", lines: [] };
       const asWanted = rewriteLines(before, wanted);
       const lines = asWanted.after.map((line) => ({ isNew: asWanted.added.includes(line) }));
-      const parsed = turnsOfLines(given, { lines, count: read.length });
+      const parsed = parseTurnNumbers(given, { lines, count: read.length });
       if ("refused" in parsed) return parsed;
       const turnsOf = new Map(asWanted.after.map((line, position) => [lineKey(line.content), parsed.turns[position] ?? []]));
       const content = withoutLeftOut(before, wanted);

@@ -7,9 +7,8 @@ import type { Actor } from "../../stores/postgres/memory/write-sections.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
-import { isToolName, TOOL_ARGUMENTS, type ToolName } from "./memory-tools.ts";
+import { isToolName, parseTurnNumbers, TOOL_ARGUMENTS, type ToolName } from "./memory-tools.ts";
 import { makeSectionDrafts, type Said } from "./section-drafts.ts";
-import { turnsOfLines } from "./turns-of-lines.ts";
 
 /** The message that a decision comes from. */
 export interface Trigger {
@@ -103,7 +102,7 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   }
 
   function archive({ content, episode_type, importance, turns }: Arguments<"archival_insert">, triggers: readonly Trigger[]): Said {
-    const parsed = turnsOfLines(turns, { lines: [{ isNew: true }], count: triggers.length });
+    const parsed = parseTurnNumbers(turns, { lines: [{ isNew: true }], count: triggers.length });
     if ("refused" in parsed) return parsed;
     const named = parsed.named.length > 0 ? triggers.filter((_, index) => parsed.named.includes(index + 1)) : triggers;
     const triggerMessageIds = named.map(({ messageId }) => messageId);

@@ -2,7 +2,7 @@ import type { Embedder } from "../../models/embedder.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/memory/archive-store.ts";
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import { toExchanges, firstMessageOf, type ReadExchange } from "../../stores/postgres/conversations/exchanges.ts";
+import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
 import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { dayWords } from "../../text/civil-day.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
@@ -10,11 +10,19 @@ import { lexicalText } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
-import { embeddedText } from "./embedded-text.ts";
-import type { JobHandler } from "../jobs/job-handler.ts";
-import { episodeCues } from "../recall/episode-cues.ts";
+import type { JobHandler } from "../jobs/run-jobs.ts";
+import { classifyExchange } from "./classify-exchange.ts";
 
-export interface IndexEpisodesParts {
+/** An answer of more characters than this speaks for itself too loudly: the user's message alone says what the turn was about. */
+const SHORT_ANSWER_CHARACTERS = 400;
+
+/** What is embedded of an exchange. */
+export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {
+  if (!asked || !answer) return (asked ?? answer)?.content ?? "";
+  return answer.content.length <= SHORT_ANSWER_CHARACTERS ? `${asked.content}\n${answer.content}` : asked.content;
+}
+
+interface IndexEpisodesParts {
   episodes: EpisodeStore;
   archive: ArchiveStore;
   index: ServingIndex;
@@ -74,7 +82,7 @@ export function makeIndexEpisodes({
       createdAt,
       lexicalText: lexicalText(`${asked}\n${answered}\n${dayWords(createdAt, timeZone)}`),
       embedding,
-      attributes: { conversation_id: conversationId, answer_id: answerIdOf(exchange), ...episodeCues(asked, answered) },
+      attributes: { conversation_id: conversationId, answer_id: answerIdOf(exchange), ...classifyExchange(asked, answered) },
     };
   }
 
@@ -90,7 +98,7 @@ export function makeIndexEpisodes({
     signal: AbortSignal,
   ): Promise<void> {
     if (exchanges.length === 0) return;
-    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(exchanges.map(embeddedText), signal)]);
+    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(exchanges.map(textToEmbed), signal)]);
     signal.throwIfAborted();
     const ids = exchanges.map((exchange) => [firstMessageOf(exchange).id, answerIdOf(exchange)] as const);
     const documents = await mapInSlices(exchanges, (exchange, position) =>

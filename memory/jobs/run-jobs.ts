@@ -3,8 +3,23 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { JobQueue } from "../../stores/jobs/job-queue.ts";
-import type { JobHandler } from "./job-handler.ts";
 import { planRetry } from "./retry-plan.ts";
+import type { Queryable } from "../../stores/postgres/database/database.ts";
+
+/** What is left of a job's work: nothing, more steps, or nothing because what it was about has been erased. */
+export type Remaining = "nothing" | "more" | "erased";
+
+/** How jobs of one kind are done. */
+export interface JobHandler<Kind extends Job = Job> {
+  /** Does one bounded step and has saved it when it resolves. Throws when it has to be tried again. */
+  step(job: Kind, signal: AbortSignal): Promise<void>;
+  /**
+   * What is left to do after a step that did its work, or failed; asked in the transaction that ends the job. Locks whatever the
+   * transactions lock that add jobs of this kind: then work that comes in meanwhile either is seen here or finds the job gone and adds a
+   * new one.
+   */
+  remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
+}
 
 /** How one run of a job ended. `again`: it did a step and has more to do. `lost`: it was erased or is another process' by now. */
 export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";

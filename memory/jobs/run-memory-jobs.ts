@@ -17,20 +17,22 @@ import { decideByRules } from "../agent/decide-by-rules.ts";
 import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
-import { makeEraseEpisodes } from "../erase/erase-episodes.ts";
-import { clearIndex } from "../erase/make-erase.ts";
-import { makeTakeOutErased } from "../erase/take-out-erased.ts";
-import { makeVacuumWhenIdle } from "../erase/vacuum-when-idle.ts";
-import type { JobHandler } from "./job-handler.ts";
+import {
+  assertNoIndex,
+  makeClearIndexJob,
+  makeEraseJob,
+  makeEraseWithoutIndex,
+  makeIngestWithoutIndex,
+  makeVacuumJob,
+} from "../erase/erase-jobs.ts";
+import { clearIndex } from "../erase/erase.ts";
+import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument } from "../knowledge/ingest-document.ts";
-import { runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
-import { assertNoIndex, makeEraseWithoutIndex, makeIngestWithoutIndex } from "./without-index.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
-import { makeSummariseWithModel } from "../summary/summarise-with-model.ts";
+import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
-import { ASKED_SUMMARY_TOKENS } from "../summary/summary-prompt.ts";
 
 /** What the jobs need. Give it the same `historyWindow` and `summary` as the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
@@ -128,12 +130,12 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       ingest: episodicMemory
         ? makeIngestDocument({ chunks, index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
         : makeIngestWithoutIndex(chunks),
-      erase: makeTakeOutErased({
+      erase: makeEraseJob({
         erasures: makeErasureStore(database, queue),
         clearIndex: (left) => (episodicMemory ? clearIndex(episodicMemory.index, left) : assertNoIndex(database).then(() => 0)),
       }),
-      erase_episodes: episodicMemory ? makeEraseEpisodes(episodicMemory.index, queue) : makeEraseWithoutIndex(database),
-      vacuum: makeVacuumWhenIdle({ database, quietMs: parts.quietMs ?? (() => Infinity) }),
+      erase_episodes: episodicMemory ? makeClearIndexJob(episodicMemory.index, queue) : makeEraseWithoutIndex(database),
+      vacuum: makeVacuumJob({ database, quietMs: parts.quietMs ?? (() => Infinity) }),
     },
   });
 }

@@ -6,12 +6,10 @@ import { knowledgeKey } from "../../stores/search/index-keys.ts";
 import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
-import { completeQuestion } from "../recall/completes-question.ts";
-import { convincingBy } from "../recall/convincing-by.ts";
-import { loadBest } from "../recall/load-best.ts";
-import { makeCircuit } from "../recall/make-circuit.ts";
-import { bestFirst, type RankedEpisode, rankEpisodes } from "../recall/rank-episodes.ts";
-import { searchBoth } from "../recall/search-both.ts";
+import { completeQuestion } from "../recall/complete-question.ts";
+import { strongMatcher } from "../recall/relevance.ts";
+import { bestFirst, loadBest, type RankedHit, rankHits, searchBoth } from "../recall/hybrid-search.ts";
+import { makeCircuitBreaker } from "../recall/circuit-breaker.ts";
 
 export interface FindPassagesParts {
   index: ServingIndex;
@@ -61,15 +59,15 @@ const DOCUMENT_SHARE = 0.4;
  * Gives each passage a share of the score of the best other one of its document: one word of a question is anywhere, but a document with
  * several passages that fit is likely to be the one that is asked about. Meaning alone says no such thing: under one title all are alike.
  */
-function liftByDocument(ranked: readonly RankedEpisode[]): RankedEpisode[] {
+function boostByDocument(ranked: readonly RankedHit[]): RankedHit[] {
   if (ranked.every(({ words }) => words === null)) return [...ranked];
-  const ofDocument = new Map<string, RankedEpisode[]>();
+  const ofDocument = new Map<string, RankedHit[]>();
   for (const candidate of ranked) {
     const group = ofDocument.get(candidate.hit.groupId);
     if (group) group.push(candidate);
     else ofDocument.set(candidate.hit.groupId, [candidate]);
   }
-  const lifted = ranked.map((candidate): RankedEpisode => {
+  const lifted = ranked.map((candidate): RankedHit => {
     const [best, second] = ofDocument.get(candidate.hit.groupId) ?? [];
     const other = best === candidate ? second : best;
     return { ...candidate, score: candidate.score + DOCUMENT_SHARE * Math.max(0, other?.score ?? 0) };
@@ -89,8 +87,8 @@ export function makeFindPassages({
   onError = () => undefined,
   observer = NOOP_OBSERVER,
 }: FindPassagesParts): FindPassages {
-  const askIndex = makeCircuit("passage_index", observer);
-  const askEmbedder = makeCircuit("passage_embedder", observer);
+  const askIndex = makeCircuitBreaker("passage_index", observer);
+  const askEmbedder = makeCircuitBreaker("passage_embedder", observer);
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const minSimilarity = embedder.minSimilarity ?? 0.5;
 
@@ -108,7 +106,7 @@ export function makeFindPassages({
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), onError);
     // The embedder's weight is that for talk. Squared, for passages: a weak embedder's vectors say still less of long texts with many words.
-    const ranked = rankEpisodes({
+    const ranked = rankHits({
       wordHits,
       vectorHits,
       weights: { ...NO_TIME, vector: by === "vectors" ? 1 : embedder.vectorWeight ** 2 },
@@ -116,8 +114,8 @@ export function makeFindPassages({
       time: null,
     });
     const evidence = { found: ranked.length, query, minSimilarity, time: null };
-    const relevant = liftByDocument(ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity));
-    const wanted = relevant.some(convincingBy(evidence)) ? relevant.slice(0, limit + SPARE) : [];
+    const relevant = boostByDocument(ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity));
+    const wanted = relevant.some(strongMatcher(evidence)) ? relevant.slice(0, limit + SPARE) : [];
     const found = await loadBest(wanted, limit, (some) =>
       chunks.load(
         { tenantId, prefix },

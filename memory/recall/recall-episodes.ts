@@ -7,13 +7,11 @@ import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
-import { completeQuestion } from "./completes-question.ts";
-import { loadBest } from "./load-best.ts";
-import { makeCircuit } from "./make-circuit.ts";
+import { completeQuestion } from "./complete-question.ts";
+import { loadBest, rankHits, searchBoth } from "./hybrid-search.ts";
+import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { pointingBack } from "./pointing-back.ts";
-import { rankEpisodes } from "./rank-episodes.ts";
-import { relevantEpisodes } from "./relevant-episodes.ts";
-import { searchBoth } from "./search-both.ts";
+import { relevantEpisodes } from "./relevance.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
@@ -115,8 +113,8 @@ export function makeRecall(parts: RecallParts): Recall {
   } = parts;
 
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
-  const askIndex = makeCircuit("episode_index", observer);
-  const askEmbedder = makeCircuit("episode_embedder", observer);
+  const askIndex = makeCircuitBreaker("episode_index", observer);
+  const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
@@ -175,7 +173,7 @@ export function makeRecall(parts: RecallParts): Recall {
       searchVectors(filter, complete, { day, signal, onDayFailed }),
       onError,
     );
-    const ranked = rankEpisodes({
+    const ranked = rankHits({
       wordHits,
       vectorHits,
       // Squared: what a weak embedder says of a neighbour is twice in doubt.

@@ -1,8 +1,8 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/memory/summary-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import type { JobHandler } from "../jobs/job-handler.ts";
-import { enoughUncovered, isSummaryDue, type SummarySettings } from "./summary-due.ts";
+import type { JobHandler } from "../jobs/run-jobs.ts";
+import { isSummaryDue, type SummarySettings, uncoveredCountLimit } from "./summary-due.ts";
 
 export interface SummaryInput {
   /** The summary before; null for the first. */
@@ -48,7 +48,7 @@ export function makeSummariseConversation({
     async step(conversation, signal) {
       const backlog = await summaries.readBacklog(
         conversation,
-        Math.max(STEP_MESSAGES + settings.historyWindow, enoughUncovered(settings)),
+        Math.max(STEP_MESSAGES + settings.historyWindow, uncoveredCountLimit(settings)),
       );
       const { summary } = backlog;
       const uncovered = backlog.messages.length;
@@ -70,7 +70,7 @@ export function makeSummariseConversation({
     },
 
     async remaining(transaction, conversation) {
-      const counted = await summaries.lockAndCount(transaction, conversation, enoughUncovered(settings));
+      const counted = await summaries.lockAndCount(transaction, conversation, uncoveredCountLimit(settings));
       if (!counted) return "erased";
       return isSummaryDue(settings, counted) ? "more" : "nothing";
     },

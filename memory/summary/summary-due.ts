@@ -21,6 +21,6 @@ export function isSummaryDue(
 }
 
 /** Counting uncovered messages further than this cannot change the answer of `isSummaryDue`. */
-export function enoughUncovered({ minMessages, updateDelta, historyWindow }: SummarySettings): number {
+export function uncoveredCountLimit({ minMessages, updateDelta, historyWindow }: SummarySettings): number {
   return Math.max(minMessages, historyWindow + updateDelta, historyWindow + 1);
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import { makeCircuit } from "../../memory/recall/make-circuit.ts";
+import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
@@ -35,7 +35,7 @@ export function makeRouteByEmbedding({
   observer?: Observer;
 }): RouteByEmbedding {
   const loadVectors = makeBaseVectors(embedder);
-  const circuit = makeCircuit("router_embedder", observer);
+  const circuit = makeCircuitBreaker("router_embedder", observer);
   return async function routeByEmbedding({ tenantId, message, bases, isTie, signal: cancelled }) {
     // Not one that ends with this call: when one of the two fails, the other is left alone, and must end all the same.
     const deadline = AbortSignal.timeout(timeoutMs);

@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { makeCircuit } from "../../memory/recall/make-circuit.ts";
+import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
 import { toModelError } from "../../models/model-error.ts";
 import { abortableItems, startDeadline } from "../../models/deadlines.ts";
 import { observeWholeAnswer } from "../../models/observe-model-call.ts";
@@ -116,7 +116,7 @@ export function makeRouteByModel({
   timeoutMs: number;
   observer?: Observer;
 }): RouteByModel {
-  const circuit = makeCircuit("router_model", observer);
+  const circuit = makeCircuitBreaker("router_model", observer);
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const prefixes = [GENERAL, ...bases.map(({ prefix }) => prefix)];
     const bound = model.bindTools ? (model.bindTools([routerTool(prefixes)]) as AnyModel) : model;

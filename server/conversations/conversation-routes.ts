@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Erase } from "../../memory/erase/make-erase.ts";
+import type { Erase } from "../../memory/erase/erase.ts";
 import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversations/conversation-store.ts";
 import type { MessageStore, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";

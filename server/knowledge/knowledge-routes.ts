@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { assertReadable } from "../../memory/documents/sniff-document.ts";
+import { assertLooksReadable } from "../../memory/parsing/check-content.ts";
 import type { ChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
 import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
@@ -152,7 +152,7 @@ export function knowledgeRoutes({ knowledgeBases, documents, chunks, hasIndex }:
         throw new AppError("index_unavailable", "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
       }
       const document = parseDocumentRequest(request);
-      assertReadable(document);
+      assertLooksReadable(document);
       response.status(202).json(toDocument(await documents.add(place, document)));
     })
     .get("/knowledge/:kb/passages/:passage", async (request, response) => {

@@ -1,7 +1,7 @@
 import { type Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Erase, EraseReceipt } from "../../memory/erase/make-erase.ts";
+import type { Erase, EraseReceipt } from "../../memory/erase/erase.ts";
 import type { OperationStore } from "../../stores/postgres/memory/operation-store.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField } from "../http/parse-request.ts";

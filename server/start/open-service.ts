@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { toAppError } from "../../errors/app-error.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
-import { makeErase } from "../../memory/erase/make-erase.ts";
+import { makeErase } from "../../memory/erase/erase.ts";
 import type { KnowledgeHandlers } from "../../nodes/knowledge-handlers.ts";
 import { findOldestWaiting, makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";

@@ -1,5 +1,5 @@
-import { HEADING_SEPARATOR } from "../../../memory/documents/parsed-document.ts";
-import { readMarkdown } from "../../../memory/documents/read-markdown.ts";
+import { HEADING_SEPARATOR } from "../../../memory/parsing/document.ts";
+import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
 import type { CorpusDocument } from "./read-corpus.ts";
 import type { KnowledgeQuestion } from "./questions.ts";
 

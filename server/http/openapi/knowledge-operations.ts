@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DOCUMENT_TYPES } from "../../../memory/documents/document-type.ts";
+import { DOCUMENT_TYPES } from "../../../memory/parsing/document.ts";
 import { DocumentBody, DocumentQuery, KnowledgeBody, PREFIX } from "../../knowledge/knowledge-routes.ts";
 import { PageQuery } from "../parse-request.ts";
 import { DeletedDocuments, Document, DocumentList, KnowledgeBase, KnowledgeList, Passage } from "./answers.ts";

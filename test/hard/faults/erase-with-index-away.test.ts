@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
@@ -54,7 +54,7 @@ async function settle(conversationId: string): Promise<void> {
   expect(json).toEqual({ settled: true, pending: 0 });
 }
 
-const left = () => findLeftovers(database, store, OWNER);
+const left = () => findResidualData(database, store, OWNER);
 const title = "an erase while Milvus is away is accepted with 202, shows nothing from then on, and is finished by itself when it is back";
 
 (reason ? test.skip : test)(

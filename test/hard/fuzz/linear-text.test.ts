@@ -12,16 +12,13 @@ const HOPELESS_MS = 1_000;
 
 /** Functions that read no text of users or models in the thread that answers requests. */
 const ELSEWHERE: Record<string, string> = {
-  "memory/documents/read-csv.ts readCsv": "runs in a thread that is ended after a while",
-  "memory/documents/read-docx.ts readDocx": "runs in a thread that is ended after a while",
-  "memory/documents/read-html.ts readHtml": "runs in a thread that is ended after a while",
-  "memory/documents/read-markdown.ts readMarkdown": "runs in a thread that is ended after a while",
-  "memory/documents/read-pdf.ts readPdf": "runs in a thread that is ended after a while",
-  "memory/documents/read-document.ts readDocument": "runs in a thread that is ended after a while",
-  "memory/documents/repack-docx.ts repackDocx": "runs in a thread that is ended after a while",
-  "memory/documents/split-document.ts splitDocument": "runs in a thread that is ended after a while",
-  "memory/documents/run-parse-worker.ts runParseWorker": "starts a thread",
-  "memory/documents/parse-document.ts parseDocument": "starts a thread",
+  "memory/parsing/read-csv.ts readCsv": "runs in a thread that is ended after a while",
+  "memory/parsing/read-docx.ts readDocx": "runs in a thread that is ended after a while",
+  "memory/parsing/read-html.ts readHtml": "runs in a thread that is ended after a while",
+  "memory/parsing/read-markdown.ts readMarkdown": "runs in a thread that is ended after a while",
+  "memory/parsing/read-pdf.ts readPdf": "runs in a thread that is ended after a while",
+  "memory/parsing/split-document.ts splitDocument": "runs in a thread that is ended after a while",
+  "memory/parsing/parse-document.ts parseDocument": "starts a thread",
   "server/observe/health-routes.ts checkModelServer": "asks a server",
   "server/openapi/build-description.ts buildDescription": "writes the description of the service",
   "server/openapi/openapi-routes.ts openApiRoutes": "writes the description of the service",

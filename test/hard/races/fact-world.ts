@@ -1,11 +1,10 @@
-import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
-import { triggerOf } from "../../../memory/agent/turn-to-read.ts";
+import { type DecideMemory, type Reading, toTrigger } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
-import { factsIn, SECTIONS, wordFor, type Fact, type Step } from "./fact-steps.ts";
+import { type Fact, factsIn, SECTIONS, type Step, wordFor } from "./fact-steps.ts";
 import { readingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
 
@@ -69,7 +68,7 @@ export class FactWorld {
         const reason = `because ${content.slice(0, 300)}`;
         return reading.memory.call(
           { name: "core_memory_update", arguments: { section, content, reason, turns } },
-          reading.turns.map(triggerOf),
+          reading.turns.map(toTrigger),
         );
       };
       await rewrite(reading, call);

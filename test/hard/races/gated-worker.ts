@@ -1,11 +1,10 @@
-import type { JobHandler } from "../../../memory/jobs/job-handler.ts";
-import { runJobs, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
+import { type JobHandler, runJobs, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
 import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { makeGate, type Gate } from "./gate.ts";
+import { type Gate, makeGate } from "./gate.ts";
 import { makeGatedDatabase } from "./gated-database.ts";
 
 /** The longest time a timer of Node runs: the worker looks for jobs when the driver says so, never by itself. */

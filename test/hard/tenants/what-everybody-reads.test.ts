@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { findLeftovers, type Leftover } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData, type ResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
@@ -210,7 +210,7 @@ const missing = await whyNoMilvus();
 
     test("erasing one leaves every row and entity of those who look like it", async () => {
       const [erased, ...others] = [adaOf("acme"), ...world.people.filter((person) => person !== adaOf("acme"))];
-      const leftOf = (person: Person): Promise<Leftover[]> => findLeftovers(database, stage.store, person);
+      const leftOf = (person: Person): Promise<ResidualData[]> => findResidualData(database, stage.store, person);
       const rowsOf = async () => [...fingerprints(await readOwnedRows(database))];
       const isErased = ([owner]: [string, string]): boolean => owner.startsWith(`["acme","ada"] `);
       const before = { rows: await rowsOf(), others: await Promise.all(others.slice(0, 14).map(leftOf)) };

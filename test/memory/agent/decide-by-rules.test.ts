@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { makeDecideByRules } from "../../../memory/agent/decide-by-rules.ts";
-import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
+import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
 import { makeWorkingMemory } from "../../../memory/agent/working-memory.ts";
 
 const SECTIONS = ["profile", "preferences"];

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeDecideWithModel } from "../../../memory/agent/decide-with-model.ts";
-import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
+import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
 import type { WorkingMemory, WorkingMemoryParts } from "../../../memory/agent/working-memory.ts";
 import type { AnswerTimeouts } from "../../../models/deadlines.ts";
 import { OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
+import { type ModelScript, type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";
 import { archive, nothingDecided, storedSection, turnToRead, update, workingMemory } from "../../support/samples/sample-agent.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
-import { rebuildEpisodes, type Rebuilt } from "../../../memory/episodes/rebuild-episodes.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
+import { rebuildIndex, type Rebuilt } from "../../../memory/episodes/rebuild-index.ts";
 import { dropRetiredIndexes } from "../../../stores/search/retired-indexes.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { chunkIndexName, findIndexRecord, makeIndexOpener } from "../../../stores/search/open-episode-index.ts";
@@ -34,7 +34,7 @@ function describeBothWays(): void {
   });
 
   const rebuildInto = (store: SearchStore): Promise<Rebuilt> =>
-    rebuildEpisodes({
+    rebuildIndex({
       database: memory.database,
       store,
       embedder: memory.embedder,
@@ -45,7 +45,7 @@ function describeBothWays(): void {
   const serving = async (): Promise<string> => (await findIndexRecord(memory.database, "current"))?.name ?? "";
   /** Of the user, in indexes, by table or collection. */
   async function held(): Promise<Record<string, number>> {
-    const found = await findLeftovers(memory.database, milvus, OWNER);
+    const found = await findResidualData(memory.database, milvus, OWNER);
     return Object.fromEntries(found.filter(({ place }) => place.includes("episodes_")).map(({ place, count }) => [place, count]));
   }
 

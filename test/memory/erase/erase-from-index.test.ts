@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeErase } from "../../../memory/erase/make-erase.ts";
+import { makeErase } from "../../../memory/erase/erase.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";

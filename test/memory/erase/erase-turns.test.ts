@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase/erase-store.ts";
@@ -62,7 +62,7 @@ describeOnBothDatabases("a message that was answered at the third attempt, with 
     return [...new Set(found.flatMap((tables) => Object.keys(tables)))].sort();
   }
   const leftovers = async (): Promise<Record<string, number>> =>
-    Object.fromEntries((await findLeftovers(database, null, owner)).map(({ place, count }) => [place, count]));
+    Object.fromEntries((await findResidualData(database, null, owner)).map(({ place, count }) => [place, count]));
 
   test("is found by an audit with all of its attempts", async () => {
     const attempts = await threeAttempts();
@@ -111,6 +111,6 @@ describeOnBothDatabases("an audit", (open) => {
     const database = await open();
     opened.defer(() => database.close());
     await database.query({ text: "insert into token_usage (tenant_id, day, tokens) values ('acme', '2026-01-01', 7)" });
-    expect(await findLeftovers(database, null, { tenantId: "acme", userId: "acme" })).toEqual([]);
+    expect(await findResidualData(database, null, { tenantId: "acme", userId: "acme" })).toEqual([]);
   });
 });

@@ -1,5 +1,11 @@
-import type { JobHandler, Remaining } from "../../../memory/jobs/job-handler.ts";
-import { runJobs, type JobRun, type RunJobsParts, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
+import {
+  type JobHandler,
+  type JobRun,
+  type Remaining,
+  runJobs,
+  type RunJobsParts,
+  type RunningJobs,
+} from "../../../memory/jobs/run-jobs.ts";
 import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import type { JobQueue } from "../../../stores/jobs/job-queue.ts";
 import { conversationOf } from "../../support/samples/sample-jobs.ts";

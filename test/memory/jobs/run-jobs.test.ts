@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import type { Remaining } from "../../../memory/jobs/job-handler.ts";
+import type { Remaining } from "../../../memory/jobs/run-jobs.ts";
 import type { Job } from "../../../stores/jobs/job.ts";
-import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
+import { type JobOverview, makeJobOverview } from "../../../stores/jobs/job-overview.ts";
+import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
-import { rebuildEpisodes } from "../../../memory/episodes/rebuild-episodes.ts";
-import { makeErase } from "../../../memory/erase/make-erase.ts";
+import { rebuildIndex } from "../../../memory/episodes/rebuild-index.ts";
+import { makeErase } from "../../../memory/erase/erase.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -48,7 +48,7 @@ test("a rebuild for another embedder takes the documents along, leaves out what 
   const before = await store.listIndexes();
   expect(before.map((name) => name.replace(/_.*/, "")).sort()).toEqual(["chunks", "episodes"]);
   let deleted = false;
-  await rebuildEpisodes({
+  await rebuildIndex({
     database,
     store,
     embedder: {

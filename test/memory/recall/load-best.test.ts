@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { loadBest } from "../../../memory/recall/load-best.ts";
-import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
+import { loadBest, type RankedHit } from "../../../memory/recall/hybrid-search.ts";
 
-const RANKED = ["a", "b", "c", "d", "e"].map((id, place): RankedEpisode => {
+const RANKED = ["a", "b", "c", "d", "e"].map((id, place): RankedHit => {
   const hit = { id, ownerKey: "", groupId: "", previousId: null, createdAt: new Date(0), score: 0, attributes: {} };
   return { hit, score: -place, words: null, cosine: null };
 });

@@ -1,21 +1,20 @@
 import { describe, expect, test } from "@jest/globals";
-import type { EvidenceParts } from "../../../memory/recall/convincing-by.ts";
-import type { RankedEpisode } from "../../../memory/recall/rank-episodes.ts";
-import { relevantEpisodes, type RelevantParts } from "../../../memory/recall/relevant-episodes.ts";
+import { type MatcherParts, relevantEpisodes, type RelevantParts } from "../../../memory/recall/relevance.ts";
+import type { RankedHit } from "../../../memory/recall/hybrid-search.ts";
 import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];
 const OF_JUNE = { from: JUNE, until: new Date(JUNE.getTime() + 1) };
-const EVIDENCE: EvidenceParts = { found: 100, query: lexicalQuery("explain transistor works"), minSimilarity: 0.9, time: null };
+const EVIDENCE: MatcherParts = { found: 100, query: lexicalQuery("explain transistor works"), minSimilarity: 0.9, time: null };
 /** BM25 that is evidence, and that is none. */
 const [ENOUGH, LITTLE] = [20, 1];
 
-function episode(id: string, words: number | null, cosine: number | null, createdAt = MAY): RankedEpisode {
+function episode(id: string, words: number | null, cosine: number | null, createdAt = MAY): RankedHit {
   const hit = { id, score: 1, previousId: null, createdAt, ownerKey: "owner", groupId: "group", attributes: {} };
   return { hit, score: 1, words, cosine };
 }
 
-const relevant = (ranked: RankedEpisode[], parts: Partial<RelevantParts> = {}): string[] =>
+const relevant = (ranked: RankedHit[], parts: Partial<RelevantParts> = {}): string[] =>
   relevantEpisodes(ranked, { evidence: EVIDENCE, day: null, isWanted: () => true, ...parts }).map(({ hit: { id } }) => id);
 
 describe("relevantEpisodes", () => {
@@ -46,7 +45,7 @@ describe("relevantEpisodes", () => {
   });
 
   test("gives nothing that is not wanted, and nothing when only that convinces", () => {
-    const isWanted = ({ hit }: RankedEpisode): boolean => hit.id !== "a";
+    const isWanted = ({ hit }: RankedHit): boolean => hit.id !== "a";
     expect(relevant([episode("a", ENOUGH, 0.2), episode("b", ENOUGH, 0.2)], { isWanted })).toEqual(["b"]);
     expect(relevant([episode("a", ENOUGH, 0.2), episode("b", LITTLE, 0.2)], { isWanted })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { enoughUncovered, isSummaryDue, type SummarySettings } from "../../../memory/summary/summary-due.ts";
+import { uncoveredCountLimit, isSummaryDue, type SummarySettings } from "../../../memory/summary/summary-due.ts";
 
 const DEFAULTS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
 
@@ -55,14 +55,14 @@ describe("enoughUncovered", () => {
   test("property: counting further never changes whether a summary is due", () => {
     fc.assert(
       fc.property(anySettings, fc.boolean(), fc.nat(300), (settings, hasSummary, uncovered) => {
-        const counted = Math.min(uncovered, enoughUncovered(settings));
+        const counted = Math.min(uncovered, uncoveredCountLimit(settings));
         expect(isSummaryDue(settings, { hasSummary, uncovered: counted })).toBe(isSummaryDue(settings, { hasSummary, uncovered }));
       }),
     );
   });
 
   test("is no more than the settings ask for", () => {
-    expect(enoughUncovered(DEFAULTS)).toBe(11);
-    expect(enoughUncovered({ minMessages: 1, updateDelta: 1, historyWindow: 0 })).toBe(1);
+    expect(uncoveredCountLimit(DEFAULTS)).toBe(11);
+    expect(uncoveredCountLimit({ minMessages: 1, updateDelta: 1, historyWindow: 0 })).toBe(1);
   });
 });

@@ -1,7 +1,7 @@
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { summaryPrompt, type SummaryParts } from "../../../memory/summary/summary-prompt.ts";
+import { type SummaryParts, summaryPrompt } from "../../../memory/summary/summarise-with-model.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 

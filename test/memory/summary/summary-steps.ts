@@ -1,4 +1,4 @@
-import type { JobHandler, Remaining } from "../../../memory/jobs/job-handler.ts";
+import type { JobHandler, Remaining } from "../../../memory/jobs/run-jobs.ts";
 import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import type { Job } from "../../../stores/jobs/job.ts";

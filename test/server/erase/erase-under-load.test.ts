@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
@@ -159,7 +159,7 @@ const title = `erased while ${USERS.length} users talk to two processes that are
     const store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 30_000 });
     try {
       for (const user of USERS.filter(isErased)) {
-        expect([user, await findLeftovers(database, store, { tenantId: "default", userId: user })]).toEqual([user, []]);
+        expect([user, await findResidualData(database, store, { tenantId: "default", userId: user })]).toEqual([user, []]);
         expect(await rowsWith(canary(user))).toEqual([]);
       }
     } finally {

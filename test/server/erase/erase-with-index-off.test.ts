@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
@@ -19,7 +19,7 @@ test("an erase while episodic memory is switched off is accepted with 202, and f
   async function leftBehind(): Promise<string[]> {
     const database = await openEmbeddedPostgres(folder);
     try {
-      const left = await findLeftovers(database, null, { tenantId: "default", userId: "ada" });
+      const left = await findResidualData(database, null, { tenantId: "default", userId: "ada" });
       return left.map(({ place, count }) => `${count} in ${place.replace(/_.*/, "")}`);
     } finally {
       await database.close();

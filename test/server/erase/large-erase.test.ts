@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { TurnResult } from "../../../turn/events.ts";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { withStatementTimeout } from "../../../stores/postgres/database/database-decorators.ts";
@@ -88,7 +88,7 @@ test.each(["user", "conversation"])(
       ALL_GONE_MS,
     );
     expect(done).toMatchObject({ erased: { messages: MESSAGES } });
-    expect(await findLeftovers(database, null, { tenantId: "default", userId })).toEqual([]);
+    expect(await findResidualData(database, null, { tenantId: "default", userId })).toEqual([]);
 
     await postJson<TurnResult>(`${second.url}/api/v1/chat`, { user_id: userId, session_id: "s", message: "hello again" });
     expect(await messagesOf(second.url, userId, "s")).toHaveLength(2);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
-import { findLeftovers } from "../../../memory/erase/find-leftovers.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations } from "../../support/clients/api-client.ts";
@@ -56,7 +56,7 @@ describe("erasing while a turn with a key is answered", () => {
 
     const turnId = response.headers.get("x-turn-id") ?? "";
     const keyHash = createHash("sha256").update(key).digest("base64url");
-    expect(await findLeftovers(database, null, { tenantId: "default", userId })).toEqual([]);
+    expect(await findResidualData(database, null, { tenantId: "default", userId })).toEqual([]);
     for (const trace of [userId, sessionId, turnId, keyHash, "Zanzibar"]) expect(await tablesHolding(database, trace)).toEqual({});
     for (const { url } of [here, there]) {
       expect((await getTurn(url, turnId)).status).toBe(404);

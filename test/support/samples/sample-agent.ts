@@ -1,7 +1,7 @@
 import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
-import type { TurnToRead } from "../../../memory/agent/turn-to-read.ts";
+import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
 import {
   makeWorkingMemory,
   type ToolCall,

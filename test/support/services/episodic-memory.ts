@@ -1,14 +1,14 @@
 import { v7 as uuidv7 } from "uuid";
-import type { JobHandler, Remaining } from "../../../memory/jobs/job-handler.ts";
+import type { JobHandler, Remaining } from "../../../memory/jobs/run-jobs.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
-import { openEpisodeIndex, type EpisodeIndex } from "../../../stores/search/open-episode-index.ts";
+import { type EpisodeIndex, openEpisodeIndex } from "../../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
 import type { ConversationJob } from "../../../stores/jobs/job.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEpisodeStore, type EpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
+import { type EpisodeStore, makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import type { OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
 import { openTestEmbedded } from "../databases/databases.ts";

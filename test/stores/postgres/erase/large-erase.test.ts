@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { findLeftovers } from "../../../../memory/erase/find-leftovers.ts";
-import { makeTakeOutErased } from "../../../../memory/erase/take-out-erased.ts";
+import { findResidualData } from "../../../../memory/erase/find-residual-data.ts";
+import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
@@ -76,7 +76,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
   /** Runs the job of every erasure to its end; what the index was to be cleared of. */
   async function takeOutAll(): Promise<EntriesToSweep[]> {
     const cleared: EntriesToSweep[] = [];
-    const job = makeTakeOutErased({
+    const job = makeEraseJob({
       erasures: erasures(),
       clearIndex: async (left) => cleared.push(left),
     });
@@ -88,7 +88,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
     }
     return cleared;
   }
-  const leftovers = async (): Promise<string[]> => (await findLeftovers(database, null, conversation)).map(({ place }) => place);
+  const leftovers = async (): Promise<string[]> => (await findResidualData(database, null, conversation)).map(({ place }) => place);
   const exported = (): Promise<string> =>
     inSnapshot(database, async (snapshot) => {
       let text = "";

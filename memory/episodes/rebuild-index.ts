@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { NIL } from "uuid";
+import { AppError } from "../../errors/app-error.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import { makeArchiveStore } from "../../stores/postgres/memory/archive-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
+import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
+import { dropRetiredIndexes, type RetiredIndex, retireIndex } from "../../stores/search/retired-indexes.ts";
+import {
+  addIndexRecord,
+  findIndexRecord,
+  makeIndexOpener,
+  matchesIndex,
+  OLD_NAME_UNUSED_MS,
+} from "../../stores/search/open-episode-index.ts";
+import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
+import { makeIndexChunks } from "../knowledge/ingest-document.ts";
+import { makeIndexEpisodes } from "./index-episodes.ts";
+
+export interface RebuildParts {
+  database: Database;
+  store: SearchStore;
+  embedder: Embedder;
+  timeZone: string;
+  /** No other process has the database: there is nobody to wait for. Default false. */
+  isAlone?: boolean;
+  /** Exchanges that are indexed, of how many. */
+  onProgress: (done: number, total: number) => void;
+  /** Stops it; what is done stays, and the next call takes it up. */
+  signal: AbortSignal;
+}
+
+export interface Rebuilt {
+  episodes: number;
+  /** An interrupted rebuild was taken up. */
+  resumed: boolean;
+  /** Those that the new one replaced, and earlier ones, that could not be dropped. Each keeps its record and is tried again the next time. */
+  left: RetiredIndex[];
+}
+
+/** Conversations at work at a time: one waits for the embedder while another is written. */
+const SIDE_BY_SIDE = 4;
+const PAGE = 200;
+
+const ERASED_SINCE = `
+select owner_key as "ownerKey", array_remove(array_agg(group_id), null) as "groupIds", array_remove(array_agg(episode_id), null) as "episodeIds"
+from erase_markers
+where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
+group by owner_key`;
+
+/** Finds the index in the making, or begins one; one of another embedder or store is given up. */
+async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
+  const { database } = parts;
+  const building = await findIndexRecord(database, "building");
+  if (building && matchesIndex(building, parts)) return { name: building.name, resumed: true };
+  if (building) await retireIndex(database, building.name, "building");
+  await addIndexRecord(parts, "building");
+  const begun = await findIndexRecord(database, "building");
+  if (!begun || !matchesIndex(begun, parts)) throw new Error("another reindex with a different configuration began at the same moment");
+  return { name: begun.name, resumed: false };
+}
+
+/** Makes the index in the making the one that serves, and in the same transaction the one that served one that is to be dropped. */
+async function takeOver(database: Database, name: string): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";
+    const own = await transaction.query({ text, values: [name] });
+    if (own.length === 0)
+      throw new AppError("index_unavailable", "A reindex with another configuration has begun since, and gave this one up.");
+    const old = await findIndexRecord(transaction, "current");
+    if (old?.name === name) return; // another reindex of the same index was quicker
+    if (old) await retireIndex(transaction, old.name, "current");
+    await transaction.query({ text: "update search_indexes set state = 'current' where name = $1", values: [name] });
+  });
+}
+
+/** Indexes everything of a list that has something missing, several side by side. */
+async function indexAll<Item>(
+  listAfter: (after: string) => Promise<Item[]>,
+  idOf: (item: Item) => string,
+  indexOne: (item: Item) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  let after: string = NIL;
+  for (;;) {
+    signal.throwIfAborted();
+    const page = await listAfter(after);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const waiting = [...page];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await indexOne(next);
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    after = idOf(last);
+  }
+}
+
+/** Takes out of an index in the making what has been erased since it was begun: the indexes that serve are cleared by the erase itself. */
+async function clearErased(database: Database, name: string, opened: SearchIndex): Promise<void> {
+  const rows = await database.query<{ ownerKey: string; groupIds: string[]; episodeIds: string[] }>({ text: ERASED_SINCE, values: [name] });
+  for (const { ownerKey, groupIds, episodeIds } of rows) {
+    await opened.removeGroups(ownerKey, groupIds);
+    await opened.remove(ownerKey, episodeIds);
+  }
+}
+
+/**
+ * Builds the whole index anew from Postgres, beside the one that serves, and then puts it in its place: the service answers meanwhile, and
+ * goes on with the new one within seconds when its configuration is the same, else after its restart. Can be interrupted and called again.
+ */
+export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
+  const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
+  const dropLeft = (): Promise<RetiredIndex[]> => dropRetiredIndexes({ database, store, isAlone, signal });
+  // What is still there then is told at the end.
+  await dropLeft();
+  const episodes = makeEpisodeStore(database);
+  const { name, resumed } = await beginBuilding(parts);
+  const [opened, openedChunks] = await Promise.all([
+    makeIndexOpener(store, embedder.dimensions, "episodes", database)(name),
+    makeIndexOpener(store, embedder.dimensions, "chunks", database)(name),
+  ]);
+  const total = await episodes.countExchanges();
+  // Added up and not counted anew: counting takes the longer the more there is, and a store that is slow at it need not end a rebuild.
+  let done = resumed ? await opened.count().catch(() => 0) : 0;
+  const showProgress = (): void => onProgress(Math.min(done, total), total);
+  const counted: SearchIndex = {
+    ...opened,
+    async upsert(batch) {
+      await opened.upsert(batch);
+      done += batch.length;
+      showProgress();
+    },
+  };
+  const documents = makeChunkStore(database);
+  const indexChunks = makeIndexChunks({
+    chunks: documents,
+    index: { name: async () => name, open: async () => openedChunks },
+    embedder,
+  });
+  const handler = makeIndexEpisodes({
+    episodes,
+    archive: makeArchiveStore(database),
+    index: { name: async () => name, open: async () => counted },
+    embedder,
+    timeZone,
+  });
+
+  const indexConversation = async (conversation: OwnedConversation): Promise<void> => {
+    while (await episodes.isUnindexed(conversation, name)) await handler.step({ kind: "index_episodes", ...conversation }, signal);
+  };
+  const indexDocument = async (owned: OwnedDocument): Promise<void> => {
+    const document = await documents.findDocument(owned);
+    if (!document) return;
+    while (await indexChunks(owned.documentId, document, signal)) signal.throwIfAborted();
+  };
+  const indexEverything = async (): Promise<void> => {
+    await indexAll(
+      (after) => episodes.listUnindexed(name, after, PAGE),
+      ({ conversationId }) => conversationId,
+      indexConversation,
+      signal,
+    );
+    await indexAll(
+      (after) => documents.listDocumentsUnindexed(name, after, PAGE),
+      ({ documentId }) => documentId,
+      indexDocument,
+      signal,
+    );
+  };
+  await indexEverything();
+  await Promise.all([opened.flush(), openedChunks.flush()]);
+  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
+  await takeOver(database, name);
+  // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
+  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_UNUSED_MS, undefined, { signal });
+  await indexEverything();
+  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
+  const left = await dropLeft();
+  showProgress();
+  return { episodes: await opened.count().catch(() => done), resumed, left };
+}

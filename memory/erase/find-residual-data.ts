@@ -1,0 +1,75 @@
+import type { Owner } from "../../stores/owner.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { ERASED_TENANT } from "../../stores/postgres/erase/soft-delete.ts";
+import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
+import { ownerKey } from "../../stores/search/index-keys.ts";
+import type { SearchStore } from "../../stores/search/search-index.ts";
+
+/** Something of a user that a store still holds. */
+export interface ResidualData {
+  /** A table, or a collection of the index. */
+  place: string;
+  count: number;
+}
+
+interface Table {
+  name: string;
+  columns: string[];
+}
+
+const TABLES = `
+select format('%I.%I', table_schema, table_name) as name, array_agg(column_name::text) as columns
+from information_schema.tables join information_schema.columns using (table_catalog, table_schema, table_name)
+where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+group by 1 order by 1`;
+
+/** Markers and records of erases hold hashes of whose they are and nothing else; they are meant to stay for a while. */
+const HASHES_ONLY = ["public.erase_markers", "public.erasures"];
+/** Of tenants or of the service itself; nothing in them is a user's. */
+const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks", "token_usage"];
+const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
+
+/** The user's, and what large erases of the user have set aside and not yet taken out. */
+const CONVERSATIONS = `
+select id from conversations where tenant_id = $1 and user_id = $2
+  or tenant_id = '${ERASED_TENANT}' and user_id in (select id::text from erasures where owner_key = $3)`;
+
+/** Rows of a table that belong to the user: $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
+function conditionFor({ name, columns }: Table): string {
+  if (name.startsWith("pgboss.")) {
+    // Jobs that clear the index of what was erased hold hashes only; the other tables are pg-boss' own.
+    return columns.includes("data") ? "data->>'tenantId' = $1 and data->>'userId' = $2" : "false";
+  }
+  if (name === "public.conversations") return `id in (${CONVERSATIONS})`;
+  if (columns.includes("tenant_id") && columns.includes("user_id")) return "tenant_id = $1 and user_id = $2";
+  if (columns.includes("owner_key")) return "owner_key = $3";
+  if (columns.includes("conversation_id")) {
+    return `conversation_id in (${CONVERSATIONS})`;
+  }
+  return "strpos(to_jsonb(kept)::text, to_jsonb($2::text)::text) > 0";
+}
+
+/**
+ * Everything there is of a user, table by table and index by index; empty after an erase. Reads whole tables: for operators, not for
+ * requests. What an index holds in Postgres is among the tables.
+ */
+export async function findResidualData(
+  database: Database,
+  store: SearchStore | null,
+  { tenantId, userId }: Owner,
+): Promise<ResidualData[]> {
+  const key = ownerKey(tenantId, userId);
+  const found: ResidualData[] = [];
+  for (const table of await database.query<Table>({ text: TABLES })) {
+    if (HASHES_ONLY.includes(table.name) || OF_NO_USER.includes(table.name.replace(/^public\./, ""))) continue;
+    const text = `select count(*)::int as count from ${table.name} as kept where ${conditionFor(table)} and ($1::text, $2::text, $3::text) is not null`;
+    const [row] = await database.query<{ count: number }>({ text, values: [tenantId, userId, key] });
+    if (row && row.count > 0) found.push({ place: table.name, count: row.count });
+  }
+  if (store?.kind !== "milvus") return found;
+  for (const { name, dimensions } of await database.query<{ name: string; dimensions: number }>({ text: INDEXES })) {
+    const count = await (await makeIndexOpener(store, dimensions)(name)).count(key);
+    if (count > 0) found.push({ place: `${store.description}: ${name}`, count });
+  }
+  return found;
+}

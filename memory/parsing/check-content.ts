@@ -1,0 +1,104 @@
+import {
+  DOCUMENT_LIMITS,
+  DOCUMENT_TYPES,
+  type DocumentLimits,
+  type DocumentType,
+  readContentType,
+  unreadable,
+  UnreadableReason,
+} from "./document.ts";
+
+/** How far into a file "%PDF-" may begin: readers of PDF take rubbish before it. */
+const PDF_HEADER_WITHIN_BYTES = 1024;
+const ZIP_ENTRY = "PK\u0003\u0004";
+
+/** Throws AppError `document_unreadable` for a file that is too large. */
+export function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string }, limits: Pick<DocumentLimits, "bytes">): void {
+  if (bytes.length <= limits.bytes) return;
+  throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, title === undefined ? {} : { title });
+}
+
+/**
+ * The cheap check at upload, milliseconds: that the type is one we read and the bytes look like it. Whether they can be read to the end
+ * shows in parseDocument. Throws AppError `unsupported_media_type` or `document_unreadable`.
+ */
+export function assertLooksReadable(
+  { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string },
+  limits: Pick<DocumentLimits, "bytes"> = DOCUMENT_LIMITS,
+): void {
+  const { type, charset } = readContentType(contentType);
+  const named = title === undefined ? {} : { title };
+  assertSize({ bytes, ...named }, limits);
+  try {
+    checkContent(bytes, type, charset);
+  } catch (error) {
+    if (error instanceof UnreadableReason) throw unreadable(error.message, { ...named, cause: error.cause });
+    throw error;
+  }
+}
+
+/** Throws UnreadableReason for bytes that do not look like a file of this type. */
+export function checkContent(bytes: Uint8Array, type: DocumentType, charset: string | null): void {
+  if (bytes.length === 0) throw new UnreadableReason("it is empty. Upload a file with text in it.");
+  const wrong = `it is no ${DOCUMENT_TYPES[type]} file, though its type is ${type}. Send it with the type that it has.`;
+  if (type === "application/pdf") {
+    if (!latin1(bytes.subarray(0, PDF_HEADER_WITHIN_BYTES)).includes("%PDF-")) throw new UnreadableReason(wrong);
+  } else if (type.startsWith("application/")) {
+    if (latin1(bytes.subarray(0, ZIP_ENTRY.length)) !== ZIP_ENTRY) throw new UnreadableReason(wrong);
+  } else if (!/\S/.test(decodeText(bytes, charset, { html: type === "text/html" }))) {
+    throw new UnreadableReason("it is blank. Upload a file with text in it.");
+  }
+}
+
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+
+const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+
+/** A page may name its own charset, which older Chinese ones do; the standard looks at the first 1,024 bytes for it. */
+const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
+const META_BYTES = 1024;
+
+/**
+ * The text of a file: as its byte order mark says, else the charset of its content type, else that of an HTML page's <meta>, else UTF-8.
+ * Throws UnreadableReason when the bytes are not of that charset or hold NUL, as binary files do. Lines end in "\n".
+ */
+export function decodeText(bytes: Uint8Array, charset: string | null, { html = false }: { html?: boolean } = {}): string {
+  const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
+  const label = marked ?? charset ?? (html ? metaCharset(bytes) : null) ?? "utf-8";
+  const text = decode(bytes, label);
+  if (text.includes("\0"))
+    throw new UnreadableReason("it holds NUL characters, so it is no text but a binary file. Upload it under its own type.");
+  return text.replaceAll(/\r\n?/g, "\n");
+}
+
+function metaCharset(bytes: Uint8Array): string | null {
+  const head = new TextDecoder("latin1").decode(bytes.subarray(0, META_BYTES));
+  const label = META_CHARSET.exec(head)?.[1];
+  // A page that was read as ASCII so far cannot be UTF-16, whatever it says.
+  return label === undefined || /^utf-?16/i.test(label) ? null : label;
+}
+
+function decode(bytes: Uint8Array, label: string): string {
+  const decoder = decoderOf(label);
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new UnreadableReason(`it is not valid ${decoder.encoding} text. Save it as UTF-8, or name its charset in the content type.`, {
+      cause,
+    });
+  }
+}
+
+function decoderOf(label: string) {
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch (cause) {
+    throw new UnreadableReason(`its charset ${JSON.stringify(label.slice(0, 40))} is unknown. Save it as UTF-8 and upload it again.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { inspect } from "node:util";
+import { parentPort, workerData } from "node:worker_threads";
+import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
+import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
+import { checkContent, decodeText } from "./check-content.ts";
+
+/** Reads a document in this thread, without a deadline: only parse-worker may call it. Each reader is loaded when it is needed. */
+async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
+  const { characters } = task.limits;
+  checkContent(task.bytes, task.type, task.charset);
+  const parts = (await read(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
+  const total = parts.reduce((sum, { heading, text }) => sum + heading.length + text.length, 0);
+  if (total > characters) {
+    throw new UnreadableReason(`it has ${total} characters of text, more than the ${characters} allowed. Split it into smaller documents.`);
+  }
+  const filled = parts.filter(({ text }) => /\S/.test(text));
+  if (filled.length > 0) return filled;
+  const advice = task.type === "application/pdf" ? "A scanned PDF needs text recognition (OCR) first." : "Upload a file with text in it.";
+  throw new UnreadableReason(`there is no text in it. ${advice}`);
+}
+
+async function read({ bytes, type, charset, limits }: WorkerTask): Promise<DocumentPart[]> {
+  switch (type) {
+    case "text/plain":
+      return (await import("./read-text.ts")).readText(decodeText(bytes, charset));
+    case "text/markdown":
+      return (await import("./read-markdown.ts")).readMarkdown(decodeText(bytes, charset));
+    case "text/csv":
+      return (await import("./read-csv.ts")).readCsv(decodeText(bytes, charset));
+    case "text/html":
+      return (await import("./read-html.ts")).readHtml(decodeText(bytes, charset, { html: true }));
+    case "application/pdf":
+      return (await import("./read-pdf.ts")).readPdf(bytes, limits);
+    case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+      return (await import("./read-docx.ts")).readDocx(bytes, limits);
+  }
+}
+
+/** Postgres stores neither NUL nor half a surrogate pair. */
+const storable = (text: string): string => text.replaceAll("\0", "").toWellFormed();
+
+async function answerTo(task: WorkerTask): Promise<WorkerAnswer> {
+  const parts = await readDocument(task);
+  return task.splits ? { chunks: await (await import("./split-document.ts")).splitDocument(parts) } : { parts };
+}
+
+/** The program of the thread that reads one document, started by runParseWorker. It answers once. */
+const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => ({
+  reason: reasonOf(error),
+  cause: inspect(error),
+}));
+parentPort?.postMessage(answer);
+
+function reasonOf(error: unknown): string {
+  if (error instanceof UnreadableReason) return error.message;
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return "it is nested too deeply. Simplify it or save it as plain text.";
+  return "it is damaged, or made in a way that is not understood. Save it again, or as another type, and upload the new file.";
+}

@@ -1,0 +1,218 @@
+import { setImmediate } from "node:timers/promises";
+import { TextSplitter } from "@langchain/textsplitters";
+import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
+
+/** What is embedded and found: a piece of a document that can be read by itself. */
+export interface Chunk {
+  /** In the document, from 0. */
+  position: number;
+  /** The path of headings above it, not repeated in the text; "" when there are none. */
+  heading: string;
+  text: string;
+}
+
+/** In characters, of which Chinese ones count twice (see textSize): about 1,200 characters of English, 600 of Chinese. */
+const SIZE = 1_200;
+const OVERLAP = 120;
+
+/**
+ * Cuts a document into chunks, of which no word is missing. A document of millions of characters takes a second or more, in which other
+ * work of the process gets its turns.
+ */
+export async function splitDocument(
+  parts: readonly DocumentPart[],
+  { size = SIZE, overlap = OVERLAP }: { size?: number; overlap?: number } = {},
+): Promise<Chunk[]> {
+  const splitter = new DocumentSplitter({ size, overlap });
+  const chunks: Chunk[] = [];
+  let sinceTurn = 0;
+  for (const { heading, text } of joinSections(parts, size)) {
+    for (const stretch of textStretches(text)) {
+      for (const piece of await splitter.splitText(stretch)) chunks.push({ position: chunks.length, heading, text: piece });
+      sinceTurn += stretch.length;
+      if (sinceTurn < 10_000) continue;
+      sinceTurn = 0;
+      await setImmediate();
+    }
+  }
+  return chunks;
+}
+
+type JoinedSection = Pick<DocumentPart, "heading" | "text">;
+
+/** A section up to this share of a chunk says too little to stand alone. */
+const SMALL_SHARE = 1 / 4;
+
+/**
+ * Parts under one heading (rows, pages) become one section, and small neighbours under one parent too: under the parent's heading, their
+ * own above their texts. `size` is that of a chunk, in textSize.
+ */
+function joinSections(parts: readonly DocumentPart[], size: number): JoinedSection[] {
+  const joined: JoinedSection[] = [];
+  for (const run of runsOf(joinSameHeadings(parts), size)) {
+    const [first] = run;
+    if (!first) continue;
+    const texts = run.map(({ heading, text }) => `${lastHeading(heading)}\n\n${text}`);
+    joined.push(run.length === 1 ? first : { heading: parentOf(first.heading), text: texts.join("\n\n") });
+  }
+  return joined;
+}
+
+/** Neighbours that go into one chunk together; most are alone. */
+function runsOf(sections: readonly JoinedSection[], size: number): JoinedSection[][] {
+  const runs: JoinedSection[][] = [];
+  let total = 0;
+  for (const section of sections) {
+    const own = textSize(section.text) + textSize(lastHeading(section.heading)) + "\n\n".length * 2;
+    const small = own <= size * SMALL_SHARE && section.heading !== "";
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    if (run && before && small && total > 0 && total + own <= size && parentOf(before.heading) === parentOf(section.heading)) {
+      run.push(section);
+      total += own;
+    } else {
+      runs.push([section]);
+      total = small ? own : 0;
+    }
+  }
+  return runs;
+}
+
+function joinSameHeadings(parts: readonly DocumentPart[]): JoinedSection[] {
+  const sections: { heading: string; texts: string[] }[] = [];
+  for (const { heading, text } of parts) {
+    const last = sections.at(-1);
+    if (last?.heading === heading) last.texts.push(text);
+    else sections.push({ heading, texts: [text] });
+  }
+  return sections.map(({ heading, texts }) => ({ heading, text: texts.join("\n\n") }));
+}
+
+function parentOf(heading: string): string {
+  return heading.slice(0, Math.max(0, heading.lastIndexOf(HEADING_SEPARATOR)));
+}
+
+function lastHeading(heading: string): string {
+  const at = heading.lastIndexOf(HEADING_SEPARATOR);
+  return at < 0 ? heading : heading.slice(at + HEADING_SEPARATOR.length);
+}
+
+/** In UTF-16 units: what is split without letting others have a turn, some milliseconds. */
+const STRETCH = 20_000;
+
+/** A long text in stretches, cut at a paragraph, a line or a blank if there is one, and never within a surrogate pair. */
+function* textStretches(text: string): Generator<string> {
+  let start = 0;
+  while (text.length - start > STRETCH) {
+    const length = endOfStretch(text.slice(start, start + STRETCH));
+    yield text.slice(start, start + length);
+    start += length;
+  }
+  yield text.slice(start);
+}
+
+function endOfStretch(stretch: string): number {
+  for (const boundary of ["\n\n", "\n"]) {
+    const at = stretch.lastIndexOf(boundary);
+    if (at > STRETCH / 2) return at + boundary.length;
+  }
+  const blank = stretch.search(/\s\S*$/);
+  if (blank > 0) return blank + 1;
+  const last = stretch.charCodeAt(stretch.length - 1);
+  const splitsPair = last >= 0xd800 && last <= 0xdbff;
+  return splitsPair ? stretch.length - 1 : stretch.length;
+}
+
+/**
+ * LangChain's TextSplitter with pieces of our own. Its recursive splitter cuts surrogate pairs, code and Chinese sentences, knowing blanks
+ * and single UTF-16 units only. Sizes are those of textSize. Pieces that fit are merged, with an overlap where they are small.
+ */
+class DocumentSplitter extends TextSplitter {
+  constructor({ size, overlap }: { size: number; overlap: number }) {
+    super({ chunkSize: size, chunkOverlap: overlap, lengthFunction: textSize });
+  }
+
+  override async splitText(text: string): Promise<string[]> {
+    return this.#split(text, 0);
+  }
+
+  async #split(text: string, level: number): Promise<string[]> {
+    const chunks: string[] = [];
+    let fitting: string[] = [];
+    const merge = async (): Promise<void> => {
+      chunks.push(...(await this.mergeSplits(fitting, "")));
+      fitting = [];
+    };
+    for (const piece of TEXT_PIECES[level]?.(text) ?? [text]) {
+      if (textSize(piece) <= this.chunkSize) {
+        fitting.push(piece);
+      } else {
+        await merge();
+        chunks.push(...(await this.#split(piece, level + 1)));
+      }
+    }
+    await merge();
+    return chunks;
+  }
+}
+
+const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
+const WORDS = new Intl.Segmenter("zh", { granularity: "word" });
+
+/**
+ * The ways to take a text to pieces, coarse to fine, each without loss: joined, the pieces are the text. The last ones are code points, so
+ * that no surrogate pair is ever cut.
+ */
+const TEXT_PIECES: readonly ((text: string) => string[])[] = [
+  paragraphs,
+  (text) => text.split(/(?<=\n)/),
+  sentences,
+  (text) => text.match(/\s+|\S+/g) ?? [],
+  (text) => segments(WORDS, text),
+  (text) => Array.from(text),
+];
+
+const segments = (segmenter: Intl.Segmenter, text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
+
+/** A sentence ends with a blank, or in Chinese without one; "?" and "!" in the middle of a web address end none. */
+const SENTENCE_END = /[\s\p{Script=Han}\u3000-\u303F\uFF00-\uFFEF]$/u;
+
+function sentences(text: string): string[] {
+  const pieces: string[][] = [];
+  let ended = true;
+  for (const segment of segments(SENTENCES, text)) {
+    if (ended) pieces.push([segment]);
+    else pieces.at(-1)?.push(segment);
+    ended = SENTENCE_END.test(segment.slice(-2));
+  }
+  return pieces.map((piece) => piece.join(""));
+}
+
+/** Cuts after blank lines, but not within fenced code; a table has no blank lines, so it stays whole. */
+function paragraphs(text: string): string[] {
+  const pieces: string[] = [];
+  let piece: string[] = [];
+  let fence = "";
+  let ended = false;
+  for (const line of text.split(/(?<=\n)/)) {
+    const blank = line.trim() === "";
+    if (ended && !blank) {
+      pieces.push(piece.join(""));
+      piece = [];
+    }
+    piece.push(line);
+    const mark = /^ {0,3}(```+|~~~+)/.exec(line)?.[1];
+    if (mark !== undefined && fence === "") fence = mark;
+    else if (mark?.startsWith(fence) && line.trim() === mark) fence = "";
+    ended = blank && fence === "";
+  }
+  return piece.length === 0 ? pieces : [...pieces, piece.join("")];
+}
+
+/** Scripts that say in one character what English says in two or more. */
+const DENSE_SCRIPTS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/gu;
+
+/** The size of a text: its characters (UTF-16 units), Chinese, Japanese and Korean ones twice. So 1,200 is 600 Chinese characters. */
+export function textSize(text: string): number {
+  return text.length + (text.match(DENSE_SCRIPTS)?.length ?? 0);
+}

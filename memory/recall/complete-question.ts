@@ -1,0 +1,121 @@
+import { lexicalText } from "../../text/lexical-text.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
+import { type Pointer, pointingBack } from "./pointing-back.ts";
+
+export interface RecentMessage {
+  role: "user" | "assistant";
+  content: string;
+}
+
+/** Two exchanges: what is further back is not what "that one" means. */
+const MESSAGES = 4;
+const MAX_WORDS = 60;
+const MAX_CHARACTERS = 4_000;
+const WORD = /\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu;
+const NAME = /(?<=[\p{Ll}\d,;:] )["“]?\p{Lu}\p{L}|《|「|“/u;
+
+/** The beginning of the text with so many words; two Chinese characters count as one. */
+function firstWords(text: string, count: number): string {
+  const words = [...text.matchAll(WORD)];
+  const next = words[count];
+  return next === undefined ? text : text.slice(0, next.index).trim();
+}
+
+/** Sentences of what was said last, the latest message first, each message in its order. */
+function latestSentences(recent: readonly RecentMessage[]): string[] {
+  return recent
+    .toReversed()
+    .flatMap(({ content }) => splitSentences(content.slice(0, MAX_CHARACTERS)).filter((sentence) => !isSmallTalk(sentence)));
+}
+
+function itemAt(position: number, recent: readonly RecentMessage[]): string | undefined {
+  for (const { content } of recent.toReversed()) {
+    const items = listItems(content.slice(0, MAX_CHARACTERS));
+    if (items.length > 1) return items.at(position);
+  }
+  return undefined;
+}
+
+function sentencesWith(word: string, recent: readonly RecentMessage[]): string[] {
+  const wanted = lexicalText(word)
+    .split(" ")
+    .filter((part) => part.length > 1 || word.length === 1);
+  return latestSentences(recent).filter((sentence) => {
+    const words = new Set(lexicalText(sentence).split(" "));
+    return wanted.some((part) => words.has(part));
+  });
+}
+
+/** The latest sentence with a name in it, and what the user said last. */
+function topic(recent: readonly RecentMessage[]): string[] {
+  const sentences = latestSentences(recent.slice(-2));
+  const named = sentences.find((sentence) => NAME.test(sentence)) ?? sentences[0];
+  const asked = latestSentences(recent.filter(({ role }) => role === "user").slice(-1));
+  return [...new Set([...(named === undefined ? [] : [named]), ...asked])];
+}
+
+function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[] {
+  if (pointer.to === "topic") return topic(recent);
+  if (pointer.to === "thing") return sentencesWith(pointer.word, recent).slice(0, 2);
+  const item = itemAt(pointer.position, recent);
+  return item === undefined ? topic(recent) : [item];
+}
+
+/**
+ * A question that points back ("that director you mentioned", "第二个呢", "and him?"), followed by at most 60 words of the last two exchanges
+ * that say what it means. Any other question, and one whose thing was not said lately, is returned as it is.
+ */
+export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
+  const pointer = pointingBack(question);
+  if (pointer === null) return question;
+  const words = firstWords(referents(pointer, recent.slice(-MESSAGES)).join(" "), MAX_WORDS);
+  return words === "" ? question : `${question} ${words}`;
+}
+
+const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
+const INLINE_MARK = /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩])\s*/gu;
+/** In characters: what is longer between the marks of a series is no item of it. */
+const LONGEST_ENGLISH = 40;
+const LONGEST_CHINESE = 20;
+
+/** "红色、蓝色和绿色": short parts between 、. What stands before the first and behind the last is cut off. */
+function chineseSeries(stretch: string): string[] {
+  const [first = "", ...others] = stretch.split("、");
+  const end = others.findIndex((part) => part === "" || part.length > LONGEST_CHINESE);
+  const items = end < 0 ? others : [...others.slice(0, end), others[end]?.slice(0, LONGEST_CHINESE) ?? ""];
+  return items.some(Boolean) && first !== "" ? [first.slice(-LONGEST_CHINESE), ...items] : [];
+}
+
+/** "Rome, Paris and Oslo": short parts between commas, up to the end of the stretch. */
+function englishSeries(stretch: string): string[] {
+  if (!stretch.includes(", ")) return [];
+  const parts = stretch.split(/,? (?:and|or) |, (?:and |or )?/u);
+  const others = parts.slice(parts.findLastIndex((part) => part.length < 2 || part.length > LONGEST_ENGLISH) + 1);
+  const before = parts[parts.length - others.length - 1] ?? "";
+  const items = before.length > LONGEST_ENGLISH ? [before.slice(-LONGEST_ENGLISH), ...others] : others;
+  return others.length > 0 && items.length > 1 ? items : [];
+}
+
+function firstSeries(stretches: string[], series: (stretch: string) => string[]): string[] {
+  for (const stretch of stretches) {
+    const items = series(stretch);
+    if (items.length > 0) return items;
+  }
+  return [];
+}
+
+function inSeries(text: string): string[] {
+  const chinese = text.includes("、") ? firstSeries(text.split(/[，。；：！？\s]/u), chineseSeries) : [];
+  if (chinese.length > 0) return chinese.flatMap((item) => item.split(/和|或者?|以及/u)).filter(Boolean);
+  return firstSeries(text.split(/[.;:!?\n]/u), englishSeries).filter(Boolean);
+}
+
+/** The items of the first list in a message, marked by lines, by numbers in a sentence or as a series of words; empty for none. */
+function listItems(message: string): string[] {
+  const marked = message.split("\n").flatMap((line) => MARKED.exec(line)?.[1] ?? []);
+  if (marked.length > 1) return marked;
+  const parts = message.split(INLINE_MARK).slice(1);
+  if (parts.length > 1) return parts.map((part) => splitSentences(part)[0] ?? part.trim());
+  return inSeries(message);
+}

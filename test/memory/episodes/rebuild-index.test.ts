@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { AppError } from "../../../errors/app-error.ts";
+import { rebuildIndex, type RebuildParts, type Rebuilt } from "../../../memory/episodes/rebuild-index.ts";
+import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { dropRetiredIndexes, retireIndex } from "../../../stores/search/retired-indexes.ts";
+import { chunkIndexName, findIndexRecord, OLD_NAME_UNUSED_MS } from "../../../stores/search/open-episode-index.ts";
+import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
+import type { SearchStore } from "../../../stores/search/search-index.ts";
+import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const LARGE = makeHashedEmbedder({ dimensions: 128 });
+/** Turns of each of two conversations: several steps of one of them. */
+const TURNS = 150;
+
+/** Like the database, but that it drops no table. */
+function refusingDrops(database: Database): Database {
+  const query: Database["query"] = (statement) =>
+    statement.text.startsWith("drop table")
+      ? Promise.reject(new AppError("storage_unavailable", "The database cannot be reached at the moment."))
+      : database.query(statement);
+  return { ...database, query };
+}
+
+describe("a rebuild of the index", () => {
+  let memory: TestEpisodicMemory;
+  let store: SearchStore;
+  let old: string;
+  beforeEach(async () => {
+    memory = await openTestEpisodicMemory();
+    store = await openPostgresSearchStore(memory.database);
+    old = await memory.index.name();
+    const said = exchanges(...Array.from({ length: TURNS }, (_, number) => [`Secret ${number} is kept.`, "Good."] as const));
+    for (const userId of ["ada", "bob"]) await memory.remember(said, { userId });
+    await memory.index.chunks.open(old);
+  });
+  afterEach(() => memory.close());
+
+  const rebuild = (changed: Partial<RebuildParts> = {}): Promise<Rebuilt> =>
+    rebuildIndex({
+      database: memory.database,
+      store,
+      embedder: LARGE,
+      timeZone: "UTC",
+      onProgress: () => undefined,
+      signal: new AbortController().signal,
+      ...changed,
+    });
+
+  async function records(): Promise<Record<string, string>> {
+    const text = "select name, split_part(state, ' ', 1) as state from search_indexes";
+    const rows = await memory.database.query<{ name: string; state: string }>({ text });
+    return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
+  }
+
+  /** The one index there is: one record, its two tables, and no other is known to be filled. */
+  async function theOnly(): Promise<string> {
+    const [[name = "", state] = [], ...others] = Object.entries(await records());
+    expect({ state, others }).toEqual({ state: "current", others: [] });
+    expect(await store.listIndexes()).toEqual([chunkIndexName(name), name]);
+    expect(await memory.database.query({ text: "select distinct index_name from episode_cursors" })).toEqual([{ index_name: name }]);
+    return name;
+  }
+
+  test("that is interrupted when the new index serves still knows the old one, cuts off nobody's search, and the next one drops it", async () => {
+    const stopping = new AbortController();
+    const interrupted = rebuild({ signal: stopping.signal });
+    interrupted.catch(() => undefined);
+    await waitUntil("the new one serves", async () => (await records())[old] === "leaving", 60_000);
+    expect(await dropRetiredIndexes({ database: memory.database, store })).toMatchObject([{ name: old, isInUse: true }]);
+    stopping.abort();
+    await expect(interrupted).rejects.toThrow();
+    expect(await (await memory.index.open(old)).count()).toBe(2 * TURNS);
+
+    expect(await rebuild()).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
+    expect(await theOnly()).not.toBe(old);
+  }, 120_000);
+
+  test("waits for other processes only where there may be one that goes on with the old index", async () => {
+    async function expectNoWaiting(isAlone: boolean): Promise<void> {
+      const began = performance.now();
+      expect(await rebuild({ isAlone })).toMatchObject({ episodes: 2 * TURNS, left: [] });
+      expect(performance.now() - began).toBeLessThan(OLD_NAME_UNUSED_MS);
+    }
+    await expectNoWaiting(true);
+    expect(await theOnly()).not.toBe(old);
+    await memory.database.query({ text: "delete from search_indexes" }); // there is none that others could go on with
+    await expectNoWaiting(false);
+  }, 60_000);
+
+  test("that cannot drop the old index says so and keeps its record, with which it is dropped later, whichever store serves then", async () => {
+    const { left } = await rebuild({ database: refusingDrops(memory.database) });
+    const places = `tables search.${old} and search.${chunkIndexName(old)} in Postgres`;
+    expect(left).toMatchObject([{ name: old, places, isInUse: false, why: { code: "index_unavailable" } }]);
+    expect((await records())[old]).toBe("leaving");
+    expect(await store.listIndexes()).toHaveLength(4);
+
+    expect(await dropRetiredIndexes({ database: memory.database, store: null })).toEqual([]);
+    expect(await theOnly()).not.toBe(old);
+  }, 120_000);
+
+  test("adds up what it has written and needs no index that can count", async () => {
+    const uncountable: SearchStore = {
+      ...store,
+      openIndex: async (definition) => ({
+        ...(await store.openIndex(definition)),
+        count: () => Promise.reject(new AppError("index_unavailable", "The search index cannot be reached at the moment.")),
+      }),
+    };
+    const seen: number[] = [];
+    const onProgress = (done: number, total: number): void => {
+      expect(total).toBe(2 * TURNS);
+      seen.push(done);
+    };
+    expect(await rebuild({ store: uncountable, onProgress })).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
+    expect(seen).toEqual(seen.toSorted((one, other) => one - other));
+    expect(seen.length).toBeGreaterThan(4);
+    expect(seen.at(-1)).toBe(2 * TURNS);
+  }, 120_000);
+
+  test("beside another of the same configuration is the same rebuild: both end with one whole index that serves", async () => {
+    const both = await Promise.all([rebuild(), rebuild()]);
+    expect(both).toMatchObject([{ left: [] }, { left: [] }]);
+    const name = await theOnly();
+    const [row] = await memory.database.query<{ count: number }>({ text: `select count(*)::int as count from search."${name}"` });
+    expect(row?.count).toBe(2 * TURNS);
+  }, 120_000);
+
+  test("that another one with another configuration has given up changes nothing, and leaves nothing that is not known", async () => {
+    const embedPassages = async (texts: readonly string[]): Promise<number[][]> => {
+      const building = await findIndexRecord(memory.database, "building");
+      if (building) await retireIndex(memory.database, building.name, "building");
+      return LARGE.embedPassages(texts);
+    };
+    await expect(rebuild({ embedder: { ...LARGE, embedPassages } })).rejects.toMatchObject({ code: "index_unavailable" });
+    const { [old]: state, ...others } = await records();
+    expect([state, ...Object.values(others)]).toEqual(["current", "leaving"]);
+    expect((await store.listIndexes()).filter((name) => name.startsWith("episodes_")).toSorted()).toEqual(
+      [old, ...Object.keys(others)].toSorted(),
+    );
+  }, 120_000);
+});

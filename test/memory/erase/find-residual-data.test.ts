@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { makeErase } from "../../../memory/erase/erase.ts";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Owner } from "../../../stores/owner.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import type { SearchStore } from "../../../stores/search/search-index.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
+import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { addJobs, clearJobs, failJob, killJobs } from "../../support/samples/sample-jobs.ts";
+import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
+
+/** A Milvus of one index that counts as it is told; what it was asked for is in `asked`. */
+function countingMilvus(countOf: (key: string | undefined) => number): SearchStore & { asked: string[] } {
+  const asked: string[] = [];
+  const index = { count: async (key?: string) => countOf(key) };
+  return {
+    asked,
+    kind: "milvus",
+    description: "Milvus at nowhere",
+    openIndex: async ({ name }: { name: string }) => {
+      asked.push(name);
+      return index;
+    },
+  } as unknown as SearchStore & { asked: string[] };
+}
+
+describe("findLeftovers", () => {
+  let memory: TestEpisodicMemory;
+  let owner: Owner;
+  let conversation: RememberedConversation;
+  beforeAll(async () => {
+    memory = await openTestEpisodicMemory();
+  });
+  beforeEach(async () => {
+    await clearJobs(memory.database);
+    owner = { tenantId: `tenant ${uuidv7()}`, userId: `user "${uuidv7()}" \\ 用户` };
+    conversation = await rememberConversation(memory.database, owner, "something");
+    await memory.indexAll(conversation);
+  });
+  afterAll(() => memory.close());
+
+  /** How much is left, by table or collection. */
+  async function leftovers(of = owner, store: SearchStore | null = null): Promise<Record<string, number>> {
+    return Object.fromEntries((await findResidualData(memory.database, store, of)).map(({ place, count }) => [place, count]));
+  }
+  const erase = () => makeErase(makeEraseStore(memory.database), memory.index).user(owner);
+  const query = (text: string, values: string[] = []) => memory.database.query({ text, values });
+
+  test("finds something in every kind of place before an erase, and says how much", async () => {
+    const found = await leftovers();
+    expect(found).toMatchObject({
+      "public.conversations": 1,
+      "public.messages": 4,
+      "public.conversation_summaries": 1,
+      "public.core_memory_sections": 1,
+      "public.core_memory_versions": 1,
+      "public.core_memory_lines": 1,
+      "public.memory_operations": 3,
+      "public.memory_cursors": 1,
+      "public.archived_memories": 1,
+      "public.episode_cursors": 1,
+      [`search.${await memory.index.name()}`]: 3,
+      "pgboss.job": 3,
+    });
+  });
+
+  test("finds nothing after an erase, once the jobs that clear the index are done", async () => {
+    expect(await erase()).toMatchObject({ episodes: 3, isPending: false });
+    await clearJobs(memory.database);
+    expect(await leftovers()).toEqual({});
+  });
+
+  test("finds nothing of a user who was never there, nor of one of a similar name, or of the same in another tenant", async () => {
+    const names = [uuidv7(), `${owner.userId} `, ` ${owner.userId}`, owner.userId.slice(0, -1), owner.userId.toUpperCase(), "%"];
+    for (const userId of names) expect(await leftovers({ ...owner, userId })).toEqual({});
+    for (const tenantId of ["tenant", `${owner.tenantId} `]) expect(await leftovers({ ...owner, tenantId })).toEqual({});
+  });
+
+  test("finds each kind of row alone, when an erase has left just that", async () => {
+    await erase();
+    await clearJobs(memory.database);
+    const conversationId = uuidv7();
+    const places: [string, string, string[]][] = [
+      [
+        "public.conversations",
+        `insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
+          values ($1, $2, $3, 's', 0, now(), now(), now())`,
+        [conversationId, owner.tenantId, owner.userId],
+      ],
+      [
+        "public.messages",
+        `insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
+          values (gen_random_uuid(), $1, 'user', 'q', true, 1, now())`,
+        [conversationId],
+      ],
+      [
+        "public.core_memory_versions",
+        `insert into core_memory_versions (tenant_id, user_id, section, version, updated_by, said_at, created_at)
+          values ($1, $2, 'profile', 1, 'agent', now(), now())`,
+        [owner.tenantId, owner.userId],
+      ],
+      [
+        "public.memory_operations",
+        `insert into memory_operations (id, tenant_id, user_id, operation, actor, created_at) values (gen_random_uuid(), $1, $2, 'x', 'agent', now())`,
+        [owner.tenantId, owner.userId],
+      ],
+    ];
+    const expected: Record<string, number> = {};
+    for (const [place, text, values] of places) {
+      await query(text, values);
+      expected[place] = 1;
+      expect(await leftovers()).toEqual(expected);
+    }
+  });
+
+  test.each(["waiting", "retrying", "running", "dead"])("finds a %s job of the user, of a conversation that is gone", async (state) => {
+    await erase();
+    await clearJobs(memory.database);
+    const queue = makeJobQueue(memory.database);
+    const job = { kind: "remember" as const, ...owner };
+    if (state === "dead") await killJobs(queue, [job]);
+    else await addJobs(queue, job);
+    const [claimed] = state === "running" || state === "retrying" ? await queue.claim(1) : [];
+    if (claimed && state === "retrying") await failJob(queue, claimed, { retryAfterSeconds: 3_600 });
+    expect((await leftovers())["pgboss.job"]).toBe(state === "dead" ? 2 : 1); // a dead one is there twice
+    await erase();
+    expect(await leftovers()).toEqual({});
+  });
+
+  test("finds documents that a dead process has left in the index", async () => {
+    await erase();
+    await clearJobs(memory.database);
+    const index = await memory.opened();
+    const embedding = Array.from({ length: index.dimensions }, (_, place) => (place === 0 ? 1 : 0));
+    const attributes = { conversation_id: uuidv7(), answer_id: uuidv7(), episode_type: "context", importance: 0.5 };
+    const document = { id: uuidv7(), groupId: uuidv7(), previousId: null, createdAt: new Date(), lexicalText: "a", embedding, attributes };
+    await index.upsert([{ ...document, ownerKey: ownerKey(owner.tenantId, owner.userId) }]);
+    expect(await leftovers()).toEqual({ [`search.${await memory.index.name()}`]: 1 });
+    expect(await leftovers({ ...owner, userId: "other" })).toEqual({});
+  });
+
+  test("asks Milvus about each of its indexes, for this owner alone", async () => {
+    await erase();
+    await clearJobs(memory.database);
+    const key = ownerKey(owner.tenantId, owner.userId);
+    const milvus = countingMilvus((asked) => (asked === key ? 5 : 0));
+    expect(await leftovers(owner, milvus)).toEqual({}); // the index of this database is no Milvus one
+    const add = `insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at)
+      values ('episodes_in_milvus', 'episodes', 'building', 'milvus', 'e', 8, now())`;
+    await query(add);
+    expect(await leftovers(owner, milvus)).toEqual({ "Milvus at nowhere: episodes_in_milvus": 5 });
+    expect(milvus.asked).toEqual(["episodes_in_milvus"]);
+    expect(await leftovers({ ...owner, userId: "other" }, milvus)).toEqual({});
+    await query("delete from search_indexes where name = 'episodes_in_milvus'");
+  });
+
+  test("finds nothing right after an erase: its own jobs, of a hash and ids only, are no leftover", async () => {
+    await erase();
+    const sweeps = await query("select 1 from pgboss.job where data->>'kind' = 'erase_episodes'");
+    expect(sweeps).toHaveLength(2);
+    expect(await leftovers()).toEqual({});
+  });
+
+  test.each(["memory", "active", "exclusive", "summarise", "user", "assistant", "profile", "agent"])(
+    "finds nothing of a user named %s, who was never there, because of words that rows of others have",
+    async (userId) => {
+      expect(await leftovers({ tenantId: "tenant", userId })).toEqual({});
+    },
+  );
+
+  test.each(["current", "episodes", "postgres", "kind"])(
+    "finds nothing of a user named %s, who was never there, because of words in the list of indexes",
+    async (userId) => {
+      expect(await leftovers({ tenantId: "tenant", userId })).toEqual({});
+    },
+  );
+});

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import typescript from "typescript";
+import { DOCX, PDF } from "./parse-sample.ts";
+import { sampleDocx, wordParagraph } from "./sample-docx.ts";
+import { pdfOf } from "./sample-pdf.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+let built: string;
+
+/** As `npm run build` makes dist/, but these files alone and never out of date. */
+beforeAll(async () => {
+  built = await mkdtemp(path.join(os.tmpdir(), "built-documents-"));
+  await writeFile(path.join(built, "package.json"), JSON.stringify({ type: "module" }));
+  await symlink(path.join(root, "node_modules"), path.join(built, "node_modules"));
+  const { config } = typescript.readConfigFile(path.join(root, "tsconfig.json"), (name) => typescript.sys.readFile(name)) as {
+    config: object;
+  };
+  const { options } = typescript.parseJsonConfigFileContent(config, { ...typescript.sys, readDirectory: () => [] }, root);
+  const compilerOptions = { ...options, noEmit: false, module: typescript.ModuleKind.ESNext };
+  for await (const file of glob("{errors,memory/parsing}/*.ts", { cwd: root })) {
+    const source = await readFile(path.join(root, file), "utf8");
+    const { outputText } = typescript.transpileModule(source, { compilerOptions, fileName: file });
+    const target = path.join(built, file.replace(/ts$/, "js"));
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, outputText);
+  }
+});
+afterAll(() => rm(built, { recursive: true, force: true }));
+
+test("the built JavaScript reads every type in its worker, prints nothing and lets the process end", async () => {
+  const documents = [
+    ["text/plain", "words"],
+    ["text/markdown", "words"],
+    ["text/html", "<p>words</p>"],
+    ["text/csv", "words"],
+    [PDF, pdfOf("words")],
+    [DOCX, sampleDocx(wordParagraph("words"))],
+  ].map(([contentType, content = ""]) => ({ contentType, content: Buffer.from(content).toString("base64") }));
+  const script = `
+    const { parseDocument } = await import("./memory/parsing/parse-document.js");
+    for (const { contentType, content } of ${JSON.stringify(documents)}) {
+      const parts = await parseDocument({ bytes: Buffer.from(content, "base64"), contentType, title: "t" }, new AbortController().signal);
+      console.log(parts.map(({ text }) => text).join());
+    }`;
+  const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: built });
+  expect({ stdout, stderr }).toEqual({ stdout: "words\n".repeat(documents.length), stderr: "" });
+});
