@@ -1,22 +1,21 @@
+import { defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import { LEASE_MS, runChaos } from "../test/hard/chaos/chaos-run.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { killServiceProcesses } from "../test/servers/service-process.ts";
 import { figureOf, type Goal } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
-import { writeResults } from "./support/results.ts";
 
-const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 300);
-const SEED = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
-
-/** Two processes that are killed at random under 20 users: what came of their messages. Throws, with the results written, when anything was lost, doubled or left open. */
-export async function benchChaos(progress: Progress): Promise<void> {
+/** Throws, with its figures printed, when anything was lost, doubled or left open. */
+async function run({ seconds, seed: given }: Record<"seconds" | "seed", number>, progress: Progress): Promise<Measured> {
+  const seed = given || Date.now() % 1_000_000;
   const began = performance.now();
   const tell = (): void =>
-    progress.step(`CHAOS_SEED=${SEED}, seconds`, Math.min(SECONDS, Math.round((performance.now() - began) / 1_000)), SECONDS);
+    progress.step(`seed ${seed}, seconds`, Math.min(seconds, Math.round((performance.now() - began) / 1_000)), seconds);
   const telling = setInterval(tell, 1_000);
   const postgres = await startPostgresServer();
   try {
-    const { figures, wrongs } = await runChaos(postgres.url, SECONDS, SEED);
+    const { figures, wrongs } = await runChaos(postgres.url, seconds, seed);
     process.stdout.write(`${JSON.stringify({ leaseMs: LEASE_MS, ...figures }, null, 2)}\n`);
     const one = (name: string, unit: string, value: number, goal?: Goal) => figureOf(name, unit, [[value]], goal ? { goal } : {});
     const { longestUnrenewedMs } = figures.leases;
@@ -30,13 +29,23 @@ export async function benchChaos(progress: Progress): Promise<void> {
       one("until all jobs were done at the end", "ms", figures.jobsDoneMs),
     ];
     const notes = [
-      `${SECONDS} s, CHAOS_SEED=${SEED}: two processes on one Postgres, killed, stopped and frozen at random under 20 users. A lease is ${LEASE_MS} ms long.`,
+      `${seconds} s, --seed ${seed}: two processes on one Postgres, killed, stopped and frozen at random under 20 users. A lease is ${LEASE_MS} ms long.`,
     ];
-    await writeResults("chaos", { leaseMs: LEASE_MS, ...figures, figures: measured, notes });
     if (wrongs.length > 0) throw new Error(`what clients were told and what is stored differ:\n${wrongs.join("\n\n")}`);
+    return { leaseMs: LEASE_MS, ...figures, figures: measured, notes };
   } finally {
     clearInterval(telling);
     await killServiceProcesses();
     await postgres.stop();
   }
 }
+
+export const chaos = defineBench({
+  asks: "Is a message lost or doubled when two processes are killed at random under 20 users",
+  minutes: { short: 2, long: 6 },
+  numbers: {
+    seconds: { of: "seconds of killing", short: 60, long: 300 },
+    seed: { of: "seed of what happens when; 0 takes another each time", short: 0, long: 0 },
+  },
+  run,
+});

@@ -7,20 +7,17 @@ import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.t
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
+import { defineBench } from "./support/bench.ts";
 import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
 import { distribution, type Distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
-import { type Plot, printFigures, writeResults } from "./support/results.ts";
+import type { Measured as Found } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
 /** Turns with conversations of one size before it is the next size's. */
 const TURNS_PER_ROUND = 6;
-/** About 1,000 turns: until then V8 is still compiling. */
-const WARM_UP_ROUNDS = 24;
-/** 240 turns of each size. */
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 40);
 /** The window that the summaries leave, and the budget that cuts it where there are none. */
 const [HISTORY_WINDOW, TOKEN_BUDGET] = [6, 8_192];
 
@@ -46,7 +43,7 @@ const SIZES = [
 ];
 
 /** What else is in the tables. */
-const OTHERS: ConversationsToLoad = { user: "other", count: 2_000, messages: 50, uncovered: HISTORY_WINDOW };
+const others = (count: number): ConversationsToLoad => ({ user: "other", count, messages: 50, uncovered: HISTORY_WINDOW });
 
 /** What one round took. */
 interface Samples {
@@ -73,6 +70,8 @@ interface MeasuredSize {
   of: Size;
   rounds: Samples[];
 }
+
+type Numbers = Record<"rounds" | "warm-up" | "others", number>;
 
 interface Parts {
   graphs: Record<Memory, ConversationGraph>;
@@ -106,16 +105,16 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
 }
 
 /** All sizes in turn, round by round, forwards and backwards, after a warm-up that is not counted. */
-async function measure(parts: Parts, progress: Progress): Promise<MeasuredSize[]> {
+async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbers, progress: Progress): Promise<MeasuredSize[]> {
   const measured = SIZES.map((of) => ({ of, rounds: [] as Samples[] }));
-  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
-    const isCounted = round >= WARM_UP_ROUNDS;
+  for (let round = 0; round < warmUp + count; round++) {
+    const isCounted = round >= warmUp;
     for (const { of, rounds } of round % 2 === 0 ? measured : measured.toReversed()) {
       const samples: Samples = { turnMs: [], historyMs: [], jobMs: [], windowMessages: [] };
       await runRound(of, round, parts, samples);
       if (isCounted) rounds.push(samples);
     }
-    progress.step("rounds", round + 1, WARM_UP_ROUNDS + ROUNDS);
+    progress.step("rounds", round + 1, warmUp + count);
   }
   return measured;
 }
@@ -168,26 +167,7 @@ function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
   });
 }
 
-function plotOf(rows: readonly Measured[]): Plot {
-  const sizes = [...new Set(rows.map(({ messages }) => messages))].sort((one, other) => one - other);
-  const line = (memory: Memory, field: "turnMs" | "historyMs"): (number | null)[] =>
-    sizes.map((size) => rows.find((row) => row.memory === memory && row.messages === size)?.[field].p50 ?? null);
-  return {
-    title: "A turn by the length of its conversation, p50",
-    x: { label: "messages in the conversation", values: sizes },
-    y: { label: "time", unit: "ms" },
-    log: "x",
-    series: [
-      { name: "turn, summary", values: line("summary", "turnMs") },
-      { name: "turn, no summary", values: line("no summary", "turnMs") },
-      { name: "history, summary", values: line("summary", "historyMs") },
-      { name: "history, no summary", values: line("no summary", "historyMs") },
-    ],
-  };
-}
-
-/** Whether a turn takes longer the longer the conversation is. */
-export async function benchGrowth(progress: Progress): Promise<void> {
+async function run(numbers: Numbers, progress: Progress): Promise<Found> {
   await using opened = new AsyncDisposableStack();
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
@@ -196,7 +176,8 @@ export async function benchGrowth(progress: Progress): Promise<void> {
   await migrate(database);
   const [{ exchanges: sample } = { exchanges: [] }] = generateDialogues({ count: 1, turns: 200 });
   progress.step("loading the conversations");
-  await loadConversations(postgres.url, sample, [...SIZES, OTHERS]);
+  const rest = others(numbers.others);
+  await loadConversations(postgres.url, sample, [...SIZES, rest]);
 
   const jobTimes: number[] = [];
   const failures: Error[] = [];
@@ -224,6 +205,7 @@ export async function benchGrowth(progress: Progress): Promise<void> {
       sample,
       takeJobTimes: () => jobTimes.splice(0),
     },
+    numbers,
     progress,
   );
   if (failures[0]) throw failures[0];
@@ -231,9 +213,20 @@ export async function benchGrowth(progress: Progress): Promise<void> {
 
   const figures = figuresOf(measured);
   const notes = [
-    `In process, without HTTP, on a real Postgres with ${(OTHERS.count * OTHERS.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
+    `In process, without HTTP, on a real Postgres with ${(rest.count * rest.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
     `Messages in the prompts, fewest and most: ${rows.map(({ memory, messages, windowMessages }) => `${memory}, ${messages.toLocaleString("en")}: ${windowMessages.join("–")}`).join("; ")}.`,
   ];
-  printFigures(figures, notes);
-  await writeResults("growth", { figures, plots: [plotOf(rows)], notes, rows });
+  return { figures, notes, rows };
 }
+
+export const growth = defineBench({
+  asks: "Does a turn take longer the longer its conversation is, from 100 to 100,000 messages",
+  minutes: { short: 1, long: 5 },
+  numbers: {
+    rounds: { of: `rounds of ${TURNS_PER_ROUND} turns with each of ${SIZES.length} sizes`, short: 6, long: 40 },
+    // About 1,000 turns: until then V8 is still compiling.
+    "warm-up": { of: "rounds before the first that counts", short: 4, long: 24 },
+    others: { of: "other conversations in the tables, of 50 messages", short: 400, long: 2_000 },
+  },
+  run,
+});

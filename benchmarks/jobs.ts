@@ -1,3 +1,5 @@
+import { defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { findOldestWaiting, makeJobOverview } from "../stores/jobs/job-overview.ts";
@@ -5,14 +7,13 @@ import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/load/memory-service.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
 import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
-import { printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 
 /** The floor of an import: rows of text put into a table with a key and nothing else, in one statement for each `batch` of them. */
-export interface PlainInsert {
+interface PlainInsert {
   /** Milliseconds for all of these texts. */
   insert(texts: readonly string[]): Promise<number>;
 }
@@ -20,7 +21,7 @@ export interface PlainInsert {
 const BATCH = 500;
 
 /** Makes the table in a database of its own connection, which ends with `opened`. */
-export async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack): Promise<PlainInsert> {
+async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack): Promise<PlainInsert> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   opened.defer(() => client.end());
@@ -35,7 +36,6 @@ export async function openPlainInsert(databaseUrl: string, opened: AsyncDisposab
   };
 }
 
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const STREAMS = 10;
 /** In a round at rest, and their pause. */
 const TURNS_AT_REST = 15;
@@ -147,8 +147,7 @@ async function measureImport({ url, name }: MemoryService, plain: PlainInsert, r
   samples.add(`import: messages stored, summarised and indexed, ${name}`, round, perSecond(performance.now() - began));
 }
 
-/** How far what a turn leaves to be done lags behind it, at rest and under load, and how fast history is imported. */
-export async function benchJobs(progress: Progress): Promise<void> {
+async function run({ rounds }: { rounds: number }, progress: Progress): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
   const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
   opened.defer(() => model.stop());
@@ -174,9 +173,9 @@ export async function benchJobs(progress: Progress): Promise<void> {
   }
 
   const samples = makeSamples();
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const each of round % 2 === 0 ? watched : watched.toReversed()) {
-      progress.step("round", round, ROUNDS);
+      progress.step("round", round, rounds);
       await measureAtRest(each, model.line, round, samples);
       await measureUnderLoad(each, round, samples);
       await measureImport(each.service, plain, round, samples);
@@ -193,6 +192,12 @@ export async function benchJobs(progress: Progress): Promise<void> {
     `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (index: ${stores.index}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms: an upper bound.`,
     `Imports are ${IMPORTED_CONVERSATIONS} calls of ${IMPORTED_EXCHANGES * 2} messages, one after another. Load, model, stores and service share the cores.`,
   ];
-  printFigures(figures, notes);
-  await writeResults("jobs", { figures, notes });
+  return { figures, notes };
 }
+
+export const jobs = defineBench({
+  asks: "How far does memory lag behind a turn, at rest and under load, and how fast is a history imported",
+  minutes: { short: 2, long: 4 },
+  numbers: { rounds: { of: "rounds on Postgres and on PGlite", short: 1, long: 3 } },
+  run,
+});

@@ -1,3 +1,5 @@
+import { EMBEDDER_ENVIRONMENT, defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { openKnowledgeBase } from "./support/knowledge/open-base.ts";
 import { type CorpusDocument, readCorpus } from "./support/knowledge/read-corpus.ts";
@@ -15,7 +17,6 @@ import type { Legs } from "./support/recall/open-set.ts";
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/figures.ts";
-import { writeResults } from "./support/results.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** Which questions a figure is about. */
@@ -44,7 +45,7 @@ interface MeasuredEmbedder {
 async function measure(
   embedder: Embedder,
   documents: readonly CorpusDocument[],
-  withNode: boolean,
+  node: { rounds: number; chunks: number } | null,
   progress: Progress,
 ): Promise<MeasuredEmbedder> {
   await using base = await openKnowledgeBase(embedder);
@@ -77,7 +78,7 @@ async function measure(
       documentsPerSecond: documents.length / seconds,
       chunksPerSecond: chunks.length / seconds,
     },
-    retrieveNode: withNode ? await measureNode(base, documents, questions, (text) => progress.step(text)) : null,
+    retrieveNode: node && (await measureNode(base, { ...node, documents, questions, onProgress: (text) => progress.step(text) })),
   };
 }
 
@@ -109,17 +110,25 @@ function print(rows: readonly MeasuredEmbedder[]): void {
   }
 }
 
-/**
- * `npm run bench knowledge`: whether the section of the documentation that answers a question comes back, by keywords, by vectors and by both,
- * through the service's own search, and what bringing documents in and searching them costs.
- */
-export async function benchKnowledge(progress: Progress): Promise<void> {
+async function run({ rounds, chunks }: Record<"rounds" | "chunks", number>, progress: Progress): Promise<Measured> {
   const documents = await readCorpus();
   if (documents.length < MIN_DOCUMENTS)
     throw new Error(`Only ${documents.length} packages have a README that can be used, fewer than ${MIN_DOCUMENTS}. Run npm ci.`);
   const rows: MeasuredEmbedder[] = [];
   for (const [position, embedder] of (await openEmbedders()).entries())
-    rows.push(await measure(embedder, documents, position === 0, progress));
+    rows.push(await measure(embedder, documents, position === 0 && rounds > 0 ? { rounds, chunks } : null, progress));
   print(rows);
-  await writeResults("knowledge", { documents: documents.length, questions: KNOWLEDGE_QUESTIONS.length, results: rows });
+  return { documents: documents.length, questions: KNOWLEDGE_QUESTIONS.length, results: rows };
 }
+
+export const knowledge = defineBench({
+  asks: "Is the section of the documents found that answers a question, and what does bringing in and searching cost",
+  minutes: { short: 2, long: 6 },
+  numbers: {
+    rounds: { of: "rounds of the retrieve node; 0 leaves it out", short: 50, long: 200 },
+    chunks: { of: "chunks in the base by then", short: 3_000, long: 10_000 },
+  },
+  environment: EMBEDDER_ENVIRONMENT,
+  printsTables: true,
+  run,
+});

@@ -1,18 +1,16 @@
+import { defineBench } from "./support/bench.ts";
+import { measureOverload, type Found } from "./support/load/overload.ts";
 import { type LoadContender, openLoadContenders, RAW, streamsOf } from "./support/load/load-contenders.ts";
-import { type Plot, printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
-import { makeSamples, percentile, type Samples } from "./support/figures.ts";
+import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
 
-const MOST_STREAMS = Number(process.env["BENCH_STREAMS"] ?? 500);
-const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500].filter((streams) => streams <= MOST_STREAMS);
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** From here on one turn of every stream takes seconds, and two rounds do. */
 const MANY_STREAMS = 100;
 const ROUNDS_OF_MANY = 2;
 /** A stream begins its next turn until this has passed; each has one at least. */
 const CELL_MS = 1_200;
-const WARM_UP_TURNS = 300;
 const WARM_UP_STREAMS = 10;
 
 const times = (what: "first token" | "turn", streams: number, name: string): string => `${what}, ${streamsOf(streams)}, ${name}`;
@@ -44,8 +42,8 @@ async function runCell(contender: LoadContender, streams: number, round: number,
   await contender.settle();
 }
 
-async function warmUp(contender: LoadContender): Promise<void> {
-  const perStream = WARM_UP_TURNS / WARM_UP_STREAMS;
+async function warmUp(contender: LoadContender, turns: number): Promise<void> {
+  const perStream = turns / WARM_UP_STREAMS;
   const stream = async (index: number): Promise<void> => {
     for (let turn = 0; turn < perStream; turn++) await contender.turn(index, turn);
   };
@@ -53,42 +51,30 @@ async function warmUp(contender: LoadContender): Promise<void> {
   await contender.settle();
 }
 
-/** A line for each contender over the levels, of the medians of what `figureName` names. */
-function plotOf(samples: Samples, contenders: readonly LoadContender[], title: string, unit: string, figureName: typeof throughput): Plot {
-  const medianOf = (name: string): number | null => {
-    const values = samples.runs(name).flat();
-    return values.length === 0 ? null : percentile(values, 0.5);
-  };
-  return {
-    title,
-    x: { label: "streams at once", values: LEVELS },
-    y: { label: title, unit },
-    log: "both",
-    series: contenders.map(({ name }) => ({ name, values: LEVELS.map((streams) => medianOf(figureName(streams, name))) })),
-  };
-}
+type Numbers = Record<"streams" | "rounds" | "warm-up" | "places" | "offered" | "tokens" | "overload-rounds", number>;
 
-/** Turns a second, first token and whole turn with 1 to 500 streams at once, on one process and on two, beside the raw call of the model. */
-export async function benchLoad(progress: Progress): Promise<void> {
+/** Closed loops: turns a second, first token and whole turn, on one process and on two, beside the raw call of the model. */
+async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: Numbers, progress: Progress): Promise<Found> {
+  const levels = LEVELS.filter((streams) => streams <= most);
   await using opened = new AsyncDisposableStack();
   const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
   opened.defer(() => model.stop());
-  const { contenders, stores } = await openLoadContenders(model.line, MOST_STREAMS, opened, progress);
+  const { contenders, stores } = await openLoadContenders(model.line, Math.max(most, WARM_UP_STREAMS), opened, progress);
   for (const contender of contenders) {
     progress.step(`warm-up: ${contender.name}`);
-    await warmUp(contender);
+    await warmUp(contender, warmUpTurns);
   }
 
   const samples = makeSamples();
-  const cells = Array.from({ length: ROUNDS }, (_, round) => round).flatMap((round) =>
-    LEVELS.filter((streams) => streams < MANY_STREAMS || round < ROUNDS_OF_MANY).map((streams) => ({ round, streams })),
+  const cells = Array.from({ length: rounds }, (_, round) => round).flatMap((round) =>
+    levels.filter((streams) => streams < MANY_STREAMS || round < ROUNDS_OF_MANY).map((streams) => ({ round, streams })),
   );
   for (const [index, { round, streams }] of cells.entries()) {
     progress.step("levels of load", index, cells.length);
     for (const contender of contenders) await runCell(contender, streams, round, samples);
   }
 
-  const figures = LEVELS.flatMap((streams) =>
+  const figures = levels.flatMap((streams) =>
     contenders.flatMap(({ name }) => {
       const reference = (of: string) => (name === RAW ? {} : { reference: of });
       const answered = samples.runs(times("turn", streams, name)).length > 0;
@@ -104,16 +90,32 @@ export async function benchLoad(progress: Progress): Promise<void> {
       ];
     }),
   );
-  const plots = [
-    plotOf(samples, contenders, "Turns a second", "turns/s", throughput),
-    plotOf(samples, contenders, "First token", "ms", (streams, name) => times("first token", streams, name)),
-    plotOf(samples, contenders, "Turn", "ms", (streams, name) => times("turn", streams, name)),
-  ];
   const notes = [
     "Load, model, Postgres, index and service are processes of their own that share the cores: with two cores, two service processes cannot be twice as fast as one.",
     `Every stream has a user of its own with a summarised conversation, core memory and documents; index beside Postgres: ${stores.index}. A stream begins its next turn as soon as the one before has ended; jobs are done before the next level.`,
     ...contenders.filter(({ services }) => services.length > 0).map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
-  printFigures(figures, notes);
-  await writeResults("load", { figures, plots, notes });
+  return { figures, notes };
 }
+
+async function run(numbers: Numbers, progress: Progress): Promise<Found> {
+  const levels = await measureLevels(numbers, progress);
+  const { places: limit, offered, tokens, "overload-rounds": rounds } = numbers;
+  const overload = await measureOverload({ limit, offered, tokens, rounds }, progress);
+  return { figures: [...levels.figures, ...overload.figures], notes: [...levels.notes, ...overload.notes] };
+}
+
+export const load = defineBench({
+  asks: "What do many streams at once get, up to 500, and what becomes of more than a process has places for",
+  minutes: { short: 2, long: 12 },
+  numbers: {
+    streams: { of: "streams at once, at most", short: 20, long: 500 },
+    rounds: { of: "rounds of each level", short: 1, long: 3 },
+    "warm-up": { of: "turns of each contender before the first that counts", short: 100, long: 300 },
+    places: { of: "places for turns, of the part on overload", short: 100, long: 100 },
+    offered: { of: "streams that are offered to them", short: 400, long: 400 },
+    tokens: { of: "tokens of each of those answers", short: 2_000, long: 2_000 },
+    "overload-rounds": { of: "times that they are offered", short: 1, long: 3 },
+  },
+  run,
+});

@@ -1,3 +1,5 @@
+import { defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -16,13 +18,11 @@ import { measureSpeed, requestsSentAgain } from "./support/peers/speed.ts";
 import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
-import { writeResults } from "./support/results.ts";
 import { printPeers } from "./support/peers/print-peers.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 12);
-/** Rounds of 10 conversations of 20 turns, uncounted: 400 turns of each contender. */
-const WARM_UP_ROUNDS = Math.min(2, ROUNDS);
+/** Uncounted, of 10 conversations of 20 turns: 400 turns of each contender. */
+const MOST_WARM_UP_ROUNDS = 2;
 
 async function versions(): Promise<unknown> {
   const { dependencies } = JSON.parse(await readFile(new URL("./peers/package.json", import.meta.url), "utf8")) as {
@@ -61,8 +61,7 @@ function rawCall(modelUrl: string): PeerContender {
   };
 }
 
-/** This service and the libraries that people build such a service with, on the same model server and the same Postgres. */
-export async function benchPeers(progress: Progress): Promise<void> {
+async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "deleted", number>, progress: Progress): Promise<Measured> {
   progress.step("installing the peers");
   await installPeers();
   await using opened = new AsyncDisposableStack();
@@ -90,24 +89,36 @@ export async function benchPeers(progress: Progress): Promise<void> {
   for (const peer of INSTALLED_PEERS) contenders.push(keep(await startPeer(peer, ground)));
   const remembering = contenders.filter(({ memory }) => memory);
 
-  await measureSpeed(contenders, { conversations: 10, rounds: 0, warmUp: WARM_UP_ROUNDS }, progress);
-  const alone = await measureSpeed(contenders, { conversations: 1, rounds: ROUNDS, warmUp: 0 }, progress);
-  const together = await measureSpeed(contenders, { conversations: 10, turns: 10, rounds: Math.ceil(ROUNDS / 2), warmUp: 0 }, progress);
+  await measureSpeed(contenders, { conversations: 10, rounds: 0, warmUp: Math.min(MOST_WARM_UP_ROUNDS, rounds - 1) }, progress);
+  const alone = await measureSpeed(contenders, { conversations: 1, rounds, warmUp: 0 }, progress);
+  const together = await measureSpeed(contenders, { conversations: 10, turns: 10, rounds: Math.ceil(rounds / 2), warmUp: 0 }, progress);
   const prompts: PromptFigures[] = [];
-  for (const contender of remembering) prompts.push(await measurePrompts(contender, model.line, progress));
+  for (const contender of remembering) prompts.push(await measurePrompts(contender, model.line, turns, progress));
   const conflicts: ConflictFigures[] = [];
   for (const contender of remembering) {
     conflicts.push(await measureConflicts(contender, false, progress));
     if (contender.turnInLine) conflicts.push(await measureConflicts(contender, true, progress));
   }
   const erasing: ErasingFigures[] = [];
-  for (const contender of remembering) erasing.push(await measureErasing(contender, progress));
+  for (const contender of remembering) erasing.push(await measureErasing(contender, deleted, progress));
   const results = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
   printPeers(results);
   const notes = [
     `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
     "The real Postgres runs without fsync, for everybody.",
   ];
-  console.log(notes.join("\n"));
-  await writeResults("peers", { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, ...results });
+  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, ...results };
 }
+
+/** On the same model server and the same Postgres. */
+export const peers = defineBench({
+  asks: "How does the service compare with the libraries that people build such a service with",
+  minutes: { short: 2, long: 12 },
+  numbers: {
+    rounds: { of: "rounds of one conversation of 20 turns, and half as many of ten", short: 1, long: 12 },
+    turns: { of: "turns of the conversations whose prompts are counted", short: 10, long: 50 },
+    deleted: { of: "turns of each of the two conversations that are deleted", short: 3, long: 12 },
+  },
+  printsTables: true,
+  run,
+});

@@ -1,3 +1,5 @@
+import { EMBEDDER_ENVIRONMENT, defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { distribution, type Distribution, type Figure } from "./support/figures.ts";
 import { type Legs, type OpenedRecallSet, openRecallSet, ownerOf } from "./support/recall/open-set.ts";
@@ -6,7 +8,6 @@ import type { Progress } from "./support/progress.ts";
 import { type Answered, recallFigures, type RecallFigures, recallFiguresOf } from "./support/recall/figures.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 import { UNRELATED_QUESTIONS } from "./support/recall/unrelated-questions.ts";
-import { writeResults } from "./support/results.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** Weights are chosen on the questions at even places and judged on the others. */
@@ -27,9 +28,8 @@ interface MeasuredSet {
   unrelated: { asked: number; answered: number };
 }
 
-/** Some of the histories, evenly spread, when BENCH_HISTORIES says how many of each set. */
-function chooseHistories(sets: RecallSet[]): RecallSet[] {
-  const most = Number(process.env["BENCH_HISTORIES"] || Infinity);
+/** At most so many of the histories of each set, evenly spread. */
+function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   return sets.map(({ name, histories }) => {
     const every = Math.max(1, Math.ceil(histories.length / most));
     return { name, histories: histories.filter((_, position) => position % every === 0) };
@@ -118,17 +118,12 @@ function print(embedder: string, rows: MeasuredSet[]): void {
   }
 }
 
-/** Whether earlier exchanges come back when they are asked for: by keywords, by vectors and by both, through the service's own recall. */
-export async function benchRecall(progress: Progress): Promise<void | "skipped"> {
-  const folder = process.env["CONVERSATION_DATA"];
-  if (!folder) {
-    process.stdout.write(
-      "recall: skipped. It needs CONVERSATION_DATA, a folder of conversations with gold evidence (README.md, recall).\n",
-    );
-    return "skipped";
-  }
+const DATA = "CONVERSATION_DATA";
+
+async function run({ histories }: { histories: number }, progress: Progress): Promise<Measured> {
   const wanted = process.env["BENCH_SETS"]?.split(",");
-  const sets = chooseHistories(await readRecallSets(folder)).filter(({ name }) => wanted?.includes(name) ?? true);
+  const all = await readRecallSets(process.env[DATA] ?? "");
+  const sets = chooseHistories(all, histories || Infinity).filter(({ name }) => wanted?.includes(name) ?? true);
   const results: { embedder: string; sets: MeasuredSet[] }[] = [];
   const figures: Figure[] = [];
   for (const embedder of await openEmbedders()) {
@@ -145,5 +140,19 @@ export async function benchRecall(progress: Progress): Promise<void | "skipped">
   const notes = [
     "Keywords and vectors together, as the service recalls. Weights were chosen on one half of the questions; the spread is that of the two halves.",
   ];
-  await writeResults("recall", { figures, notes, results });
+  return { figures, notes, results };
 }
+
+export const recall = defineBench({
+  asks: "Do earlier exchanges come back when they are asked for, by keywords, by meaning and by both",
+  minutes: { short: 2, long: 30 },
+  numbers: { histories: { of: "histories of each set, 0 for all", short: 2, long: 0 } },
+  environment: {
+    [DATA]: "a folder of conversations with gold evidence; it is left out without",
+    BENCH_SETS: "the sets that are asked, as LoCoMo,MemDaily",
+    ...EMBEDDER_ENVIRONMENT,
+  },
+  printsTables: true,
+  whyNot: () => (process.env[DATA] ? undefined : `It needs ${DATA}, a folder of conversations with gold evidence.`),
+  run,
+});

@@ -1,3 +1,5 @@
+import { defineBench } from "./support/bench.ts";
+import type { Measured } from "./support/results.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
@@ -8,20 +10,19 @@ import type { Progress } from "./support/progress.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { playDialogue, ScriptedChatModel, type TurnTokens } from "./support/dialogues/play-dialogue.ts";
 import { readDialogues } from "./support/dialogues/read-dialogues.ts";
-import { compareWithWholeHistory, type PlayedSet, shareInCommon, tokenFigures, tokenPlot } from "./support/dialogues/token-figures.ts";
-import { writeResults } from "./support/results.ts";
+import { compareWithWholeHistory, type PlayedSet, shareInCommon, tokenFigures } from "./support/dialogues/token-figures.ts";
 
 /** Finished turns before the one that is looked at. */
 const POINTS = [10, 20, 50, 100, 500];
 /** The window grows over this many turns, then a summary cuts it back: SUMMARY_UPDATE_DELTA 5 comes to three turns of two messages. */
 const PERIOD = 3;
-/** Of each data set. */
-const DIALOGUES = Number(process.env["BENCH_DIALOGUES"] ?? 6);
+
+type Numbers = Record<"dialogues" | "turns", number>;
 
 /** Generated text, and with CONVERSATION_DATA that of people, which is then what the figures over all sets are about. */
-async function chooseDialogues(): Promise<{ dialogues: Dialogue[]; isReal: boolean }> {
+async function chooseDialogues({ dialogues: count, turns }: Numbers): Promise<{ dialogues: Dialogue[]; isReal: boolean }> {
   const folder = process.env["CONVERSATION_DATA"];
-  const wanted = { count: DIALOGUES, turns: Math.max(...POINTS) + PERIOD };
+  const wanted = { count, turns: turns + PERIOD };
   const generated = generateDialogues(wanted);
   if (!folder) return { dialogues: generated, isReal: false };
   return { dialogues: [...(await readDialogues(folder, wanted)), ...generated], isReal: true };
@@ -58,12 +59,11 @@ async function playAll(dialogues: Dialogue[], progress: Progress): Promise<Playe
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-/** How many prompt tokens memory saves against sending the whole history, and how much of a prompt a provider's cache can reuse. */
-export async function benchTokens(progress: Progress): Promise<void> {
-  const { dialogues, isReal } = await chooseDialogues();
+async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
+  const { dialogues, isReal } = await chooseDialogues(numbers);
   const sets = await playAll(dialogues, progress);
   const counted = sets.filter(({ set }) => set.startsWith("generated") !== isReal);
-  const savings = compareWithWholeHistory(sets, counted, { points: POINTS, period: PERIOD });
+  const savings = compareWithWholeHistory(sets, counted, { points: POINTS.filter((point) => point <= numbers.turns), period: PERIOD });
   const inCommon = shareInCommon(sets, counted);
 
   console.log("| finished turns | text | prompt | of it summary | whole history | saved | over 3 turns: mean / worst |");
@@ -80,5 +80,17 @@ export async function benchTokens(progress: Progress): Promise<void> {
     "Tokens are those of o200k_base. What is saved is against the same system prompt, every message so far and the current one; the spread is that over the three sizes of the window.",
     isReal ? '"all" is the mean of the sets that are not generated.' : "Without CONVERSATION_DATA: generated text alone.",
   ];
-  await writeResults("tokens", { figures: tokenFigures(savings, inCommon), plots: [tokenPlot(savings)], notes, played, savings, inCommon });
+  return { figures: tokenFigures(savings, inCommon), notes, played, savings, inCommon };
 }
+
+export const tokens = defineBench({
+  asks: "How many prompt tokens does a turn need as its conversation grows, against sending the whole history",
+  minutes: { short: 1, long: 6 },
+  numbers: {
+    dialogues: { of: "dialogues of each set and language", short: 1, long: 6 },
+    turns: { of: `turns of each; looked at after ${POINTS.join(", ")}`, short: 500, long: 500 },
+  },
+  environment: { CONVERSATION_DATA: "a folder of dialogues of people, played beside generated ones" },
+  printsTables: true,
+  run,
+});

@@ -1,20 +1,18 @@
+import { defineBench } from "./support/bench.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { everyLayer } from "./support/load/every-layer.ts";
 import { distribution, figureOf } from "./support/figures.ts";
 import { startMemoryStores } from "./support/load/memory-stores.ts";
-import { type Plot, printFigures, writeResults } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
+import type { Measured } from "./support/results.ts";
 import { startProcess } from "./support/start-process.ts";
 import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn-figures.ts";
 import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn-contenders.ts";
 
 /** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
 const TURNS_PER_ROUND = 20;
-/** 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much. */
-const WARM_UP_ROUNDS = Number(process.env["BENCH_WARM_UP"] ?? 50);
-/** With ten streams: the processes are warm by then. */
-const WARM_UP_ROUNDS_OF_TEN = 2;
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 25);
+/** With ten streams, in any run: the processes are warm by then. */
+const WARM_UP_ROUNDS_OF_TEN = 1;
 /** A conversation has this many turns before the next one begins, so that the window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
 
@@ -42,15 +40,19 @@ async function runRound(contender: Contender, streams: number): Promise<TurnRoun
 }
 
 /** All contenders in turn, round by round, after a warm-up that is not counted. */
-async function compare(contenders: Contender[], streams: number, warmUpRounds: number, progress: Progress): Promise<MeasuredTurns[]> {
+async function compare(
+  contenders: Contender[],
+  { streams, warmUp, rounds: count }: { streams: number; warmUp: number; rounds: number },
+  progress: Progress,
+): Promise<MeasuredTurns[]> {
   const measured = contenders.map((contender) => ({ contender, rounds: [] as TurnRound[] }));
   const name = `rounds with ${streams} ${streams === 1 ? "stream" : "streams"}`;
-  for (let round = -warmUpRounds; round < ROUNDS; round++) {
+  for (let round = -warmUp; round < count; round++) {
     for (const { contender, rounds } of measured) {
       const own = await runRound(contender, streams);
       if (round >= 0) rounds.push(own);
     }
-    progress.step(name, warmUpRounds + round + 1, warmUpRounds + ROUNDS);
+    progress.step(name, warmUp + round + 1, warmUp + count);
   }
   return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
 }
@@ -66,7 +68,7 @@ function toRow({ name, streams, rounds }: MeasuredTurns) {
   };
 }
 
-/** 100 streams that begin within 2 seconds, each of 200 tokens at 20 a second: milliseconds from the first token to the end of the answer. */
+/** 100 streams that begin within 2 seconds, at 20 tokens a second: milliseconds from the first token to the end of the answer. */
 async function measureManyStreams(contenders: Contender[], progress: Progress): Promise<{ name: string; streamingMs: number[] }[]> {
   const results = [];
   for (const contender of contenders) {
@@ -82,16 +84,16 @@ async function measureManyStreams(contenders: Contender[], progress: Progress): 
   return results;
 }
 
-/** Turns after which resident memory is read, from one reading to the next. */
-const MEMORY_STEPS = [200, 300, 300, 300, 300, 300, 300];
+/** Turns between two readings of resident memory. */
+const MEMORY_STEP = 200;
 
-/** Resident memory in MiB after 200 turns and then after every 300 more, to 2,000. */
-async function measureMemory(contender: Contender, progress: Progress): Promise<number[]> {
+/** Resident memory in MiB after every 200 of so many turns. */
+async function measureMemory(contender: Contender, turns: number, progress: Progress): Promise<number[]> {
   const resident: number[] = [];
-  for (const turns of MEMORY_STEPS) {
-    await Promise.all(Array.from({ length: 4 }, () => runTurns(contender, turns / 4, emptyRound())));
+  for (let done = 0; done < turns; done += MEMORY_STEP) {
+    await Promise.all(Array.from({ length: 4 }, () => runTurns(contender, MEMORY_STEP / 4, emptyRound())));
     resident.push(Math.round(contender.service?.residentMiB() ?? 0));
-    progress.step(`memory of ${contender.name}, readings`, resident.length, MEMORY_STEPS.length);
+    progress.step(`memory of ${contender.name}, turns`, done + MEMORY_STEP, turns);
   }
   return resident;
 }
@@ -102,8 +104,9 @@ const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
 const RAW_NAME = "raw fetch";
 const isThisService = (name: string): boolean => name.startsWith("this service");
 
-/** What one turn costs, side by side with the raw model call and with plain LangGraph, against the same model server. */
-export async function benchTurn(progress: Progress): Promise<void> {
+type Numbers = Record<"rounds" | "rounds-of-ten" | "warm-up" | "memory-turns" | "paced-tokens", number>;
+
+async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
     opened.defer(() => part.close());
@@ -114,7 +117,7 @@ export async function benchTurn(progress: Progress): Promise<void> {
   const [fast, paced] = await Promise.all(
     [
       ["40", "0"],
-      ["200", "50"],
+      [String(numbers["paced-tokens"]), "50"],
     ].map((args) => startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args })),
   );
   if (!fast || !paced) throw new Error("the model servers did not start");
@@ -139,12 +142,12 @@ export async function benchTurn(progress: Progress): Promise<void> {
     ...layered,
   ];
   const measured = [
-    ...(await compare(contenders, 1, WARM_UP_ROUNDS, progress)),
-    ...(await compare(contenders, 10, WARM_UP_ROUNDS_OF_TEN, progress)),
+    ...(await compare(contenders, { streams: 1, warmUp: numbers["warm-up"], rounds: numbers.rounds }, progress)),
+    ...(await compare(contenders, { streams: 10, warmUp: WARM_UP_ROUNDS_OF_TEN, rounds: numbers["rounds-of-ten"] }, progress)),
   ];
   const memory = [];
   for (const contender of contenders.filter(({ service }) => service))
-    memory.push({ name: contender.name, residentMiB: await measureMemory(contender, progress) });
+    memory.push({ name: contender.name, residentMiB: await measureMemory(contender, numbers["memory-turns"], progress) });
   const manyStreams = await measureManyStreams(
     [
       rawFetch(paced.line),
@@ -154,28 +157,40 @@ export async function benchTurn(progress: Progress): Promise<void> {
     progress,
   );
 
-  const streaming = (name: string): string => `first token to end, 100 streams of 200 tokens at 20 a second, ${name}`;
+  const streaming = (name: string): string =>
+    `first token to end, 100 streams of ${numbers["paced-tokens"]} tokens at 20 a second, ${name}`;
   const figures = [
     ...turnFigures(measured, RAW_NAME, isThisService),
     ...manyStreams.map(({ name, streamingMs }) =>
       figureOf(streaming(name), "ms", [streamingMs], name === RAW_NAME ? {} : { reference: streaming(RAW_NAME) }),
     ),
   ];
-  const plot: Plot = {
-    title: "Resident memory over 2,000 turns",
-    x: { label: "turns", values: MEMORY_STEPS.map((_, place) => MEMORY_STEPS.slice(0, place + 1).reduce((sum, turns) => sum + turns, 0)) },
-    y: { label: "resident memory", unit: "MiB" },
-    series: memory.map(({ name, residentMiB }) => ({ name, values: residentMiB })),
-  };
   const notes = [
-    `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${ROUNDS} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${WARM_UP_ROUNDS} that warm up; with ten it is ${TURNS_PER_ROUND / 2} turns of each stream, after ${WARM_UP_ROUNDS_OF_TEN}. The embedder is the built-in one.`,
+    `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${numbers.rounds} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${numbers["warm-up"]} that warm up; with ten there are ${numbers["rounds-of-ten"]}, each of ${TURNS_PER_ROUND / 2} turns of each stream. The embedder is the built-in one.`,
     "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
     ...(extended
       ? []
       : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with the extensions vector and pg_textsearch was not measured."]),
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
-  printFigures(figures, notes);
   const shownStreams = manyStreams.map(({ name, streamingMs }) => ({ name, streamingMs: distribution(streamingMs) }));
-  await writeResults("turn", { figures, plots: [plot], notes, rows: measured.map(toRow), manyStreams: shownStreams, memory });
+  return { figures, notes, rows: measured.map(toRow), manyStreams: shownStreams, memory, memoryStep: MEMORY_STEP };
 }
+
+/** Side by side with the raw model call and with plain LangGraph, against the same model server. */
+export const turn = defineBench({
+  asks: "What does a turn cost over the raw call of the model, in time, CPU and memory",
+  minutes: { short: 2, long: 9 },
+  numbers: {
+    rounds: { of: `rounds of ${TURNS_PER_ROUND} turns, one stream`, short: 4, long: 25 },
+    "rounds-of-ten": { of: `rounds of ${TURNS_PER_ROUND / 2} turns, ten streams`, short: 1, long: 25 },
+    // 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much.
+    "warm-up": { of: "rounds before the first that counts", short: 5, long: 50 },
+    "memory-turns": { of: "turns over which resident memory is read", short: 200, long: 2_000 },
+    "paced-tokens": { of: "tokens of each of 100 streams at 20 tokens a second", short: 40, long: 200 },
+  },
+  environment: {
+    BENCH_EXTENDED_POSTGRES_URL: "a Postgres with vector and pg_textsearch, whose user may create databases: one contender more",
+  },
+  run,
+});

@@ -27,6 +27,9 @@ export function printFigures(figures: readonly Figure[], notes: readonly string[
   process.stdout.write(`${[...head, ...rows, "", ...notes].join("\n")}\n`);
 }
 
+/** The folder of the published results. */
+export const RESULTS = new URL("../results/", import.meta.url);
+
 const git = promisify(execFile);
 
 /** The short name of the commit, with "+" when files of the project differ from it; undefined outside a repository. */
@@ -44,28 +47,11 @@ async function currentCommit(): Promise<string | undefined> {
 }
 
 /** Writes `results/NAME.json`: what was measured with the date, the machine and the commit. See `Results`. */
-export async function writeResults(name: string, measured: Measured & Record<string, unknown>): Promise<void> {
+export async function writeResults(name: string, measured: Measured): Promise<void> {
   const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
-  const file = new URL(`../results/${name}.json`, import.meta.url);
+  const file = new URL(`${name}.json`, RESULTS);
   const commit = await currentCommit();
   await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured }, null, 2)}\n`);
-}
-
-/** One line of a plot. Values stand for the x values in order; null where nothing was measured. */
-export interface Series {
-  name: string;
-  values: readonly (number | null)[];
-}
-
-/** A picture of one measurement, drawn by the report. */
-export interface Plot {
-  title: string;
-  /** What lies along the bottom: numbers in rising order ("messages", "streams", "seconds", …). */
-  x: { label: string; values: readonly number[] };
-  y: { label: string; unit: string };
-  series: readonly Series[];
-  /** Axes that are logarithmic; none unless told. Values on such an axis are above 0. */
-  log?: "x" | "y" | "both";
 }
 
 /** The processor, its cores and the Node that a results file was measured with. */
@@ -75,12 +61,12 @@ export interface Machine {
   node: string;
 }
 
-/** What a bench keeps, with any detail of its own beside. The report shows `figures`, `plots` and `notes` of every results file. */
+/** What a bench found, with any detail of its own beside. */
 export interface Measured {
   figures?: readonly Figure[];
-  plots?: readonly Plot[];
   /** What a reader must know to trust the figures: a sentence each. */
   notes?: readonly string[];
+  [detail: string]: unknown;
 }
 
 /** A file of `results/`, as `writeResults` writes it. */

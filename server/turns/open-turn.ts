@@ -19,7 +19,7 @@ import type { TurnRegistry } from "./turn-registry.ts";
 
 export interface LaunchTurnParts {
   graph: ConversationGraph;
-  registry: TurnRegistry;
+  running: TurnRegistry;
   limits: TurnLimits;
   metrics: Metrics;
   recentTurns: RecentTurns;
@@ -41,21 +41,21 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every turn is started: registered while it runs, counted and logged when it ends. */
-export function makeLaunchTurn({ graph, registry, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
+export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
   return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
-    let isAnsweredByAnother = false;
+    let isToldByAnother = false;
     const onError = (error: AppError): void => {
-      isAnsweredByAnother ||= error instanceof KeyTaken;
+      isToldByAnother ||= error instanceof KeyTaken;
       causes.push(...causeFacts(error));
     };
     const turn = await limits.begin(input, (onUsage) => {
-      registry.assertOpen();
+      running.assertOpen();
       return startTurn(graph, input, { ...options, onUsage, onError });
     });
-    registry.add(turn, input);
+    running.add(turn, input);
     void turn.ended.then((last) => {
-      if (isAnsweredByAnother) return; // that one is counted, where it runs
+      if (isToldByAnother) return; // the turn that has its key counts, where it runs
       metrics.turnEnded(last);
       recentTurns.add(input, last);
       logEnd(log, turn.turnId, last, causes);
@@ -75,9 +75,9 @@ export interface OpenTurnParts extends LaunchTurnParts {
 export type OpenTurn = (request: Request, response: Response, body: ChatRequest) => Promise<TurnSource>;
 
 export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
-  const { registry } = parts;
+  const { running } = parts;
   const launchTurn = makeLaunchTurn(parts);
-  const idempotent = makeIdempotentTurns(turns, registry);
+  const keyed = makeIdempotentTurns(turns, running);
   return async function openTurn(request, response, body) {
     const keyHash = hashIdempotencyKey(request);
     const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
@@ -94,8 +94,8 @@ export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
     const source =
       keyHash === null
         ? localSource(await launchTurn(input, { onBusy }), waits)
-        : await idempotent.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
-    registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
+        : await keyed.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
+    running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
     return source;
   };
 }

@@ -1,6 +1,5 @@
 import type { TurnTokens } from "./play-dialogue.ts";
 import { type Figure, figureOf } from "../figures.ts";
-import type { Plot } from "../results.ts";
 
 /** The turns of every dialogue of one data set. */
 export interface PlayedSet {
@@ -141,19 +140,4 @@ export function tokenFigures(savings: readonly Savings[], inCommon: readonly InC
     figureOf(`as in the turn before, over all turns, ${set}`, "%", [[100 * allTurns]]),
   ]);
   return [...saved, ...reused];
-}
-
-/** Prompts against whole histories by the length of the conversation, over the sets together. */
-export function tokenPlot(savings: readonly Savings[]): Plot {
-  const rows = savings.filter(({ set }) => set === "all");
-  return {
-    title: "Tokens of a prompt by the length of its conversation",
-    x: { label: "finished turns", values: rows.map(({ finished }) => finished) },
-    y: { label: "tokens", unit: "tokens" },
-    log: "both",
-    series: [
-      { name: "prompt", values: rows.map(({ prompt }) => prompt) },
-      { name: "whole history", values: rows.map(({ wholeHistory }) => wholeHistory) },
-    ],
-  };
 }

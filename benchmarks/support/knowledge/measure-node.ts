@@ -14,18 +14,25 @@ export interface MeasuredNode {
   withEpisodesMs: Distribution;
 }
 
-const CHUNKS = 10_000;
 const EPISODES = 1_000;
 const WARM_UP = 20;
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 200);
 const OWNER = { tenantId: PLACE.tenantId, userId: "ada" };
 
-/** Fills the base up to 10,000 chunks with further copies of its documents and gives a user 1,000 episodes, all through the service's jobs. */
-async function fill(base: FilledKnowledgeBase, documents: readonly CorpusDocument[], onProgress: (text: string) => void): Promise<number> {
+interface NodeToMeasure {
+  documents: readonly CorpusDocument[];
+  questions: readonly string[];
+  rounds: number;
+  /** In the base while it is measured. */
+  chunks: number;
+  onProgress: (text: string) => void;
+}
+
+/** Fills the base up to so many chunks with further copies of its documents and gives a user 1,000 episodes, all through the service's jobs. */
+async function fill(base: FilledKnowledgeBase, { documents, chunks: wantedChunks, onProgress }: NodeToMeasure): Promise<number> {
   let chunks = (await base.listChunks()).length;
   const perDocument = chunks / documents.length;
-  for (let copy = 2; chunks < CHUNKS; copy++) {
-    const wanted = documents.slice(0, Math.ceil((CHUNKS - chunks) / perDocument));
+  for (let copy = 2; chunks < wantedChunks; copy++) {
+    const wanted = documents.slice(0, Math.ceil((wantedChunks - chunks) / perDocument));
     const copies = wanted.map(({ title, bytes }) => ({ title: `${title} ${copy}`, bytes }));
     await base.bringIn(copies, (done) => onProgress(`copy ${copy}: ${done} of ${wanted.length} documents brought in`));
     chunks = (await base.listChunks()).length;
@@ -41,17 +48,13 @@ async function fill(base: FilledKnowledgeBase, documents: readonly CorpusDocumen
 }
 
 /** Times the retrieve node as a turn runs it, embedding of the question included. */
-export async function measureNode(
-  base: FilledKnowledgeBase,
-  documents: readonly CorpusDocument[],
-  questions: readonly string[],
-  onProgress: (text: string) => void,
-): Promise<MeasuredNode> {
-  const chunks = await fill(base, documents, onProgress);
+export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure): Promise<MeasuredNode> {
+  const { questions, rounds, onProgress } = node;
+  const chunks = await fill(base, node);
   const { recall, findPassages } = base.memory;
   const retrieve = makeRetrieve({ recall, findPassages, passages: 4, topK: 3, timeoutMs: 60_000, scope: "user" });
   const times: Record<"without" | "with", number[]> = { without: [], with: [] };
-  for (let round = -WARM_UP; round < ROUNDS; round++) {
+  for (let round = -WARM_UP; round < rounds; round++) {
     for (const episodes of ["without", "with"] as const) {
       // Each time with other words behind it: what a question embeds to is remembered.
       const message = `${questions[(round + WARM_UP) % questions.length]} (${round} ${episodes})`;
@@ -64,7 +67,7 @@ export async function measureNode(
         throw new Error("The retrieve node did not search wholly.");
       if (round >= 0) times[episodes].push(ms);
     }
-    onProgress(`retrieve node: round ${round} of ${ROUNDS}`);
+    onProgress(`retrieve node: round ${round} of ${rounds}`);
   }
   return { chunks, episodes: EPISODES, documentsOnlyMs: distribution(times.without), withEpisodesMs: distribution(times.with) };
 }

@@ -5,7 +5,6 @@ import { messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 import type { StoredRows } from "./rows-mentioning.ts";
 
-const TURNS = 12;
 /** What is deleted in the background gets this long. */
 const PAUSE_MS = 2_000;
 
@@ -34,14 +33,14 @@ function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
 
 /** A user's two conversations, deleted by the contender's own API: which rows of all its stores still mention any of it. */
-export async function measureErasing(contender: PeerContender, progress: Progress): Promise<ErasingFigures> {
+export async function measureErasing(contender: PeerContender, turns: number, progress: Progress): Promise<ErasingFigures> {
   const { name, memory } = contender;
   if (!memory) throw new Error(`${name} keeps nothing`);
   const userId = "leaver4711";
   const sessions = ["leaving4711a", "leaving4711b"];
   for (const [index, sessionId] of sessions.entries()) {
-    for (let turn = 0; turn < TURNS; turn++) {
-      progress.step(`erasing, ${name}`, index * TURNS + turn + 1, sessions.length * TURNS);
+    for (let turn = 0; turn < turns; turn++) {
+      progress.step(`erasing, ${name}`, index * turns + turn + 1, sessions.length * turns);
       await contender.turn({ userId, sessionId }, messageOf(turn, "mark-zq4711"));
     }
     await memory.settle({ userId, sessionId });

@@ -95,9 +95,14 @@ function countedLines({
 }: Omit<PeerMeasurements, "speed">): { line: string; unit: string; name: string; values: number[] }[] {
   return [
     ...prompts.flatMap(({ name, promptTokens, answerTokensPerTurn, backgroundTokensPerTurn }) => [
-      ...LOOKED_AT.map((turn) => ({ line: `prompt at turn ${turn}`, unit: "tokens", name, values: promptTokens[turn] ?? [] })),
+      ...LOOKED_AT.filter((turn) => turn in promptTokens).map((turn) => ({
+        line: `prompt at turn ${turn}`,
+        unit: "tokens",
+        name,
+        values: promptTokens[turn] ?? [],
+      })),
       {
-        line: "sent to the model a turn, of 50 turns, background included",
+        line: "sent to the model a turn, background included",
         unit: "tokens",
         name,
         values: [answerTokensPerTurn + backgroundTokensPerTurn],

@@ -6,8 +6,6 @@ import type { Progress } from "../progress.ts";
 
 /** The turns whose prompts are looked at; the first asks for something said in the second turn. */
 export const LOOKED_AT = [10, 20, 50];
-const TURNS = 50;
-
 const TOLD_IN_TURN = 2;
 /** What is told early and asked for late, in each conversation's language. */
 const FACTS = [
@@ -26,7 +24,7 @@ export interface PromptFigures {
   promptTokens: Record<number, number[]>;
   /** Whether what was asked for was anywhere in that prompt. */
   holdsFact: Record<number, boolean[]>;
-  /** Tokens of all that was sent to the model in a conversation of 50 turns, a turn: answers, and the requests in the background. */
+  /** Tokens of all that was sent to the model in a conversation, a turn: answers, and the requests in the background. */
   answerTokensPerTurn: number;
   backgroundTokensPerTurn: number;
 }
@@ -42,16 +40,21 @@ async function tokensSent(recordedAt: string, sink: { answers: number; backgroun
   return last;
 }
 
-/** Plays two conversations of 50 turns, each turn when the work of the one before is done, and counts what the model's server was sent. */
-export async function measurePrompts(contender: PeerContender, modelUrl: string, progress: Progress): Promise<PromptFigures> {
+/** Plays two conversations of so many turns, each turn when the work of the one before is done, and counts what the model's server was sent. */
+export async function measurePrompts(
+  contender: PeerContender,
+  modelUrl: string,
+  count: number,
+  progress: Progress,
+): Promise<PromptFigures> {
   const { name } = contender;
   const sent = { answers: 0, background: 0 };
   const promptTokens: Record<number, number[]> = {};
   const holdsFact: Record<number, boolean[]> = {};
   for (const [index, { begins, told, asked, answer }] of FACTS.entries()) {
     const thread = { userId: `reader-${index}`, sessionId: `prompts-${index}` };
-    for (let turn = 1; turn <= TURNS; turn++) {
-      progress.step(`prompts, ${name}`, index * TURNS + turn, FACTS.length * TURNS);
+    for (let turn = 1; turn <= count; turn++) {
+      progress.step(`prompts, ${name}`, index * count + turn, FACTS.length * count);
       const added = turn === TOLD_IN_TURN ? told : LOOKED_AT.includes(turn) ? asked : "";
       await fetch(`${modelUrl}/record`, { method: "POST" });
       await contender.turn(thread, messageOf(begins + turn, added));
@@ -62,6 +65,6 @@ export async function measurePrompts(contender: PeerContender, modelUrl: string,
       (holdsFact[turn] ??= []).push(prompt.some(({ content }) => content.includes(answer)));
     }
   }
-  const turns = FACTS.length * TURNS;
+  const turns = FACTS.length * count;
   return { name, promptTokens, holdsFact, answerTokensPerTurn: sent.answers / turns, backgroundTokensPerTurn: sent.background / turns };
 }
