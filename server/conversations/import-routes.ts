@@ -5,7 +5,7 @@ import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { EVENT_STREAM_HEADERS, startHeartbeat } from "../http/event-stream.ts";
+import { openEventStream } from "../http/event-stream.ts";
 import { type RateLimits, userInBody } from "../limits/rate-limits.ts";
 import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
 
@@ -121,20 +121,16 @@ async function streamProgress(
   { total, heartbeatMs }: { total: number; heartbeatMs: number },
   run: (onProgress: (progress: ImportProgress) => void) => Promise<ImportResult>,
 ): Promise<void> {
-  response.writeHead(200, EVENT_STREAM_HEADERS);
-  const stopHeartbeat = startHeartbeat(response, heartbeatMs);
+  using stream = openEventStream(response, { heartbeatMs });
   let id = 0;
-  const send = (status: string, content: object): void => {
-    response.write(`id: ${++id}\ndata: ${JSON.stringify({ status, content })}\n\n`);
-  };
+  const send = (status: string, content: object): void =>
+    void stream.send([{ id: String(++id), data: JSON.stringify({ status, content }) }]);
   try {
     send("done", toJson(await run(({ done, exchanges }) => send("progress", { done, total, exchanges }))));
   } catch (error) {
     send("error", toAppError(error).toContent());
-  } finally {
-    stopHeartbeat();
   }
-  response.end();
+  stream.end();
 }
 
 /** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Of every answer that is streamed as server-sent events. */
-export const EVENT_STREAM_HEADERS = {
+const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-store, no-transform",
   "x-accel-buffering": "no", // nginx would hold events back
@@ -44,18 +43,56 @@ export async function writeWithBackpressure(response: ServerResponse, text: stri
   }
 }
 
-/**
- * Sends a comment every `heartbeatMs` milliseconds, which keeps proxies from closing a quiet stream; none to a client that does not read.
- * `opening` gives what has to come before. Returns what stops it.
- */
-export function startHeartbeat(response: ServerResponse, heartbeatMs: number, opening: () => string = () => ""): () => void {
-  const timer = setInterval(() => {
-    if (!response.destroyed && !response.writableNeedDrain) response.write(`${opening()}: heartbeat\n\n`);
-  }, heartbeatMs);
-  return () => clearInterval(timer);
+/** One server-sent event. */
+export interface ServerSentEvent {
+  /** Where a client that comes back goes on: it sends the last one as Last-Event-ID. */
+  id?: string;
+  /** One line. */
+  data: string;
 }
 
-/** Aborts when the client has left, with `reason` if there is one. */
+const toFrame = ({ id, data }: ServerSentEvent): string => `${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`;
+
+export interface EventStreamOptions {
+  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  heartbeatMs: number;
+  headers?: Record<string, string>;
+  /** Opens the stream, before the first event or heartbeat. */
+  opening?: ServerSentEvent;
+}
+
+/** An answer of server-sent events. Disposing of it stops its heartbeat; `end` ends the answer. */
+export interface EventStream extends Disposable {
+  /** Sends the headers alone. Otherwise they leave with the first event or heartbeat, and until then an error can be a plain answer. */
+  flushHeaders(): void;
+  /** Returns when there is room for more, or the client has left. `atOnce`: see `writeWithBackpressure`. */
+  send(events: readonly ServerSentEvent[], options?: { atOnce?: boolean }): Promise<void>;
+  end(): void;
+}
+
+/** Every event stream of the service is written here: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening }: EventStreamOptions): EventStream {
+  /** Writes the headers, once, and returns the frame that opens the stream. */
+  function begin(): string {
+    if (response.headersSent) return "";
+    response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
+    return opening ? toFrame(opening) : "";
+  }
+  const heartbeat = setInterval(() => {
+    if (!response.destroyed && !response.writableNeedDrain) response.write(`${begin()}: heartbeat\n\n`);
+  }, heartbeatMs);
+  return {
+    flushHeaders() {
+      begin();
+      response.flushHeaders();
+    },
+    send: (events, { atOnce = false } = {}) => writeWithBackpressure(response, begin() + events.map(toFrame).join(""), { atOnce }),
+    end: () => void response.end(),
+    [Symbol.dispose]: () => clearInterval(heartbeat),
+  };
+}
+
+/** Aborts when the client has left. */
 export function abortSignalOnClose(response: ServerResponse, reason?: unknown): AbortSignal {
   const leaving = new AbortController();
   if (response.closed) leaving.abort(reason);

@@ -3,7 +3,7 @@ import type { Usage } from "../../turn/state.ts";
 import { toOpenAIError } from "./openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../turn/events.ts";
-import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
+import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";
 
 /** A call of a tool that the client said must be called. */
 export interface ToolCall {
@@ -57,30 +57,29 @@ const toToolCall = ({ name, arguments: given }: ToolCall, id: string) => {
 
 export interface CompletionFrames {
   /** The chunk that says whose words follow. */
-  role(): string;
-  /** Everything that this event sends, the end of the stream included. */
-  of(event: CompletionEvent): string;
+  opening: ServerSentEvent;
+  of(event: CompletionEvent): ServerSentEvent[];
 }
 
 /** The server-sent events of a streamed answer: https://platform.openai.com/docs/api-reference/chat-streaming */
 export function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUsage: boolean): CompletionFrames {
-  const frame = (content: object): string => `data: ${JSON.stringify(content)}\n\n`;
-  const chunk = (choices: object[], usage: object | null = null): string =>
+  const frame = (content: object): ServerSentEvent => ({ data: JSON.stringify(content) });
+  const chunk = (choices: object[], usage: object | null = null): ServerSentEvent =>
     frame({ id, object: "chat.completion.chunk", created, model, choices, ...(includeUsage ? { usage } : {}) });
-  const delta = (content: object, finish_reason: string | null = null): string =>
+  const delta = (content: object, finish_reason: string | null = null): ServerSentEvent =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason }]);
   return {
-    role: () => delta({ role: "assistant", content: "" }),
+    opening: delta({ role: "assistant", content: "" }),
     of(event) {
       switch (event.kind) {
         case "text":
-          return delta({ content: event.text });
+          return [delta({ content: event.text })];
         case "tool_call":
-          return delta({ tool_calls: [{ index: 0, ...toToolCall(event.call, id) }] });
+          return [delta({ tool_calls: [{ index: 0, ...toToolCall(event.call, id) }] })];
         case "end":
-          return `${delta({}, event.finishReason)}${includeUsage ? chunk([], toUsage(event.usage)) : ""}data: [DONE]\n\n`;
+          return [delta({}, event.finishReason), ...(includeUsage ? [chunk([], toUsage(event.usage))] : []), { data: "[DONE]" }];
         case "error":
-          return frame(toOpenAIError(event.error));
+          return [frame(toOpenAIError(event.error))];
       }
     },
   };
@@ -109,38 +108,29 @@ async function* flat<Item>(batches: AsyncIterable<Item[]>): AsyncGenerator<Item,
 export interface CompletionStreamOptions {
   frames: CompletionFrames;
   headers: Record<string, string>;
-  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
 }
 
 /**
- * Streams an answer, reading on only as fast as the client does; returns when it has ended or the client has left. The stream begins with
- * the first token, so that an error before it is thrown, to become a plain HTTP error; but no later than the first heartbeat, which keeps
- * the connection of a client that waits. An error after that ends the stream as a frame of its own, without [DONE].
+ * Streams an answer as fast as the client reads, until it has ended or the client has left. The stream begins with the first token or
+ * heartbeat: an error before that is thrown, to become a plain HTTP error. A later one is the last event, without [DONE].
  */
 export async function sendCompletionStream(
   response: ServerResponse,
   batches: AsyncIterable<CompletionEvent[]>,
   { frames, headers, heartbeatMs }: CompletionStreamOptions,
 ): Promise<void> {
-  /** The first frame, once. */
-  function opening(): string {
-    if (response.headersSent) return "";
-    response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
-    return frames.role();
+  using stream = openEventStream(response, { heartbeatMs, headers, opening: frames.opening });
+  for await (const batch of batches) {
+    if (response.destroyed) return;
+    if (batch.length === 0) continue;
+    const [first] = batch;
+    if (first?.kind === "error" && !response.headersSent) throw first.error;
+    const atOnce = !response.headersSent;
+    await stream.send(
+      batch.flatMap((event) => frames.of(event)),
+      { atOnce },
+    );
   }
-  const stopHeartbeat = startHeartbeat(response, heartbeatMs, opening);
-  try {
-    for await (const batch of batches) {
-      if (response.destroyed) return;
-      if (batch.length === 0) continue;
-      const [first] = batch;
-      if (first?.kind === "error" && !response.headersSent) throw first.error;
-      const atOnce = !response.headersSent;
-      await writeWithBackpressure(response, opening() + batch.map((event) => frames.of(event)).join(""), { atOnce });
-    }
-    response.end();
-  } finally {
-    stopHeartbeat();
-  }
+  stream.end();
 }

@@ -27,7 +27,7 @@ import { PREFIX } from "../knowledge/knowledge-routes.ts";
 
 export interface OpenAIRouteParts {
   openTurn: OpenTurn;
-  running: TurnRegistry;
+  registry: TurnRegistry;
   knowledgeBases: KnowledgeBaseStore;
   rates: RateLimits;
   taskLimits: TaskLimits;
@@ -51,7 +51,7 @@ const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object
 
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes(parts: OpenAIRouteParts): Router {
-  const { openTurn, knowledgeBases, running, rates, taskLimits, taskModel, maxMessageChars, heartbeatMs } = parts;
+  const { openTurn, knowledgeBases, registry, rates, taskLimits, taskModel, maxMessageChars, heartbeatMs } = parts;
   const readBody = limitBody(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
@@ -59,7 +59,7 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
     const { tenantId, userId } = callerOf(response);
     const asked = { task, messages: body.messages, structured: wantedStructure(body) };
     assertTaskFits(asked, maxMessageChars);
-    running.assertOpen();
+    registry.assertOpen();
     const limited = await taskLimits.begin({ tenantId, userId: userId ?? claimedUser(request) });
     const signal = abortSignalOnClose(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
     return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, limited), headers: {} };

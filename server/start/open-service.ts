@@ -84,9 +84,9 @@ export async function openService(
   });
   metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
-  const running = makeTurnRegistry();
+  const registry = makeTurnRegistry();
   // A notification that is lost is made up for when the turn renews its lease.
-  const cancelHeard = (turnId: string): void => running.find(turnId)?.turn.cancel();
+  const cancelHeard = (turnId: string): void => registry.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification: cancelHeard, onConnect: () => undefined }));
   let stopping = false;
   const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database, config.DATA_DIR) };
@@ -101,7 +101,7 @@ export async function openService(
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
     hasIndex: episodes !== null,
-    running,
+    registry,
     turns: makeTurnRecordStore(database),
     requestsFirst,
     limits: limits.turns,
@@ -154,7 +154,7 @@ export async function openService(
   opening.defer(() => closeServer(server));
   opening.defer(async () => {
     stopping = true;
-    await running.drain(config.SHUTDOWN_GRACE_MS);
+    await registry.drain(config.SHUTDOWN_GRACE_MS);
   });
 
   const opened = opening.move();

@@ -44,13 +44,12 @@ export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openT
 
   return Router()
     .post("/chat/stream", async (request, response) => {
-      // Whoever sends a message again with its key may say how much of the answer has come.
+      // A retry with its Idempotency-Key may say how much of the answer has come.
       const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
       const source = await begin(request, response);
-      // A refusal is a plain HTTP error. Whoever waits gets the stream at once instead: its heartbeats keep the connection.
+      // A refusal is a plain HTTP error. Who waits in line gets the stream at once instead, whose heartbeats keep the connection.
       const turnId = source.waits ? source.turnId : await untilAccepted(source, response);
-      const batches = source.eventBatches(abortSignalOnClose(response));
-      await sendTurnStream(response, batches, { turnId, told: source.told, heartbeatMs, headersAtOnce: source.waits, after });
+      await sendTurnStream(response, source, { turnId, heartbeatMs, flushHeaders: source.waits, after });
     })
     .post("/chat", async (request, response) => {
       const source = await begin(request, response);

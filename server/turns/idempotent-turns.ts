@@ -45,10 +45,10 @@ export interface IdempotentTurns {
   open(request: IdempotentRequest): Promise<TurnSource>;
 }
 
-/** Looks at a key in all: another process can be faster each time, though not for long. */
-const MOST_LOOKS = 5;
+/** Another process can be faster each time, though not for long. */
+const MAX_LOOKS = 5;
 
-/** What there is of a key: a turn to tell, an attempt to repeat, or nothing (null). */
+/** What a key leads to: the events of a turn, an attempt to repeat, or nothing (null). */
 type Found = { source: TurnSource } | { earlier: EarlierAttempt } | null;
 
 function mismatch(): AppError {
@@ -58,20 +58,20 @@ function mismatch(): AppError {
   );
 }
 
-export function makeIdempotentTurns(records: TurnRecordStore, running: TurnRegistry): IdempotentTurns {
-  /** Keys whose turn is not stored yet. */
-  const underWay = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
+export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegistry): IdempotentTurns {
+  /** By key, while the turn is not stored yet. */
+  const opening = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
-    const kept = running.find(record.id);
-    if (kept && !kept.last) return { source: localSource(kept.turn, !kept.isAccepted) };
+    const entry = registry.find(record.id);
+    if (entry && !entry.last) return { source: localSource(entry.turn, !entry.isAccepted) };
     const outcome = storedOutcome(record);
-    if (!outcome && record.isHeld && !kept) return { source: remoteSource(records, record, running.stopping) };
+    if (!outcome && record.isHeld && !entry) return { source: remoteSource(records, record, registry.stopping) };
     if (!outcome || outcome.error?.retryable) {
-      return { earlier: { turnId: record.id, hadOutcome: outcome !== null, isOverHere: kept !== null } };
+      return { earlier: { turnId: record.id, hadOutcome: outcome !== null, isOverHere: entry !== null } };
     }
-    const isToldHere = kept?.last?.status === (outcome.error ? "error" : "done");
-    return { source: kept && isToldHere ? localSource(kept.turn, false) : storedSource(record) };
+    const hasEventsHere = entry?.last?.status === (outcome.error ? "error" : "done");
+    return { source: entry && hasEventsHere ? localSource(entry.turn, false) : storedSource(record) };
   }
 
   async function look({ owner, keyHash, bodyHash }: IdempotentRequest): Promise<Found> {
@@ -85,42 +85,42 @@ export function makeIdempotentTurns(records: TurnRecordStore, running: TurnRegis
     return toFound(record);
   }
 
-  /** Of a turn that waits in line: when it comes to its place and finds that another has taken its key, that one is told instead. */
-  function inLine(turn: RunningTurn, request: IdempotentRequest): TurnSource {
-    let told: Promise<TurnSource> | undefined;
-    const toTell = (): Promise<TurnSource> => {
-      told ??= turn.accepted.then(
+  /** The source of a turn that waits in line. When its turn comes and another has taken its key by then, that one answers. */
+  function queuedSource(turn: RunningTurn, request: IdempotentRequest): TurnSource {
+    let answering: Promise<TurnSource> | undefined;
+    const findAnswering = (): Promise<TurnSource> => {
+      answering ??= turn.accepted.then(
         () => localSource(turn, true),
         async (error: unknown) => {
           if (!(error instanceof KeyTaken)) return localSource(turn, true);
-          const instead = await find(request).catch((refusal: unknown) => refusedSource(turn.turnId, toAppError(refusal)));
-          if (instead.turnId !== turn.turnId) running.tellInstead(turn.turnId, instead.turnId);
-          return instead;
+          const other = await find(request).catch((refusal: unknown) => refusedSource(turn.turnId, toAppError(refusal)));
+          if (other.turnId !== turn.turnId) registry.redirect(turn.turnId, other.turnId);
+          return other;
         },
       );
-      return told;
+      return answering;
     };
-    const accepted = toTell().then((source) => source.accepted);
+    const accepted = findAnswering().then((source) => source.accepted);
     accepted.catch(() => undefined);
     return {
       turnId: turn.turnId,
       accepted,
       waits: true,
-      told: toTell().then((source) => source.told),
+      streamedTurnId: findAnswering().then((source) => source.streamedTurnId),
       async *eventBatches(signal) {
-        yield* (await toTell()).eventBatches(signal);
+        yield* (await findAnswering()).eventBatches(signal);
       },
-      last: async (signal) => (await toTell()).last(signal),
+      last: async (signal) => (await findAnswering()).last(signal),
     };
   }
 
   async function find(request: IdempotentRequest): Promise<TurnSource> {
     const { keyHash, bodyHash, waits } = request;
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
       const found = await look(request);
       if (found && "source" in found) return found.source;
       const turn = await request.start({ keyHash, bodyHash, earlier: found?.earlier ?? null });
-      if (waits) return inLine(turn, request);
+      if (waits) return queuedSource(turn, request);
       try {
         await turn.accepted;
         return localSource(turn, false);
@@ -135,18 +135,18 @@ export function makeIdempotentTurns(records: TurnRecordStore, running: TurnRegis
     open(request) {
       const { owner, keyHash, bodyHash } = request;
       const scope = JSON.stringify([owner.tenantId, owner.userId, keyHash]);
-      const already = underWay.get(scope);
+      const already = opening.get(scope);
       if (already) {
         if (already.bodyHash !== bodyHash) return Promise.reject(mismatch());
         return already.source;
       }
       const source = find(request);
       const entry = { bodyHash, source };
-      underWay.set(scope, entry);
+      opening.set(scope, entry);
       const forget = (): void => {
-        if (underWay.get(scope) === entry) underWay.delete(scope);
+        if (opening.get(scope) === entry) opening.delete(scope);
       };
-      // Until it has been let in: from then on what is stored under the key leads to it.
+      // Once it was let in, its row leads to it.
       source.then(({ accepted }) => accepted).then(forget, forget);
       return source;
     },

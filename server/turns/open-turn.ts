@@ -19,7 +19,7 @@ import type { TurnRegistry } from "./turn-registry.ts";
 
 export interface LaunchTurnParts {
   graph: ConversationGraph;
-  running: TurnRegistry;
+  registry: TurnRegistry;
   limits: TurnLimits;
   metrics: Metrics;
   recentTurns: RecentTurns;
@@ -41,21 +41,21 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
 }
 
 /** How every turn is started: registered while it runs, counted and logged when it ends. */
-export function makeLaunchTurn({ graph, running, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
+export function makeLaunchTurn({ graph, registry, limits, metrics, recentTurns, log }: LaunchTurnParts): LaunchTurn {
   return async function launchTurn(input, options) {
     const causes: CauseFacts[] = [];
-    let isToldByAnother = false;
+    let isAnsweredByAnother = false;
     const onError = (error: AppError): void => {
-      isToldByAnother ||= error instanceof KeyTaken;
+      isAnsweredByAnother ||= error instanceof KeyTaken;
       causes.push(...causeFacts(error));
     };
     const turn = await limits.begin(input, (onUsage) => {
-      running.assertOpen();
+      registry.assertOpen();
       return startTurn(graph, input, { ...options, onUsage, onError });
     });
-    running.add(turn, input);
+    registry.add(turn, input);
     void turn.ended.then((last) => {
-      if (isToldByAnother) return; // the turn that has its key counts, where it runs
+      if (isAnsweredByAnother) return; // that one is counted, where it runs
       metrics.turnEnded(last);
       recentTurns.add(input, last);
       logEnd(log, turn.turnId, last, causes);
@@ -75,9 +75,9 @@ export interface OpenTurnParts extends LaunchTurnParts {
 export type OpenTurn = (request: Request, response: Response, body: ChatRequest) => Promise<TurnSource>;
 
 export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
-  const { running } = parts;
+  const { registry } = parts;
   const launchTurn = makeLaunchTurn(parts);
-  const keyed = makeIdempotentTurns(turns, running);
+  const idempotent = makeIdempotentTurns(turns, registry);
   return async function openTurn(request, response, body) {
     const keyHash = hashIdempotencyKey(request);
     const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
@@ -94,8 +94,8 @@ export function makeOpenTurn({ turns, ...parts }: OpenTurnParts): OpenTurn {
     const source =
       keyHash === null
         ? localSource(await launchTurn(input, { onBusy }), waits)
-        : await keyed.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
-    running.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
+        : await idempotent.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => launchTurn(input, { onBusy, key }) });
+    registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
     return source;
   };
 }

@@ -1,6 +1,5 @@
 import { type Request, type Response, Router } from "express";
 import { parseLastEventId, sendTurnStream } from "./turn-stream.ts";
-import { abortSignalOnClose } from "../http/event-stream.ts";
 import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
@@ -43,23 +42,23 @@ function toTurn(found: FoundTurn) {
   };
 }
 
-/** Throws AppError `turn_gone` when what came of it is no longer kept. */
+/** Throws AppError `turn_gone` when its outcome is no longer kept. */
 function assertKept({ id, isRunningHere, record }: FoundTurn): void {
   if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
 }
 
-/** One turn: what came of it, its events, its end. */
+/** One turn: its outcome, its events, cancelling it. */
 export function turnRoutes(parts: TurnRouteParts): Router {
-  const { running, turns, heartbeatMs } = parts;
+  const { registry, turns, heartbeatMs } = parts;
 
   /** Throws AppError `turn_gone` when its outcome is no longer kept. */
   function sourceOf(found: FoundTurn): TurnSource {
     assertKept(found);
-    const { id, kept, isRunningHere, record } = found;
-    const isDoneHere = kept?.last?.status === "done";
-    if (kept && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(kept.turn, !kept.isAccepted);
+    const { id, entry, isRunningHere, record } = found;
+    const isDoneHere = entry?.last?.status === "done";
+    if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
     if (!record) throw turnGone(id);
-    if (record.isHeld) return remoteSource(turns, record, running.stopping);
+    if (record.isHeld) return remoteSource(turns, record, registry.stopping);
     return storedSource(record);
   }
 
@@ -73,28 +72,27 @@ export function turnRoutes(parts: TurnRouteParts): Router {
       const after = parseLastEventId(request.get("last-event-id"));
       const found = await findTurn(parts, request, response);
       const source = sourceOf(found);
-      running.attach(found.id, response, { cancels: false });
-      const batches = source.eventBatches(abortSignalOnClose(response));
-      await sendTurnStream(response, batches, { turnId: found.id, told: source.told, heartbeatMs, headersAtOnce: true, after });
+      registry.attach(found.id, response, { cancels: false });
+      await sendTurnStream(response, source, { turnId: found.id, heartbeatMs, flushHeaders: true, after });
     })
     .post("/turns/:id/cancel", async (request, response) => {
       const found = await findTurn(parts, request, response);
-      const { id, kept, isRunningHere, record } = found;
-      if (isRunningHere) kept?.turn.cancel();
+      const { id, entry, isRunningHere, record } = found;
+      if (isRunningHere) entry?.turn.cancel();
       const cancelled = isRunningHere || (record !== null && (await turns.requestCancel(record, id)));
       response.json({ turn_id: id, cancelled });
     });
 }
 
 export interface FindTurnParts {
-  running: TurnRegistry;
+  registry: TurnRegistry;
   turns: TurnRecordStore;
 }
 
-/** What is known of a turn: by this process, that runs or ran it, and by the database. */
+/** What this process and the database know of a turn. */
 export interface FoundTurn {
   id: string;
-  kept: RegisteredTurn | null;
+  entry: RegisteredTurn | null;
   isRunningHere: boolean;
   /** Null while it waits in line, or when the database is away while it runs here. */
   record: TurnRecord | null;
@@ -104,21 +102,21 @@ export interface FoundTurn {
  * The turn in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one of another tenant or user too, and
  * for one that was refused.
  */
-export async function findTurn({ running, turns }: FindTurnParts, request: Request, response: Response): Promise<FoundTurn> {
+export async function findTurn({ registry, turns }: FindTurnParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
   const caller = callerOf(response);
-  const keptOfCaller = (turnId: string): RegisteredTurn | null => {
-    const found = running.find(turnId);
+  const findOwn = (turnId: string): RegisteredTurn | null => {
+    const found = registry.find(turnId);
     return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;
   };
-  const id = keptOfCaller(given)?.instead ?? given;
-  const kept = keptOfCaller(id);
-  const isRunningHere = kept !== null && kept.last === null;
+  const id = findOwn(given)?.redirectedTo ?? given;
+  const entry = findOwn(id);
+  const isRunningHere = entry !== null && entry.last === null;
   const record = await turns.find(caller, id).catch((error: unknown) => {
     if (isRunningHere) return null;
     throw error;
   });
-  // What has ended and is in no row was refused, or erased, however much of it is still in memory.
+  // A turn that has ended and has no row was refused or erased, even if this process still knows it.
   if (!isRunningHere && !record) throw new AppError("not_found", `There is no turn ${id}.`);
-  return { id, kept, isRunningHere, record };
+  return { id, entry, isRunningHere, record };
 }

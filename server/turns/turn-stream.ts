@@ -1,45 +1,37 @@
 import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "../../turn/events.ts";
-import { EVENT_STREAM_HEADERS, startHeartbeat, writeWithBackpressure } from "../http/event-stream.ts";
+import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
+import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 
 export interface TurnStreamOptions {
-  /** As the headers name it. */
+  /** For the header X-Turn-Id. */
   turnId: string;
-  /** Whose events they are: another's than `turnId` when that waited in line and found its key taken. */
-  told: Promise<string>;
-  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** Sends the headers alone, at once; otherwise they leave with the first event, in one packet. */
-  headersAtOnce: boolean;
+  /** Sends the headers before the first event: the turn may wait in line. */
+  flushHeaders: boolean;
   /** What the client has had already. */
   after?: EventPosition;
 }
 
-/**
- * Sends a turn's events as server-sent events, one JSON object on one `data:` line each, with the id of its place. Reads on only as fast as
- * the client does; returns when the events end or the client has left.
- */
+/** Sends a turn's events as server-sent events, as fast as the client reads, until they end or the client has left. */
 export async function sendTurnStream(
   response: ServerResponse,
-  batches: AsyncIterable<TurnEvent[]>,
-  { turnId, told, heartbeatMs, headersAtOnce, after }: TurnStreamOptions,
+  source: TurnSource,
+  { turnId, heartbeatMs, flushHeaders, after }: TurnStreamOptions,
 ): Promise<void> {
-  response.writeHead(200, { ...EVENT_STREAM_HEADERS, "x-turn-id": turnId });
-  if (headersAtOnce) response.flushHeaders();
-  const stopHeartbeat = startHeartbeat(response, heartbeatMs);
-  try {
-    let firstTokenSent = false;
-    for await (const batch of eventsAfter(await told, batches, after)) {
-      if (response.destroyed) return;
-      const frames = batch.map(({ id, event }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`).join("");
-      await writeWithBackpressure(response, frames, { atOnce: !firstTokenSent });
-      firstTokenSent ||= batch.some(({ event }) => event.status === "token");
-    }
-    response.end();
-  } finally {
-    stopHeartbeat();
+  const clientLeft = abortSignalOnClose(response);
+  using stream = openEventStream(response, { heartbeatMs, headers: { "x-turn-id": turnId } });
+  if (flushHeaders) stream.flushHeaders();
+  let firstTokenSent = false;
+  for await (const batch of eventsAfter(await source.streamedTurnId, source.eventBatches(clientLeft), after)) {
+    if (response.destroyed) return;
+    const events = batch.map(({ id, event }) => ({ id, data: JSON.stringify(event) }));
+    await stream.send(events, { atOnce: !firstTokenSent });
+    firstTokenSent ||= batch.some(({ event }) => event.status === "token");
   }
+  stream.end();
 }
 
 /** How far a client has come in a turn's events: the SSE id `<number>.<characters>.<turn>`. */
@@ -48,7 +40,7 @@ export interface EventPosition {
   number: number;
   /** Of the answer, in UTF-16 code units, that were sent up to and with it. */
   characters: number;
-  /** The last eight digits of the turn id that the stream named; undefined: whichever turn is told. */
+  /** The last eight digits of the turn id that the stream named; undefined: of any turn. */
   turn?: string | undefined;
 }
 
@@ -56,7 +48,7 @@ export const BEGINNING: EventPosition = { number: 0, characters: 0 };
 
 export const FORM = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
 
-const turnOf = (turnId: string): string => turnId.slice(-8);
+const lastDigits = (turnId: string): string => turnId.slice(-8);
 
 /** The header of a client that comes back. Throws AppError `invalid_request`. */
 export function parseLastEventId(header: string | undefined): EventPosition {
@@ -75,37 +67,36 @@ export interface NumberedEvent {
 }
 
 /**
- * Events of a turn from the first on, with their ids, without what a client at `after` has had. The number of characters decides what is
- * missing of the answer, so that one place means the same in the live events and in those made of a stored outcome, which are fewer; a token
- * that reaches beyond it is cut. Numbers go on behind that of `after`, and the last event is always sent. A place in another turn, an earlier
- * attempt at the same message, is none in this one: its events are told from the first.
+ * Events of a turn, numbered, without those that a client at `after` has had. Live and stored events differ in number but not in the
+ * characters of the answer, so characters decide what is missing, and a token is cut where they end. The last event is always sent. A
+ * position in another turn, as of an earlier attempt, counts as the beginning.
  */
 export async function* eventsAfter(
   turnId: string,
   batches: AsyncIterable<TurnEvent[]>,
-  given: EventPosition = BEGINNING,
+  position: EventPosition = BEGINNING,
 ): AsyncGenerator<NumberedEvent[]> {
-  const turn = turnOf(turnId);
-  const after = given.turn === undefined || given.turn === turn ? given : BEGINNING;
-  let place = 0;
-  let told = 0;
+  const turn = lastDigits(turnId);
+  const after = position.turn === undefined || position.turn === turn ? position : BEGINNING;
+  let index = 0;
+  let characters = 0;
   let { number } = after;
 
-  function* placed(event: TurnEvent): Generator<NumberedEvent> {
-    place++;
-    let missing = event;
+  function* missing(event: TurnEvent): Generator<NumberedEvent> {
+    index++;
+    let rest = event;
     if (event.status === "token") {
-      const had = Math.max(0, after.characters - told);
-      told += event.content.length;
+      const had = Math.max(0, after.characters - characters);
+      characters += event.content.length;
       if (had >= event.content.length) return;
-      if (had > 0) missing = { ...event, content: event.content.slice(had) };
-    } else if (event.status !== "done" && event.status !== "error" && place <= after.number) return;
-    number = Math.max(place, number + 1);
-    yield { id: `${number}.${Math.max(told, after.characters)}.${turn}`, event: missing };
+      if (had > 0) rest = { ...event, content: event.content.slice(had) };
+    } else if (event.status !== "done" && event.status !== "error" && index <= after.number) return;
+    number = Math.max(index, number + 1);
+    yield { id: `${number}.${Math.max(characters, after.characters)}.${turn}`, event: rest };
   }
 
   for await (const batch of batches) {
-    const rest = batch.flatMap((event) => [...placed(event)]);
-    if (rest.length > 0) yield rest;
+    const events = batch.flatMap((event) => [...missing(event)]);
+    if (events.length > 0) yield events;
   }
 }

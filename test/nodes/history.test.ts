@@ -9,7 +9,7 @@ const NOTHING: Recallable = { elsewhere: false, isSummarised: false };
 const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
 
 describe("history", () => {
-  /** A turn that begins only when `untilAccepted` is called. */
+  /** A turn that begins only when `letIn` is called. */
   function waitingTurn(look: () => Promise<Recallable>, parts: Partial<HistoryParts> = {}) {
     const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
     const finished: string[] = [];

@@ -17,7 +17,7 @@ const plain = (messages: BaseMessage[]): string[] => messages.map(({ type, text 
 const plainWindow = (window: WindowMessage[]): string[] =>
   window.map(({ role, content }) => `${role === "user" ? "human" : "ai"}: ${content}`);
 
-/** Whether `givenValue` is the text itself, or its beginning and end around a mark. */
+/** Whether `given` is the text itself, or its beginning and end around a mark. */
 function isShortenedFrom(text: string, given: string): boolean {
   if (given === text) return true;
   const mark = MARK.exec(given);

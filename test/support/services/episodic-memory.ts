@@ -60,7 +60,7 @@ export const exchanges = (...turns: readonly (readonly [string, string])[]): Sai
     ["assistant", answer],
   ]);
 
-/** `givenValue`: another database for everything but the index, which stays in an embedded one. */
+/** `given`: another database for everything but the index, which stays in an embedded one. */
 export async function openTestEpisodicMemory(given?: Database): Promise<TestEpisodicMemory> {
   const embedded = await openTestEmbedded();
   const database = given ?? embedded;
