@@ -135,7 +135,7 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
 
   const dark = await open(browser, `${url}/#/chat/${conversation}`, { colorScheme: "dark" });
   await dark.locator("article table").waitFor();
-  await dark.locator("article.from-assistant").nth(1).getByRole("button", { name: "Look inside" }).click();
+  await dark.locator("article.from-assistant").nth(1).getByRole("button", { name: "Details" }).click();
   await dark.locator(".inspector .card").first().waitFor();
   await shoot(dark, "chat-dark");
   await dark.goto(`${url}/#/service`);
@@ -147,7 +147,7 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   const small = await open(browser, `${url}/#/chat/${conversation}`, phone);
   await small.locator("article table").waitFor();
   await shoot(small, "chat-phone");
-  await small.getByRole("button", { name: "Look inside" }).last().tap();
+  await small.getByRole("button", { name: "Details" }).last().tap();
   await small.locator(".timeline").waitFor();
   await shoot(small, "inspector-phone");
   await small.close();

@@ -67,7 +67,7 @@ if (missing) test.skip(`looking inside an answer (skipped: ${missing})`, () => u
     await tested.say("Where is the key of the cabin?");
     await tested.settled();
     await tested.answer.getByRole("button", { name: texts.chat.inspect }).click();
-    await page.getByText(/^Summary, version \d+, stands for \d+ messages$/).waitFor();
+    await page.getByText(/^Summary, version \d+, covers \d+ messages$/).waitFor();
     expect((await page.locator(".inspector blockquote").innerText()).length).toBeGreaterThan(10);
     const recalled = page.locator(".inspector .card", { hasText: "blue flower pot" });
     await recalled.waitFor();
