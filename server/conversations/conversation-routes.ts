@@ -1,4 +1,4 @@
-import { type Request, type Response, Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Erase } from "../../memory/erase/erase.ts";
@@ -7,17 +7,67 @@ import type { MessageStore, StoredMessage } from "../../stores/postgres/conversa
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { sendEraseReceipt } from "../memory/erase-routes.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
+import { ERASED } from "../memory/erase-routes.ts";
 
-/** A message as the API shows it. */
-export function messageToJson({ id, role, content, completed, createdAt, metadata }: StoredMessage) {
-  return { id, role, content, completed, created_at: createdAt, metadata };
-}
+const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
 
-export const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
-
-export const MessagesQuery = z.object({
+const MessagesQuery = z.object({
   ...pageQuery,
   order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+});
+
+const ConversationList = z.object({
+  conversations: z.array(
+    z.object({
+      id: z.uuid(),
+      session_id: z.string(),
+      message_count: z.int(),
+      first_message: z.string().nullable(),
+      created_at: time,
+      updated_at: time,
+    }),
+  ),
+  next,
+});
+
+const Message = z.object({
+  id: z.uuid(),
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  completed: z.boolean(),
+  created_at: time,
+  metadata: z.record(z.string(), z.unknown()),
+});
+const MessageList = z.object({ messages: z.array(Message), next });
+const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
+
+const toMessage = ({ id, role, content, completed, createdAt, metadata }: StoredMessage) => {
+  return { id, role, content, completed, created_at: createdAt, metadata };
+};
+
+export const conversationOperations = operationGroup({
+  tag: "conversations",
+  schemas: { ConversationList, MessageList, FoundMessage },
+  routes: {
+    listConversations: route("GET /api/v1/conversations", "A user's conversations, newest first", {
+      query: ConversationsQuery,
+      answer: ConversationList,
+    }),
+    listMessages: route(
+      "GET /api/v1/conversations/:id/messages",
+      "The messages of a conversation, oldest first unless `order` says otherwise",
+      { query: MessagesQuery, answer: MessageList, errors: ["not_found"] },
+    ),
+    getMessage: route("GET /api/v1/messages/:id", "One message, and the conversation it belongs to", {
+      answer: FoundMessage,
+      errors: ["not_found"],
+    }),
+    eraseConversation: route("DELETE /api/v1/conversations/:id", "Erases a conversation with all that came of it", {
+      answers: ERASED,
+      errors: ["not_found"],
+    }),
+  },
 });
 
 export interface ConversationRouteParts {
@@ -28,8 +78,8 @@ export interface ConversationRouteParts {
 
 /** Listing a user's conversations, listing and deleting one of them, and finding a message. */
 export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
-  return Router()
-    .get("/conversations", async (request, response) => {
+  return makeRouter(conversationOperations, {
+    async listConversations(request, response) {
       const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
       const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
       response.json({
@@ -39,22 +89,22 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
         }),
         next,
       });
-    })
-    .get("/conversations/:id/messages", async (request, response) => {
+    },
+    async listMessages(request, response) {
       const { order, ...given } = parseRequest(MessagesQuery, request.query);
       const page = toPageRequest(given);
       const { id: conversationId, userId } = await findConversation(conversations, request, response);
       const conversation = { tenantId: tenantOf(response), userId, conversationId };
       const { items, next } = await messages.list(conversation, page, order);
-      response.json({ messages: items.map(messageToJson), next });
-    })
-    .get("/messages/:id", async (request, response) => {
+      response.json({ messages: items.map(toMessage), next });
+    },
+    async getMessage(request, response) {
       const id = parseUuid("message id", request.params["id"]);
       const found = await messages.find(callerOf(response), id);
       if (!found) throw new AppError("not_found", `There is no message ${id}.`);
-      response.json({ message: messageToJson(found.message), conversation_id: found.conversationId, user_id: found.userId });
-    })
-    .delete("/conversations/:id", async (request, response) => {
+      response.json({ message: toMessage(found.message), conversation_id: found.conversationId, user_id: found.userId });
+    },
+    async eraseConversation(request, response) {
       const conversationId = parseUuid("conversation id", request.params["id"]);
       const caller = callerOf(response);
       const found = await conversations.find(caller, conversationId);
@@ -63,7 +113,8 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
         : await erase.progress(caller, conversationId);
       if (!receipt) throw conversationNotFound(conversationId);
       sendEraseReceipt(response, receipt);
-    });
+    },
+  });
 }
 
 export function conversationNotFound(conversationId: string): AppError {

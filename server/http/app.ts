@@ -27,6 +27,7 @@ import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { type StatusParts, statusRoutes } from "../observe/status-routes.ts";
 import { type TurnRouteParts, turnRoutes } from "../turns/turn-routes.ts";
 import { type UserRouteParts, userRoutes } from "../memory/erase-routes.ts";
+import { documentRoutes, type DocumentRouteParts } from "../knowledge/document-routes.ts";
 
 export interface AppParts
   extends
@@ -37,6 +38,7 @@ export interface AppParts
     CoreMemoryRouteParts,
     ImportRouteParts,
     KnowledgeRouteParts,
+    DocumentRouteParts,
     EpisodeRouteParts,
     ExportRouteParts,
     IdentityParts,
@@ -82,17 +84,16 @@ export function makeApp(parts: AppParts): Express {
     .use(metricsRoute(parts))
     .use(openApiRoutes(parts))
     .use("/v1", openaiRoutes({ ...parts, openTurn }))
-    .use("/api/v1", importRoutes(parts), knowledgeRoutes(parts)) // with body limits of their own
+    .use("/api/v1", importRoutes(parts))
+    .use(knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
     .use(
       "/api/v1",
       requireJson,
       limitBody(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
       parts.rates.ofUser(userInBody),
     )
+    .use("/api/v1", chatRoutes({ ...parts, openTurn }), turnRoutes(parts))
     .use(
-      "/api/v1",
-      chatRoutes({ ...parts, openTurn }),
-      turnRoutes(parts),
       conversationRoutes(parts),
       conversationMemoryRoutes(parts),
       episodeRoutes(parts),

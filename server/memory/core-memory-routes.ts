@@ -1,24 +1,99 @@
-import { type Request, type Response, Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import { parseRequest, storableText, wholeNumberField } from "../http/parse-request.ts";
+import { parseRequest, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../http/openapi/operation.ts";
 
-export const SectionBody = z.strictObject({
+const SectionBody = z.strictObject({
   content: storableText
     .refine((text) => text.trim() !== "", "is blank; DELETE removes a section")
     .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`)
     .meta({ minLength: 1, maxLength: SECTION_CHARACTERS }),
 });
-export const RevertBody = z.strictObject({
+const RevertBody = z.strictObject({
   version: z.int("must be a whole number").min(1, "must be 1 or more").max(999_999_999, "is higher than any version"),
 });
-export const HistoryQuery = z.object({
+const HistoryQuery = z.object({
   limit: wholeNumberField(1, 200).default(50),
   after: wholeNumberField(1, 999_999_999).optional(),
+});
+
+/** Who wrote something into a user's memory. */
+export const actor = z.enum(["agent", "person", "import"]);
+const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
+const MemoryLine = z.object({
+  content: z.string(),
+  trigger_message_ids: z.array(z.uuid()).describe("The user's messages it rests on: erasing one takes it. None: a person wrote it."),
+});
+const CoreMemory = z.object({
+  sections: z.array(SectionAnswer.extend({ updated_at: time, updated_by: actor, lines: z.array(MemoryLine) })),
+});
+const RemovedSection = z.object({
+  section: z.string(),
+  content: z.null(),
+  version: z.int().describe("The version that says that it is gone."),
+});
+const SectionHistory = z.object({
+  versions: z.array(
+    z.object({
+      version: z.int(),
+      content: z.string().nullable().describe("Null where the section was removed."),
+      updated_by: actor,
+      created_at: time,
+      conversation_id: z.uuid().nullable(),
+      trigger_message_id: z.uuid().nullable().describe("The message that gave rise to it."),
+    }),
+  ),
+  next,
+});
+
+const anySection = z.string().regex(SECTION_NAME);
+/** One that can be written; which these are is configured. */
+export const configuredSection = anySection.describe("CORE_MEMORY_SECTIONS adds more.");
+const path = { id: callerId, section: anySection };
+const pathToWrite = { id: callerId, section: configuredSection };
+const written = { 200: jsonAnswer(SectionAnswer, "The section as it is now.", ["ETag"]) };
+
+export const coreMemoryOperations = operationGroup({
+  tag: "memory",
+  schemas: { SectionBody, RevertBody, SectionAnswer, CoreMemory, RemovedSection, SectionHistory },
+  routes: {
+    getCoreMemory: route("GET /api/v1/users/:id/core-memory", "What is known about a user, by section", {
+      params: { id: callerId },
+      answer: CoreMemory,
+      errors: ["not_found"],
+    }),
+    writeSection: route("PUT /api/v1/users/:id/core-memory/:section", "Writes a section anew, as its next version", {
+      params: pathToWrite,
+      headers: ["If-Match", "If-None-Match"],
+      body: jsonBody(SectionBody),
+      answers: written,
+      errors: ["not_found", "stale_version"],
+    }),
+    removeSection: route("DELETE /api/v1/users/:id/core-memory/:section", "Removes a section; its history stays", {
+      params: path,
+      headers: ["If-Match"],
+      answer: RemovedSection,
+      errors: ["not_found", "stale_version"],
+    }),
+    getSectionHistory: route("GET /api/v1/users/:id/core-memory/:section/history", "The versions of a section, newest first", {
+      params: path,
+      query: HistoryQuery,
+      answer: SectionHistory,
+      errors: ["not_found"],
+    }),
+    revertSection: route("POST /api/v1/users/:id/core-memory/:section/revert", "Writes the content of an earlier version as a new one", {
+      params: pathToWrite,
+      headers: ["If-Match"],
+      body: jsonBody(RevertBody),
+      answers: written,
+      errors: ["not_found", "stale_version"],
+    }),
+  },
 });
 
 export interface CoreMemoryRouteParts {
@@ -39,7 +114,7 @@ function expectedVersionOf(request: Request): number | undefined {
   ]);
 }
 
-function sendSection(response: Response, { section, content, version }: StoredSection): void {
+function sendSection(response: Response<z.output<typeof SectionAnswer>>, { section, content, version }: StoredSection): void {
   response.set("etag", `"${version}"`).json({ section, content, version });
 }
 
@@ -65,8 +140,8 @@ export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts)
     ]);
   }
 
-  return Router()
-    .get("/users/:id/core-memory", async (request, response) => {
+  return makeRouter(coreMemoryOperations, {
+    async getCoreMemory(request, response) {
       const stored = await coreMemory.loadLines(ownerOf(request, response));
       const inOrder = stored.toSorted((one, other) => orderOf(one.section) - orderOf(other.section));
       response.json({
@@ -75,21 +150,21 @@ export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts)
           return { section, content, version, updated_at: updatedAt, updated_by: updatedBy, lines: shown };
         }),
       });
-    })
-    .put("/users/:id/core-memory/:section", async (request, response) => {
+    },
+    async writeSection(request, response) {
       const owner = ownerOf(request, response);
       const section = sectionOf(request);
       const expectedVersion = expectedVersionOf(request);
       const { content } = parseRequest(SectionBody, request.body);
       sendSection(response, await coreMemory.put(owner, { section, content, expectedVersion }));
-    })
-    .delete("/users/:id/core-memory/:section", async (request, response) => {
+    },
+    async removeSection(request, response) {
       const section = nameOf(request); // one that is no longer configured can still be removed
       const removed = await coreMemory.remove(ownerOf(request, response), { section, expectedVersion: expectedVersionOf(request) });
       if (!removed) throw new AppError("not_found", `This user has no section "${section}".`);
       response.json({ section, content: null, version: removed.version });
-    })
-    .get("/users/:id/core-memory/:section/history", async (request, response) => {
+    },
+    async getSectionHistory(request, response) {
       const { limit, after } = parseRequest(HistoryQuery, request.query);
       const section = nameOf(request);
       const versions = await coreMemory.history(ownerOf(request, response), section, { limit: limit + 1, before: after ?? null });
@@ -105,13 +180,14 @@ export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts)
         })),
         next: versions.length > limit ? String(shown.at(-1)?.version) : null,
       });
-    })
-    .post("/users/:id/core-memory/:section/revert", async (request, response) => {
+    },
+    async revertSection(request, response) {
       const owner = ownerOf(request, response);
       const section = sectionOf(request);
       const { version } = parseRequest(RevertBody, request.body);
       const reverted = await coreMemory.revert(owner, { section, version, expectedVersion: expectedVersionOf(request) });
       if (!reverted) throw new AppError("not_found", `The section "${section}" of this user has no version ${version}.`);
       sendSection(response, reverted);
-    });
+    },
+  });
 }

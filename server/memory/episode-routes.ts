@@ -1,22 +1,56 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Recall } from "../../memory/recall/recall-episodes.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import { parseRequest, parseUuid, storableText, wholeNumberField } from "../http/parse-request.ts";
+import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { Layer } from "../../turn/state.ts";
 
 /** The longest question, in characters. */
 const MAX_QUERY_CHARACTERS = 4_000;
 /** A person who searches waits longer than a turn may: this many times MEMORY_READ_TIMEOUT_MS. */
 const PATIENCE = 5;
 
-export const EpisodesQuery = z.object({
+const EpisodesQuery = z.object({
   query: storableText
     .refine((text) => text.trim() !== "", "is blank; say what to look for")
     .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
     .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
   limit: wholeNumberField(1, 100).default(10),
   conversation_id: z.string("must be given once").optional(),
+});
+
+const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
+const EpisodeList = z.object({
+  episodes: z.array(
+    z.object({
+      id: z.uuid(),
+      score: z.number().describe("Comparable within one search only."),
+      conversation_id: z.uuid(),
+      user_message: z.string().describe("Empty of an imported answer to nothing."),
+      assistant_message: z.string().describe("Empty of an imported message without an answer, and of an archived memory."),
+      episode_type: EpisodeType,
+      importance: z.number(),
+      created_at: time,
+      message_ids: z.array(z.uuid()),
+      metadata: z.object({ external_ids: z.array(z.string()).optional() }),
+    }),
+  ),
+  degraded: z.array(Layer),
+});
+
+export const episodeOperations = operationGroup({
+  tag: "memory",
+  schemas: { EpisodeList },
+  routes: {
+    findEpisodes: route("GET /api/v1/users/:id/episodes", "A user's earlier exchanges, ranked exactly as a turn would recall them", {
+      params: { id: callerId },
+      query: EpisodesQuery,
+      answer: EpisodeList,
+      errors: ["not_found", "index_unavailable", "embedder_unavailable"],
+    }),
+  },
 });
 
 export interface EpisodeRouteParts {
@@ -27,33 +61,35 @@ export interface EpisodeRouteParts {
 
 /** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
 export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts): Router {
-  return Router().get("/users/:id/episodes", async (request, response) => {
-    const userId = userInPath(request, response);
-    const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
-    const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
-    if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
-    const { episodes, degraded } = await recall({
-      tenantId: tenantOf(response),
-      userId,
-      question,
-      conversationId,
-      limit,
-      signal: AbortSignal.timeout(PATIENCE * memoryReadTimeoutMs),
-    });
-    response.json({
-      episodes: episodes.map((episode) => ({
-        id: episode.id,
-        score: episode.score,
-        conversation_id: episode.conversationId,
-        user_message: episode.userMessage,
-        assistant_message: episode.assistantMessage,
-        episode_type: episode.episodeType,
-        importance: episode.importance,
-        created_at: episode.createdAt,
-        message_ids: episode.messageIds,
-        metadata: episode.externalIds.length > 0 ? { external_ids: episode.externalIds } : {},
-      })),
-      degraded: degraded ? ["episodic"] : [],
-    });
+  return makeRouter(episodeOperations, {
+    async findEpisodes(request, response) {
+      const userId = userInPath(request, response);
+      const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
+      const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
+      if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
+      const { episodes, degraded } = await recall({
+        tenantId: tenantOf(response),
+        userId,
+        question,
+        conversationId,
+        limit,
+        signal: AbortSignal.timeout(PATIENCE * memoryReadTimeoutMs),
+      });
+      response.json({
+        episodes: episodes.map((episode) => ({
+          id: episode.id,
+          score: episode.score,
+          conversation_id: episode.conversationId,
+          user_message: episode.userMessage,
+          assistant_message: episode.assistantMessage,
+          episode_type: episode.episodeType as z.output<typeof EpisodeType>,
+          importance: episode.importance,
+          created_at: episode.createdAt,
+          message_ids: episode.messageIds,
+          metadata: episode.externalIds.length > 0 ? { external_ids: episode.externalIds } : {},
+        })),
+        degraded: degraded ? ["episodic"] : [],
+      });
+    },
   });
 }

@@ -1,12 +1,107 @@
-import { type Response, Router } from "express";
+import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Erase, EraseReceipt } from "../../memory/erase/erase.ts";
 import type { OperationStore } from "../../stores/postgres/memory/operation-store.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
-import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField } from "../http/parse-request.ts";
+import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField, callerId } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, jsonAnswer, time, next, type Sent } from "../http/openapi/operation.ts";
+import { actor } from "./core-memory-routes.ts";
 
-export const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
+const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
+
+const user = { id: callerId };
+
+const OperationList = z.object({
+  operations: z.array(
+    z.object({
+      id: z.uuid(),
+      operation: z.string().describe("core_update, archival_insert or archival_search; unknown_tool for anything else that was tried."),
+      section: z.string().nullable(),
+      version: z.int().nullable(),
+      old_value: z.string().nullable(),
+      new_value: z.string().nullable(),
+      reason: z.string().nullable(),
+      actor,
+      refused: z.string().nullable().describe("Why it was not done; null: it was."),
+      trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
+      trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
+      conversation_id: z.uuid().nullable(),
+      created_at: time,
+    }),
+  ),
+  next,
+});
+
+const counts = z.object({
+  messages: z.int(),
+  summaries: z.int(),
+  episodes: z.int(),
+  core_memory_sections: z.int(),
+  memory_operations: z.int(),
+  jobs: z.int(),
+});
+
+const EraseAnswer = z.object({
+  erased: counts,
+  pending: z
+    .array(z.enum(["messages", "episodes"]))
+    .optional()
+    .describe(
+      "What a job still has to take out; nobody can find it any more. `messages`: the erase is a large one. `episodes`: the index is not clear, as in a large erase, or because it could not be reached or is switched off in this process.",
+    ),
+  left: z.object({ messages: z.int() }).optional().describe("Of a large erase, what is still to be taken out."),
+  erasure_id: z.uuid().optional().describe("Of a large erase that is not done: its progress is read by this id."),
+});
+
+const ErasureAnswer = z.object({
+  id: z.uuid(),
+  erased: counts.describe("So far."),
+  pending: z.boolean().describe("A job still has something to take out, of the text or of the index."),
+  left: z.object({ messages: z.int() }),
+});
+
+/** Erasing answers the same everywhere. */
+export const ERASED = {
+  200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
+  202: jsonAnswer(
+    EraseAnswer,
+    "Erased for everybody who asks, and a job takes out what is left: a large erase goes in batches, and the index may not be reachable. Of a large " +
+      "erase `Location` and `erasure_id` say where its progress can be read. The same request again tells it, too, and erases what has come since.",
+    ["Location"],
+  ),
+};
+
+export const eraseOperations = operationGroup({
+  tag: "memory",
+  schemas: { OperationList, EraseAnswer, ErasureAnswer },
+  routes: {
+    forgetEpisode: route("DELETE /api/v1/users/:id/episodes/:episode", "Forgets one exchange with all that came of it", {
+      params: user,
+      answers: ERASED,
+      errors: ["not_found", "conversation_busy"],
+    }),
+    listMemoryOperations: route("GET /api/v1/users/:id/memory-operations", "What was done to a user's memory and why, newest first", {
+      params: user,
+      query: OperationsQuery,
+      answer: OperationList,
+      errors: ["not_found"],
+    }),
+    eraseUser: route("DELETE /api/v1/users/:id", "Erases a user: everything of it, in every store", {
+      params: user,
+      answers: ERASED,
+      errors: ["not_found"],
+    }),
+    getErasure: route(
+      "GET /api/v1/erasures/:id",
+      "How far a large erase has got, of a user or of a conversation; 30 days after its end, too",
+      {
+        answer: ErasureAnswer,
+        errors: ["not_found"],
+      },
+    ),
+  },
+});
 
 export interface UserRouteParts {
   erase: Erase;
@@ -15,8 +110,8 @@ export interface UserRouteParts {
 
 /** What was done to a user's memory, and erasing it: all of it, or one exchange; how far a large erase has got. */
 export function userRoutes({ erase, operations }: UserRouteParts): Router {
-  return Router()
-    .get("/users/:id/memory-operations", async (request, response) => {
+  return makeRouter(eraseOperations, {
+    async listMemoryOperations(request, response) {
       const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
       const { items, next } = await operations.list(owner, toPageRequest(page), trigger ?? null);
@@ -38,22 +133,23 @@ export function userRoutes({ erase, operations }: UserRouteParts): Router {
         })),
         next,
       });
-    })
-    .get("/erasures/:id", async (request, response) => {
+    },
+    async getErasure(request, response) {
       const id = parseUuid("erasure id", request.params["id"]);
       const receipt = await erase.erasure(callerOf(response), id);
       if (!receipt) throw new AppError("not_found", `There is no erasure ${id}.`);
       sendErasure(response, id, receipt);
-    })
-    .delete("/users/:id", async (request, response) => {
+    },
+    async eraseUser(request, response) {
       sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userInPath(request, response) }));
-    })
-    .delete("/users/:id/episodes/:episode", async (request, response) => {
+    },
+    async forgetEpisode(request, response) {
       const episodeId = parseUuid("episode id", request.params["episode"]);
       const receipt = await erase.episode({ tenantId: tenantOf(response), userId: userInPath(request, response) }, episodeId);
       if (!receipt) throw new AppError("not_found", `This user has no episode ${episodeId}.`);
       sendEraseReceipt(response, receipt);
-    });
+    },
+  });
 }
 
 const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOperations, jobs }: EraseReceipt) => {
@@ -64,18 +160,18 @@ const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOpe
  * Answers with what was erased, per kind; 202 while a job still takes out what was set aside, or has to clear the index, which could not be reached.
  * Of what was set aside it says where its progress can be read.
  */
-export function sendEraseReceipt(response: Response, receipt: EraseReceipt): void {
+export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAnswer>>>, receipt: EraseReceipt): void {
   const { isPending, left } = receipt;
   if (left) response.location(`/api/v1/erasures/${left.erasureId}`);
   response.status(isPending ? 202 : 200).json({
     erased: countsOf(receipt),
-    ...(isPending ? { pending: [...(left && left.messages > 0 ? ["messages"] : []), "episodes"] } : {}),
+    ...(isPending ? { pending: [...(left && left.messages > 0 ? ["messages" as const] : []), "episodes" as const] } : {}),
     ...(left ? { left: { messages: left.messages }, erasure_id: left.erasureId } : {}),
   });
 }
 
 /** Answers with how far one erasure is. */
-export function sendErasure(response: Response, id: string, receipt: EraseReceipt): void {
+export function sendErasure(response: Response<Sent<z.output<typeof ErasureAnswer>>>, id: string, receipt: EraseReceipt): void {
   const { isPending, left } = receipt;
   response.json({ id, erased: countsOf(receipt), pending: isPending, left: { messages: left?.messages ?? 0 } });
 }

@@ -4,11 +4,27 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { bulkhead } from "cockatiel";
-import { Router } from "express";
+import type { Router } from "express";
 import type { Database, Queryable } from "../../stores/postgres/database/database.ts";
 import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { writeWithBackpressure } from "../http/event-stream.ts";
+import { makeRouter, operationGroup, route, file } from "../http/openapi/operation.ts";
+import { callerId } from "../http/parse-request.ts";
+
+export const exportOperations = operationGroup({
+  tag: "memory",
+  routes: {
+    exportUser: route("GET /api/v1/users/:id/export", "Everything that is stored of a user, at one moment, as a file", {
+      details:
+        "A JSON object on each line: a `header`, then `{kind, row}` for each conversation, message, summary, section of core memory with its versions and" +
+        " whatever else is stored, then the `end` with how many there are and the SHA-256 of all lines before. `npm run restore` brings it back.",
+      params: { id: callerId },
+      answers: { 200: { what: "Lines of JSON.", content: { "application/x-ndjson": file } } },
+      errors: ["not_found"],
+    }),
+  },
+});
 
 export interface ExportRouteParts {
   database: Database;
@@ -31,23 +47,25 @@ async function openUnnamedFile(): Promise<FileHandle> {
  */
 export function exportRoutes({ database }: ExportRouteParts): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
-  return Router().get("/users/:id/export", async (request, response) => {
-    const scope = { tenantId: tenantOf(response), userId: userInPath(request, response) };
-    await using file = await openUnnamedFile();
-    async function write(snapshot: Queryable): Promise<void> {
-      for await (const lines of exportLines(snapshot, scope)) {
-        if (response.destroyed) return; // the client has left
-        await file.appendFile(lines);
+  return makeRouter(exportOperations, {
+    async exportUser(request, response) {
+      const scope = { tenantId: tenantOf(response), userId: userInPath(request, response) };
+      await using saved = await openUnnamedFile();
+      async function write(snapshot: Queryable): Promise<void> {
+        for await (const lines of exportLines(snapshot, scope)) {
+          if (response.destroyed) return; // the client has left
+          await saved.appendFile(lines);
+        }
       }
-    }
-    await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(database, write)));
-    const { size } = await file.stat();
-    response.attachment("export.jsonl").set({ "content-type": "application/x-ndjson; charset=utf-8", "content-length": String(size) });
-    const text = createReadStream("", { fd: file.fd, autoClose: false, start: 0, encoding: "utf8" });
-    for await (const piece of text as AsyncIterable<string>) {
-      if (response.destroyed) return;
-      await writeWithBackpressure(response, piece, { atOnce: false });
-    }
-    response.end();
+      await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(database, write)));
+      const { size } = await saved.stat();
+      response.attachment("export.jsonl").set({ "content-type": "application/x-ndjson; charset=utf-8", "content-length": String(size) });
+      const text = createReadStream("", { fd: saved.fd, autoClose: false, start: 0, encoding: "utf8" });
+      for await (const piece of text as AsyncIterable<string>) {
+        if (response.destroyed) return;
+        await writeWithBackpressure(response, piece, { atOnce: false });
+      }
+      response.end();
+    },
   });
 }

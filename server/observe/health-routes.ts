@@ -1,7 +1,9 @@
-import { Router } from "express";
+import type { Router } from "express";
+import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
 export interface HealthParts {
   /** What an answer needs, by name. */
@@ -12,8 +14,30 @@ export interface HealthParts {
 }
 
 /** `read_only`: it answers, but nothing can be written: its disk is full, say. */
-export const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
+const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
 type DependencyState = (typeof DEPENDENCY_STATES)[number];
+
+/** The state of each thing the service uses, by its name. */
+export const DependencyStates = z.record(z.string(), z.enum(DEPENDENCY_STATES));
+
+const Health = z.object({ status: z.literal("alive") });
+const Readiness = z.object({ status: z.enum(["ready", "not ready", "stopping"]), dependencies: DependencyStates });
+
+export const healthOperations = operationGroup({
+  tag: "service",
+  schemas: { Health, Readiness },
+  routes: {
+    getHealth: route("GET /healthz", "Whether the process is alive", { answer: Health, errors: ["misdirected_request"], isOpen: true }),
+    getReadiness: route("GET /readyz", "Whether it can answer, and the state of each thing it uses", {
+      answers: {
+        200: jsonAnswer(Readiness, "Ready."),
+        503: jsonAnswer(Readiness, "Something that an answer needs is down, or the service is stopping."),
+      },
+      errors: ["misdirected_request"],
+      isOpen: true,
+    }),
+  },
+});
 
 /** Asks all of them side by side. */
 export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
@@ -30,18 +54,19 @@ export async function statesOf(dependencies: Record<string, DependencyCheck>): P
 
 /** `/healthz`: the process is alive. `/readyz`: it can answer; 503 when something an answer needs is down, or while stopping. */
 export function healthRoutes({ dependencies, optionalDependencies = {}, isStopping }: HealthParts): Router {
-  return Router()
-    .get("/healthz", (_request, response) => {
+  return makeRouter(healthOperations, {
+    getHealth(_request, response) {
       response.json({ status: "alive" });
-    })
-    .get("/readyz", async (_request, response) => {
+    },
+    async getReadiness(_request, response) {
       const [states, optional] = await Promise.all([statesOf(dependencies), statesOf(optionalDependencies)]);
       const ready = !isStopping() && states.every(([, state]) => state === "up");
       response.status(ready ? 200 : 503).json({
         status: isStopping() ? "stopping" : ready ? "ready" : "not ready",
         dependencies: Object.fromEntries([...states, ...optional]),
       });
-    });
+    },
+  });
 }
 
 /** How long a dependency may take to answer, in milliseconds. */

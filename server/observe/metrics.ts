@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { Router } from "express";
+import { z } from "zod";
+import type { Router } from "express";
 import type { Logger } from "pino";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
@@ -18,6 +19,7 @@ import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
 import type { JobOverview, OldestWaiting } from "../../stores/jobs/job-overview.ts";
 import { causeFacts } from "./logger.ts";
+import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
 /** What the service counts, in Prometheus' text format. Labels have few values: never a user, a session, a path or a message. */
 export interface Metrics extends AdmissionMetrics {
@@ -61,6 +63,15 @@ export function processMetrics(): Registry {
   return ofThisProcess;
 }
 
+export const metricsOperations = operationGroup({
+  tag: "service",
+  routes: {
+    getMetrics: route("GET /metrics", "Metrics for Prometheus", {
+      answers: { 200: { what: "Prometheus' text format.", content: { "text/plain": z.string() } } },
+    }),
+  },
+});
+
 export interface MetricsRouteParts {
   metrics: Metrics;
   jobOverview: JobOverview;
@@ -77,11 +88,13 @@ export function metricsRoute({ metrics, jobOverview, oldestWaiting, log }: Metri
     const [counts, oldest] = await Promise.all([jobOverview.count(null), oldestWaiting()]);
     return { counts, oldest };
   };
-  return Router().get("/metrics", async (_request, response) => {
-    const queue = await abortable(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
-      log.debug({ causes: causeFacts(toAppError(error)) }, "the queue of jobs could not be read for the metrics");
-      return null;
-    });
-    response.type(metrics.contentType).send(await metrics.render(queue));
+  return makeRouter(metricsOperations, {
+    async getMetrics(_request, response) {
+      const queue = await abortable(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
+        log.debug({ causes: causeFacts(toAppError(error)) }, "the queue of jobs could not be read for the metrics");
+        return null;
+      });
+      response.type(metrics.contentType).send(await metrics.render(queue));
+    },
   });
 }

@@ -1,11 +1,42 @@
-import { Router } from "express";
-import type { Layer } from "../../turn/state.ts";
+import type { Router } from "express";
+import { z } from "zod";
+import { Layer } from "../../turn/state.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
 import { canActFor, type Caller, callerOf } from "../auth/caller.ts";
-import { type HealthParts, statesOf } from "./health-routes.ts";
-import { jobTenantOf } from "../memory/job-routes.ts";
+import { type HealthParts, statesOf, DependencyStates } from "./health-routes.ts";
+import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
+import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
+
+const RecentTurn = z.object({
+  at: time,
+  total_ms: z.number().nullable(),
+  first_token_ms: z.number().nullable(),
+  degraded: z.array(Layer),
+  code: z.string().nullable().describe("Why it failed."),
+});
+/** What a turn of this process took, in milliseconds. */
+export type RecentTurn = Sent<z.output<typeof RecentTurn>>;
+
+const Status = z.object({
+  dependencies: DependencyStates,
+  layers: z.record(Layer, z.enum(["on", "off"])),
+  core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
+  models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
+  turns: z.array(RecentTurn).describe("The last turns of this process, oldest first."),
+  jobs: jobCounts.nullable().describe("Null when the database does not answer, or the caller is one user."),
+});
+
+export const statusOperations = operationGroup({
+  tag: "service",
+  schemas: { Status },
+  routes: {
+    getStatus: route("GET /api/v1/status", "What the service is made of and how it fares: dependencies, layers, the last turns, the jobs", {
+      answer: Status,
+    }),
+  },
+});
 
 export interface StatusParts extends HealthParts {
   /** Which layers of memory are switched on. */
@@ -28,35 +59,32 @@ export function statusRoutes({
   recentTurns,
   jobOverview,
 }: StatusParts): Router {
-  return Router().get("/status", async (_request, response) => {
-    const caller = callerOf(response);
-    const [states, jobs] = await Promise.all([
-      statesOf({ ...dependencies, ...optionalDependencies }),
-      // Null: the database does not answer, which `dependencies` says, or the caller is one user.
-      caller.userId === null ? jobOverview.count(jobTenantOf(response)).catch(() => null) : null,
-    ]);
-    response.json({
-      dependencies: Object.fromEntries(states),
-      layers: Object.fromEntries(Object.entries(layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])),
-      core_memory_sections: sections,
-      models,
-      turns: recentTurns.list(caller),
-      jobs,
-    });
+  return makeRouter(statusOperations, {
+    async getStatus(_request, response) {
+      const caller = callerOf(response);
+      const [states, jobs] = await Promise.all([
+        statesOf({ ...dependencies, ...optionalDependencies }),
+        // Null: the database does not answer, which `dependencies` says, or the caller is one user.
+        caller.userId === null ? jobOverview.count(jobTenantOf(response)).catch(() => null) : null,
+      ]);
+      const switches = Object.fromEntries(Object.entries(layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])) as Record<
+        Layer,
+        "on" | "off"
+      >;
+      response.json({
+        dependencies: Object.fromEntries(states),
+        layers: switches,
+        core_memory_sections: sections,
+        models,
+        turns: recentTurns.list(caller),
+        jobs,
+      });
+    },
   });
 }
 
 /** Turns that are remembered. */
 const KEPT = 200;
-
-/** What a turn of this process took; `code` says why it failed. Times in milliseconds. */
-export interface RecentTurn {
-  at: Date;
-  total_ms: number | null;
-  first_token_ms: number | null;
-  degraded: readonly string[];
-  code: string | null;
-}
 
 /** The last turns of this process: for people who look, without a database of metrics. */
 export interface RecentTurns {

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Router, type Request, type Response } from "express";
+import type { Router, Request, Response } from "express";
+import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
 /** Where the build puts the page: beside this folder when this is built itself. */
 const BUILT_PAGE = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/web" : "../../web", import.meta.url));
@@ -60,6 +62,28 @@ function send(request: Request, response: Response, { contentType, byEncoding }:
   response.end(request.method === "HEAD" ? undefined : content);
 }
 
+export const pageOperations = operationGroup({
+  tag: "service",
+  routes: {
+    openPage: route("GET /", "The page to talk and to look inside", {
+      answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
+      errors: ["not_found", "misdirected_request"],
+      isOpen: true,
+    }),
+    getPageAsset: route("GET /assets/:file", "What that page is made of", {
+      params: { file: z.string() },
+      answers: {
+        200: {
+          what: "A script, a style sheet or a text.",
+          content: { "text/javascript": z.string(), "text/css": z.string(), "text/plain": z.string() },
+        },
+      },
+      errors: ["not_found", "misdirected_request"],
+      isOpen: true,
+    }),
+  },
+});
+
 /**
  * The page to talk and to look inside, at `/`, and its files at `/assets`, from memory. They hold nothing of anybody, so they need no key.
  * Without a built page, `/` answers 404 and says what to run.
@@ -75,8 +99,8 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
     return page.get(address);
   }
 
-  return Router()
-    .get("/", (request, response) => {
+  return makeRouter(pageOperations, {
+    openPage(request, response) {
       const file = fileAt("/");
       if (!file) throw notBuilt();
       response.set({
@@ -85,11 +109,12 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
         "referrer-policy": "no-referrer",
       });
       send(request, response, file);
-    })
-    .get("/assets/:file", (request, response, next) => {
-      const file = fileAt(`/assets/${request.params.file}`);
+    },
+    getPageAsset(request, response, next) {
+      const file = fileAt(`/assets/${String(request.params["file"])}`);
       if (!file) return next();
       response.set("cache-control", "public, max-age=31536000, immutable"); // a new content has a new name
       send(request, response, file);
-    });
+    },
+  });
 }

@@ -4,7 +4,7 @@ import { importedText } from "../../conversations/import-routes.ts";
 import { COMPONENTS } from "./components.ts";
 import { errorsOf } from "./described-errors.ts";
 import { ANSWER_HEADERS, type AnswerHeader, REQUEST_HEADERS } from "./headers.ts";
-import { configuredSection } from "./memory-operations.ts";
+import { configuredSection } from "../../memory/core-memory-routes.ts";
 import { type Answer, type Content, jsonBody, type Operation, TAGS } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type JsonSchema, makeSchemaWriter, type SchemaWriter } from "./schema-writer.ts";

@@ -28,7 +28,8 @@ export interface DescribedError {
 const openAICode = (code: ErrorCode): string => toOpenAIError({ code, message: "", details: [{ field: "model", problem: "" }] }).error.code;
 
 /** What an operation can refuse with, by status. */
-export function errorsOf({ isOpen = false, speaksOpenAI = false, errors = [] }: Operation): DescribedError[] {
+export function errorsOf({ path, isOpen = false, errors = [] }: Operation): DescribedError[] {
+  const speaksOpenAI = path.startsWith("/v1/");
   const codes = [...new Set<ErrorCode>([...(isOpen ? [] : COMMON_ERRORS), ...errors])];
   return [...Map.groupBy(codes, (code) => HTTP_STATUS[code])].map(([status, ofStatus]) => ({
     status,

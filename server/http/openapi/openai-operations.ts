@@ -4,7 +4,7 @@ import { Completion, CompletionChunk, OpenAIModel, OpenAIModelList } from "./ope
 import { jsonAnswer, jsonBody, type Operation } from "./operation.ts";
 import { MODEL_ERRORS, START_ERRORS } from "./turn-operations.ts";
 
-const common = { tag: "OpenAI's protocol", speaksOpenAI: true } as const;
+const common = { tag: "OpenAI's protocol" } as const;
 
 export const OPENAI_OPERATIONS: readonly Operation[] = [
   {

@@ -1,3 +1,5 @@
+import { Router, type RequestHandler } from "express";
+import type { ParamsDictionary } from "express-serve-static-core";
 import { z } from "zod";
 import type { ErrorCode } from "../../../errors/error-codes.ts";
 import type { AnswerHeader, RequestHeader } from "./headers.ts";
@@ -11,6 +13,7 @@ export const TAGS = {
   "OpenAI's protocol": "For front ends that speak it already.",
   service: "Health, metrics, background jobs, this description.",
 } as const;
+type Tag = keyof typeof TAGS;
 
 /** Bodies by media type. */
 export type Content = Readonly<Record<string, z.ZodType>>;
@@ -21,14 +24,8 @@ export interface Answer {
   headers?: readonly AnswerHeader[];
 }
 
-/** One method of one route, as clients see it. */
-export interface Operation {
-  id: string;
-  method: "get" | "post" | "put" | "delete";
-  /** From the root, with parameters as the router writes them: /api/v1/users/:id */
-  path: `/${string}`;
-  tag: keyof typeof TAGS;
-  summary: string;
+/** What an operation takes and answers. */
+interface Contract {
   details?: string;
   /** What stands in the path; ids that are missing here are UUIDs. */
   params?: Readonly<Record<string, z.ZodType>>;
@@ -37,24 +34,100 @@ export interface Operation {
   body?: Content;
   /** The body can be left out. */
   bodyIsOptional?: boolean;
-  /** What is answered when all is well, by status. */
-  answers: Readonly<Record<number, Answer>>;
-  /** Codes it can refuse with besides those of every operation. */
+  /** The JSON of a 200 that needs no more words; otherwise `answers`, by status, when all is well. */
+  answer?: z.ZodType;
+  answers?: Readonly<Record<number, Answer>>;
+  /** Codes it can refuse with besides those of every operation, and of every body. */
   errors?: readonly ErrorCode[];
   /** Asks for no key and counts towards no limit. */
   isOpen?: boolean;
-  /** Its errors are OpenAI's. */
-  speaksOpenAI?: boolean;
 }
 
-export const jsonBody = (schema: z.ZodType): Content => ({ "application/json": schema });
+interface Route extends Contract {
+  method: "get" | "post" | "put" | "delete";
+  /** From the root, as Express writes it: /api/v1/users/:id */
+  path: `/${string}`;
+  summary: string;
+}
 
-export const jsonAnswer = (schema: z.ZodType, what = "OK", headers: readonly AnswerHeader[] = []): Answer => {
+/** One method of one route, as clients see it. */
+export interface Operation extends Omit<Route, "answer" | "answers"> {
+  id: string;
+  tag: Tag;
+  answers: Readonly<Record<number, Answer>>;
+}
+
+/** The operations of a group by their ids, and the schemas that clients know by name. */
+export interface OperationGroup<Routes = Readonly<Record<string, Route>>> {
+  tag: Tag;
+  schemas?: Readonly<Record<string, z.ZodType>>;
+  routes: Routes;
+}
+
+/** A value on its way into JSON: a time may be a Date. */
+export type Sent<Value> = Value extends string
+  ? string extends Value
+    ? string | Date
+    : Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Sent<Value[Key]> }
+    : Value;
+
+type JsonOf<Given> = Given extends { content: { "application/json": infer Schema extends z.ZodType } } ? z.output<Schema> : never;
+type AnswerOf<Given> = Given extends { answer: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : Given extends { answers: infer Answers }
+    ? JsonOf<Answers[keyof Answers]>
+    : never;
+/** Express checks what a handler sends as JSON against the answer that is described. */
+type Handler<Given> = RequestHandler<ParamsDictionary, [AnswerOf<Given>] extends [never] ? unknown : Sent<AnswerOf<Given>>>;
+type Handlers<Routes> = { [Id in keyof Routes]: Handler<Routes[Id]> | readonly [...RequestHandler[], Handler<Routes[Id]>] };
+
+/** A route: `route("GET /api/v1/status", "How the service fares", { answer: Status })`. */
+export function route<const Given extends Contract>(
+  at: `${Uppercase<Route["method"]>} ${Route["path"]}`,
+  summary: string,
+  given: Given,
+): Route & Given {
+  const [method, path] = at.split(" ") as [string, Route["path"]];
+  return { ...given, method: method.toLowerCase() as Route["method"], path, summary };
+}
+
+export const operationGroup = <Routes extends Readonly<Record<string, Route>>>(group: OperationGroup<Routes>): OperationGroup<Routes> =>
+  group;
+
+/** A router of these operations, in their order. A handler may stand behind others in a list. */
+export function makeRouter<Routes extends Readonly<Record<string, Route>>>(
+  { routes }: OperationGroup<Routes>,
+  handlers: Handlers<Routes>,
+): Router {
+  const router = Router();
+  for (const [id, { method, path }] of Object.entries(routes)) router[method](path, ...([handlers[id]].flat() as RequestHandler[]));
+  return router;
+}
+
+/** Codes of operations with a JSON body. */
+export const BODY_ERRORS = ["body_too_large", "unsupported_media_type"] as const satisfies readonly ErrorCode[];
+
+export function listOperations({ tag, routes }: OperationGroup): Operation[] {
+  return Object.entries(routes).map(([id, { answer, answers, errors = [], ...rest }]) => ({
+    id,
+    tag,
+    ...rest,
+    answers: { ...(answer ? { 200: jsonAnswer(answer) } : {}), ...answers },
+    errors: [...(rest.body ? BODY_ERRORS : []), ...errors],
+  }));
+}
+
+export const jsonBody = <Schema extends z.ZodType>(schema: Schema) => ({ "application/json": schema });
+
+export const jsonAnswer = <Schema extends z.ZodType>(schema: Schema, what = "OK", headers: readonly AnswerHeader[] = []) => {
   return { what, content: jsonBody(schema), headers };
 };
 
 /** What a file is to JSON Schema: its bytes as they are. */
 export const file = z.string().meta({ format: "binary" });
 
-/** Codes of operations with a JSON body. */
-export const BODY_ERRORS = ["body_too_large", "unsupported_media_type"] as const satisfies readonly ErrorCode[];
+/** Fields of many answers. */
+export const time = z.iso.datetime();
+export const next = z.string().nullable().describe("Send it as `after` to get the page behind this one; null on the last.");

@@ -1,0 +1,169 @@
+import express, { type Request, type RequestHandler, type Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { assertLooksReadable } from "../../memory/parsing/check-content.ts";
+import type { ChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
+import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
+import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
+import { assertUtf8, limitBody } from "../http/read-body.ts";
+import { requireWholeTenant } from "../auth/caller.ts";
+import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, jsonBody, jsonAnswer, time, next, file } from "../http/openapi/operation.ts";
+import { DOCUMENT_TYPES } from "../../memory/parsing/document.ts";
+import { shortText, params, placeOf, loadBase, DeletedDocuments } from "./knowledge-routes.ts";
+
+const MAX_TITLE_CHARACTERS = 500;
+const DocumentBody = z.strictObject({
+  title: shortText(MAX_TITLE_CHARACTERS),
+  text: storableText,
+  external_id: externalId.optional(),
+  metadata,
+});
+
+const DocumentQuery = z.object({ title: shortText(MAX_TITLE_CHARACTERS), external_id: externalId.optional() });
+
+const Document = z.object({
+  id: z.uuid(),
+  title: z.string(),
+  status: z.enum(["pending", "indexed", "failed"]),
+  chunk_count: z.int(),
+  error: z.string().nullable(),
+  external_id: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: time,
+});
+const DocumentList = z.object({ documents: z.array(Document), next });
+
+const Passage = z.object({
+  id: z.uuid(),
+  document_id: z.uuid(),
+  title: z.string(),
+  heading: z.string().describe("The headings above it; empty when there are none."),
+  position: z.int().describe("0 for the first of its document."),
+  text: z.string(),
+});
+const files = Object.fromEntries(Object.keys(DOCUMENT_TYPES).map((type) => [type, file]));
+
+export const documentOperations = operationGroup({
+  tag: "knowledge",
+  schemas: { DocumentBody, Document, DocumentList, Passage },
+  routes: {
+    listDocuments: route("GET /api/v1/knowledge/:kb/documents", "The documents of a knowledge base, newest first", {
+      params,
+      query: PageQuery,
+      answer: DocumentList,
+      errors: ["not_found"],
+    }),
+    addDocument: route("POST /api/v1/knowledge/:kb/documents", "Adds a document, which a job reads and indexes", {
+      details:
+        "JSON with title and text, or the file as it is with its content type: then `title` (required) and `external_id` stand in the query. A document with the same `external_id` takes the place of the one before.",
+      params,
+      query: DocumentQuery.partial(),
+      body: { ...jsonBody(DocumentBody), ...files },
+      answers: { 202: jsonAnswer(Document, "Taken; `status` in the list tells when it is indexed.") },
+      errors: ["not_found", "document_unreadable", "index_unavailable"],
+    }),
+    getPassage: route("GET /api/v1/knowledge/:kb/passages/:passage", "A piece of a document, as a receipt names it", {
+      params,
+      answer: Passage,
+      errors: ["not_found"],
+    }),
+    deleteDocument: route("DELETE /api/v1/knowledge/:kb/documents/:document", "Deletes a document", {
+      params,
+      answer: DeletedDocuments,
+      errors: ["not_found"],
+    }),
+  },
+});
+
+export interface DocumentRouteParts {
+  knowledgeBases: KnowledgeBaseStore;
+  chunks: Pick<ChunkStore, "load">;
+  documents: DocumentStore;
+  /** Without an index, documents are refused. */
+  hasIndex: boolean;
+}
+
+/** A document in a request: JSON with title and text, or a file as it is, with its title in the address. */
+export function parseDocumentRequest(request: Request): DocumentToAdd {
+  if (request.is("application/json")) {
+    const { title, text, external_id, metadata: facts } = parseRequest(DocumentBody, request.body);
+    const bytes = new TextEncoder().encode(text);
+    return { title, contentType: "text/markdown", bytes, externalId: external_id ?? null, metadata: facts };
+  }
+  const { title, external_id } = parseRequest(DocumentQuery, request.query);
+  return {
+    title,
+    contentType: request.get("content-type") ?? "",
+    bytes: Buffer.isBuffer(request.body) ? request.body : new Uint8Array(),
+    externalId: external_id ?? null,
+    metadata: {},
+  };
+}
+
+/** The largest document, in bytes; text in JSON may take more. */
+const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
+
+const readDocumentJson = limitBody(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
+const readDocumentBytes = limitBody(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
+
+/** JSON is parsed, anything else is kept as its bytes. */
+const readDocumentBody: RequestHandler = (request, response, next) => {
+  const isJson = /^application\/json\b/i.test(request.headers["content-type"] ?? "");
+  return (isJson ? readDocumentJson : readDocumentBytes)(request, response, next);
+};
+
+const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata, createdAt }: StoredDocument) => {
+  return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
+};
+
+/** The documents of a knowledge base, and the passages they are cut into. */
+export function documentRoutes({ knowledgeBases, documents, chunks, hasIndex }: DocumentRouteParts): Router {
+  return makeRouter(documentOperations, {
+    async listDocuments(request, response) {
+      const place = placeOf(request, response);
+      const page = toPageRequest(parseRequest(PageQuery, request.query));
+      await loadBase(knowledgeBases, place);
+      const { items, next } = await documents.list(place, page);
+      response.json({ documents: items.map(toDocument), next });
+    },
+    addDocument: [
+      requireWholeTenant,
+      readDocumentBody,
+      async (request, response) => {
+        const place = placeOf(request, response);
+        if (!hasIndex) {
+          throw new AppError(
+            "index_unavailable",
+            "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.",
+          );
+        }
+        const document = parseDocumentRequest(request);
+        assertLooksReadable(document);
+        response.status(202).json(toDocument(await documents.add(place, document)));
+      },
+    ],
+    async getPassage(request, response) {
+      const place = placeOf(request, response);
+      const passageId = parseUuid("passage id", request.params["passage"]);
+      const [passage] = await chunks.load(place, [passageId]);
+      if (!passage) {
+        const problem = `There is no passage ${passageId} in the knowledge base "${place.prefix}"; its document may have been replaced or deleted.`;
+        throw new AppError("not_found", problem);
+      }
+      const { id, documentId, title, heading, position, text } = passage;
+      response.json({ id, document_id: documentId, title, heading, position, text });
+    },
+    deleteDocument: [
+      requireWholeTenant,
+      async (request, response) => {
+        const place = placeOf(request, response);
+        const documentId = parseUuid("document id", request.params["document"]);
+        if (!(await documents.remove(place, documentId))) {
+          throw new AppError("not_found", `There is no document ${documentId} in the knowledge base "${place.prefix}".`);
+        }
+        response.json({ deleted: { documents: 1 } });
+      },
+    ],
+  });
+}
