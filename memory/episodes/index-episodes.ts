@@ -4,7 +4,7 @@ import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/memory
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
 import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
-import { dayWords } from "../../text/civil-day.ts";
+import { dayWords } from "../../text/days.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";

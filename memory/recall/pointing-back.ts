@@ -1,4 +1,4 @@
-import { chineseNumber } from "../../text/chinese-number.ts";
+import { chineseNumber } from "../../text/chinese-times.ts";
 
 /** What of a conversation a question points back to: an item of a list (-1 is the last), a thing by its word, or whatever was the topic. */
 export type Pointer = { to: "item"; position: number } | { to: "thing"; word: string } | { to: "topic" };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { dayWords } from "../../text/civil-day.ts";
+import { dayWords } from "../../text/days.ts";
 import { lexicalQuery } from "../../text/lexical-query.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { dayWords } from "../../text/civil-day.ts";
+import { dayWords } from "../../text/days.ts";
 import { lexicalQuery } from "../../text/lexical-query.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 import { anyText } from "../support/samples/any-text.ts";

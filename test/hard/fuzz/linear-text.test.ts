@@ -26,8 +26,7 @@ const ELSEWHERE: Record<string, string> = {
 
 /** Arguments of functions whose callers give them something else than a long text. */
 const CALLED_WITH: Record<string, (text: string) => unknown[]> = {
-  "text/english-date.ts englishDate": (text) => [text.slice(0, 1_000), 20_000],
-  "text/english-period.ts englishPeriod": (text) => [text.slice(0, 1_000), 20_000],
+  "text/chinese-times.ts chineseTimesInEnglish": (text) => [text.slice(0, 1_000), 20_000],
 };
 
 const FUNCTIONS = findTextFunctions().filter(({ id }) => !(id in ELSEWHERE));

@@ -42,9 +42,9 @@ export function startOfDay(civil: CivilDay, timeZone: string): Date {
   return new Date(dayOfMoment(new Date(moment), timeZone) < civil ? moment + 3_600_000 : moment);
 }
 
-const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"];
-const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const MONTHS = "january february march april may june july august september october november december".split(" ");
+export const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"];
+export const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+export const MONTHS = "january february march april may june july august september october november december".split(" ");
 
 /**
  * A day in the words of questions that name it, in English and Chinese, to be part of a text before lexicalText: natural words help
@@ -54,4 +54,36 @@ export function dayWords(date: Date, timeZone: string): string {
   const { year, month, day, weekday } = partsOfDay(dayOfMoment(date, timeZone));
   const chinese = CHINESE_WEEKDAYS[weekday % 7];
   return `${WEEKDAYS[weekday % 7]} ${MONTHS[month - 1]} ${day} ${year} ${year}年${month}月${day}日 星期${chinese} 周${chinese}`;
+}
+
+/** Days from `from` on and before `until`. */
+export interface Period {
+  from: CivilDay;
+  until: CivilDay;
+  kind: "day" | "span";
+}
+
+export const span = (from: CivilDay, until: CivilDay): Period => ({ from, until, kind: "span" });
+export const oneDay = (day: CivilDay): Period => ({ from: day, until: day + 1, kind: "day" });
+export const months = (year: number, month: number, count = 1): Period => span(civilDay(year, month, 1), civilDay(year, month + count, 1));
+
+/** Monday to Sunday around a day. */
+export function weekOf(day: CivilDay): Period {
+  const monday = day - partsOfDay(day).weekday + 1;
+  return span(monday, monday + 7);
+}
+
+/** The day of the calendar, null when it has none such: February 30. */
+export function dayOfCalendar(year: number, month: number, day: number): Period | null {
+  const civil = civilDay(year, month, day);
+  return partsOfDay(civil).month === month && day > 0 ? oneDay(civil) : null;
+}
+
+/** What "two months ago" means when that was `day`; "a few" takes one more of the unit on either side. */
+export function aroundDay(day: CivilDay, unit: string, isVague: boolean): Period {
+  const { year, month } = partsOfDay(day);
+  const reach = isVague ? 1 : 0;
+  if (unit === "day") return isVague ? span(day - 2, day + 2) : oneDay(day);
+  if (unit === "week") return span(day - 3 - reach * 7, day + 4 + reach * 7);
+  return unit === "month" ? months(year, month - reach, 1 + reach * 2) : months(year - reach, 1, 12 + reach * 24);
 }
