@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { decideSections } from "./offline/decide-offline.ts";
-import { type DecideMemory, toTrigger } from "./remember-turns.ts";
+import type { DecideMemory } from "./remember-turns.ts";
 
 /** In milliseconds: what the rules may take for the turns that are read together. What is left of them then is not read. */
 const BUDGET_MS = 500;
@@ -25,7 +25,7 @@ export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideMem
         : [];
       spentMs += performance.now() - began;
       for (const { section, lines, reason } of [...decided, ...additions]) {
-        if (sections.includes(section)) memory.write({ section, lines, reason }, toTrigger(turn));
+        if (sections.includes(section)) memory.write({ section, lines, reason }, turn);
       }
     }
   };

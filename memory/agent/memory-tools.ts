@@ -39,6 +39,24 @@ export function isToolName(name: string): name is ToolName {
   return Object.hasOwn(TOOL_ARGUMENTS, name);
 }
 
+/** A call of a tool, its arguments as they came. */
+export interface ToolCall {
+  name: string;
+  arguments: unknown;
+}
+
+export type ToolArguments<Name extends ToolName> = z.infer<(typeof TOOL_ARGUMENTS)[Name]>;
+
+/** A call whose arguments are as they must be. */
+export type CheckedCall = { [Name in ToolName]: { name: Name; arguments: ToolArguments<Name> } }[ToolName];
+
+/** Checks the arguments of a call; or says what is wrong with them. */
+export function checkArguments(name: ToolName, given: unknown): CheckedCall | { refused: string } {
+  const parsed = TOOL_ARGUMENTS[name].safeParse(given);
+  if (parsed.success) return { name, arguments: parsed.data } as CheckedCall;
+  return { refused: parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ") };
+}
+
 function describeTool(name: ToolName, description: string, properties: object, required: string[]): object {
   return {
     type: "function",

@@ -1,14 +1,22 @@
-import { lineKey, linesByKey } from "../../stores/postgres/memory/section-versions.ts";
+import { lineKey, linesByKey, linesOf } from "../../stores/postgres/memory/section-versions.ts";
+import type { SectionWithLines } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
-import type { SectionChange } from "../../stores/postgres/memory/write-sections.ts";
-import { type DraftLine, followWords, rewriteLines, type Rewriting, toDraft, toLine } from "./draft-lines.ts";
+import type { Actor, SectionChange } from "../../stores/postgres/memory/write-sections.ts";
+import { diffLines, type DraftLine, makePassOnSources, toDraftLine, toMemoryLine } from "./line-sources.ts";
 import { parseTurnNumbers } from "./memory-tools.ts";
-import type { DecidedSection, Trigger, WorkingMemoryParts } from "./working-memory.ts";
+
+/** A message of the user that a decision comes from. */
+export interface SourceMessage {
+  messageId: string;
+  saidAt: Date;
+  /** `import` for one that came by an import. */
+  actor: Actor;
+}
 
 /** What came of a call, in words for the model. */
-export type Said = { said: string } | { refused: string };
+export type CallOutcome = { said: string } | { refused: string };
 
-/** A section as the model wants it; `turns` as they came. */
+/** A section as the model wants it; `turns` as it gave them. */
 export interface WantedSection {
   section: string;
   content: string;
@@ -16,12 +24,38 @@ export interface WantedSection {
   turns: unknown;
 }
 
-/** The sections while the memory agent works on them. */
+/** A section as rules decided it, which know where each line comes from. */
+export interface DecidedSection {
+  section: string;
+  lines: readonly DecidedLine[];
+  reason: string;
+}
+
+export interface DecidedLine {
+  text: string;
+  /** The line of the section that it is made of. */
+  madeOf?: string | undefined;
+  /** It was there, and was said again. */
+  isRepeated?: boolean | undefined;
+}
+
+export interface SectionDraftsParts {
+  conversationId: string;
+  sections: readonly SectionWithLines[];
+  /** Lines, as `lineKey` gives them, that a person has deleted since these turns were said: they are not learnt from them again. */
+  leftOut: ReadonlySet<string>;
+}
+
+/** The sections while the memory agent works on them, with the messages that each line rests on. */
 export interface SectionDrafts {
   contents(): Record<string, string>;
-  /** Gives a section a new content. Lines without turns rest on all that were `read`, and on messages that were `found` besides. */
-  rewrite(wanted: WantedSection, read: readonly Trigger[], found: ReadonlySet<string>): Said;
-  write(decided: DecidedSection, trigger: Trigger): void;
+  /**
+   * Gives a section the content that a model wants. `read` are the turns of the reading, by whose numbers it says what lines rest on; a line
+   * without numbers rests on all of them, and on the messages that the model has `found` besides.
+   */
+  rewrite(wanted: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome;
+  /** Gives a section the lines that rules decided on reading one message. */
+  write(decided: DecidedSection, source: SourceMessage): void;
   result(): Pick<ReadingResult, "changes" | "repeated">;
 }
 
@@ -30,45 +64,32 @@ interface Draft {
   lines: readonly DraftLine[];
 }
 
-/** A change whose lines may still come to rest on more. */
-type DraftChange = Omit<SectionChange, "lineChange"> & { lines: readonly DraftLine[]; removedBy: Map<string, string[]> };
+/** A change of a section. Its lines are drafts: later calls may still add to their sources. */
+interface DraftChange {
+  section: string;
+  content: string;
+  reason: string | null;
+  lines: readonly DraftLine[];
+  /** The messages that the change comes from; at least one. */
+  sources: readonly SourceMessage[];
+  /** For each line that is gone, by its key, the messages that took it out. */
+  removedBy: Map<string, string[]>;
+}
 
-export function makeSectionDrafts({
-  conversationId,
-  sections,
-  leftOut,
-}: Pick<WorkingMemoryParts, "conversationId" | "sections" | "leftOut">): SectionDrafts {
+export function makeSectionDrafts({ conversationId, sections, leftOut }: SectionDraftsParts): SectionDrafts {
   const versions = new Map(sections.map(({ section, version }) => [section, version]));
-  const drafts = new Map(sections.map(({ section, content, lines }): [string, Draft] => [section, { content, lines: lines.map(toDraft) }]));
+  const drafts = new Map(
+    sections.map(({ section, content, lines }): [string, Draft] => [section, { content, lines: lines.map(toDraftLine) }]),
+  );
   const changes: DraftChange[] = [];
   const repeated = new Set<string>();
-  const known = [...drafts.values()].flatMap(({ lines }) => lines);
-  const addedBefore: DraftLine[] = [];
-  const lost = new Set<DraftLine>();
+  const passOnSources = makePassOnSources([...drafts.values()].flatMap(({ lines }) => lines));
 
-  function record(
-    { section, content, reason }: Omit<WantedSection, "turns">,
-    { after, added }: Rewriting,
-    triggers: readonly Trigger[],
-    removedBy: Map<string, string[]>,
-  ): Said {
-    const newest = triggers.reduce((one, other) => (other.saidAt >= one.saidAt ? other : one), triggers[0] as Trigger);
-    known.push(...added);
-    addedBefore.push(...added);
-    drafts.set(section, { content, lines: after });
-    changes.push({
-      section,
-      content: content === "" ? null : content,
-      expectedVersion: versions.get(section) ?? 0,
-      actor: newest.actor,
-      reason,
-      conversationId,
-      triggerMessageIds: triggers.map(({ messageId }) => messageId),
-      saidAt: newest.saidAt,
-      lines: after,
-      removedBy,
-    });
-    return { said: content === "" ? `The section "${section}" is cleared.` : `The section "${section}" now has this content.` };
+  const draftOf = (section: string): Draft => drafts.get(section) ?? { content: "", lines: [] };
+
+  function record(change: DraftChange): void {
+    drafts.set(change.section, { content: change.content, lines: change.lines });
+    changes.push(change);
   }
 
   function repeat(section: string, line: DraftLine, messageIds: readonly string[]): void {
@@ -82,73 +103,97 @@ export function makeSectionDrafts({
     return content.split("\n").filter(isWanted).join("\n");
   }
 
+  function toSectionChange({ section, content, reason, lines, sources, removedBy }: DraftChange): SectionChange {
+    const newest = sources.reduce((one, other) => (other.saidAt >= one.saidAt ? other : one));
+    return {
+      section,
+      content: content === "" ? null : content,
+      expectedVersion: versions.get(section) ?? 0,
+      actor: newest.actor,
+      reason,
+      conversationId,
+      triggerMessageIds: sources.map(({ messageId }) => messageId),
+      saidAt: newest.saidAt,
+      lineChange: { lines: lines.map(toMemoryLine), removedBy },
+    };
+  }
+
   return {
     contents: () => Object.fromEntries([...drafts].flatMap(([section, { content }]) => (content === "" ? [] : [[section, content]]))),
 
-    rewrite({ section, content: wanted, reason, turns: given }, read, found) {
-      const { content: contentBefore, lines: before } = drafts.get(section) ?? { content: "", lines: [] };
-      const asWanted = rewriteLines(before, wanted);
-      const lines = asWanted.after.map((line) => ({ isNew: asWanted.added.includes(line) }));
-      const parsed = parseTurnNumbers(given, { lines, count: read.length });
-      if ("refused" in parsed) return parsed;
-      const turnsOf = new Map(asWanted.after.map((line, position) => [lineKey(line.content), parsed.turns[position] ?? []]));
-      const content = withoutLeftOut(before, wanted);
-      const rewriting = rewriteLines(before, content);
-      const { after, added, removed } = rewriting;
-      const idsOf = (numbers: readonly number[]): string[] => numbers.flatMap((number) => read[number - 1]?.messageId ?? []);
+    rewrite({ section, content: wanted, reason, turns }, read, found) {
+      const before = draftOf(section);
+      const named = readNamedSources(before.lines, wanted, turns, read);
+      if ("refused" in named) return named;
+      const content = withoutLeftOut(before.lines, wanted);
+      const diff = diffLines(before.lines, content);
       const all = read.map(({ messageId }) => messageId);
-      const gaveRise = new Map<DraftLine, string[]>();
-      for (const line of after) {
-        const named = idsOf(turnsOf.get(lineKey(line.content)) ?? []);
-        if (!added.includes(line)) repeat(section, line, named);
+      const ofAdded = new Map<DraftLine, readonly string[]>();
+      for (const line of diff.after) {
+        const ids = named.byLine.get(lineKey(line.content)) ?? [];
+        if (!diff.added.includes(line)) repeat(section, line, ids);
         else {
-          gaveRise.set(line, named.length > 0 ? named : all);
-          [...(named.length > 0 ? named : [...all, ...found])].forEach((id) => line.triggers.add(id));
+          ofAdded.set(line, ids.length > 0 ? ids : all);
+          [...(ids.length > 0 ? ids : [...all, ...found])].forEach((id) => line.sources.add(id));
         }
       }
-      if (content === contentBefore) return { said: "Nothing changed: the section says that already." };
-      const heirs = followWords(rewriting, { known, addedBefore, lost });
-      const removedBy = new Map(
-        removed.map((line): [string, string[]] => {
-          const by = (heirs.get(line) ?? []).flatMap((heir) => gaveRise.get(heir) ?? []);
-          const isOnlyRemoval = added.length === 0 && parsed.named.length > 0;
-          return [lineKey(line.content), by.length > 0 ? [...new Set(by)] : isOnlyRemoval ? idsOf(parsed.named) : all];
-        }),
-      );
-      const ids = new Set([...gaveRise.values(), ...removedBy.values()].flat());
-      const triggers = read.filter(({ messageId }) => ids.has(messageId));
-      return record({ section, content, reason }, rewriting, triggers.length > 0 ? triggers : read, removedBy);
+      if (content === before.content) return { said: "Nothing changed: the section says that already." };
+      const successors = passOnSources(diff);
+      const ofRemoved = (line: DraftLine): string[] => {
+        const bySuccessors = (successors.get(line) ?? []).flatMap((successor) => ofAdded.get(successor) ?? []);
+        if (bySuccessors.length > 0) return [...new Set(bySuccessors)];
+        return diff.added.length === 0 && named.ids.length > 0 ? named.ids : all;
+      };
+      const removedBy = new Map(diff.removed.map((line) => [lineKey(line.content), ofRemoved(line)]));
+      const ids = new Set([...ofAdded.values(), ...removedBy.values()].flat());
+      const sources = read.filter(({ messageId }) => ids.has(messageId));
+      record({ section, content, reason, lines: diff.after, sources: sources.length > 0 ? sources : read, removedBy });
+      return { said: content === "" ? `The section "${section}" is cleared.` : `The section "${section}" now has this content.` };
     },
 
-    write({ section, lines, reason }, trigger) {
-      const before = drafts.get(section)?.lines ?? [];
+    write({ section, lines, reason }, source) {
+      const before = draftOf(section).lines;
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
-      const rewriting = rewriteLines(before, content);
-      for (const line of rewriting.after) {
+      const { after, added, removed } = diffLines(before, content);
+      for (const line of after) {
         const { madeOf, isRepeated } = lines.find(({ text }) => lineKey(text) === lineKey(line.content)) ?? {};
-        if (!rewriting.added.includes(line)) repeat(section, line, isRepeated ? [trigger.messageId] : []);
+        if (!added.includes(line)) repeat(section, line, isRepeated ? [source.messageId] : []);
         else {
           const origin = before.find((other) => other.content === madeOf);
-          line.triggers = new Set([...(origin?.triggers ?? []), trigger.messageId]);
+          line.sources = new Set([...(origin?.sources ?? []), source.messageId]);
           line.repeatedIn = new Set(origin?.repeatedIn);
         }
       }
-      if (rewriting.added.length + rewriting.removed.length === 0) return;
-      const removedBy = new Map(rewriting.removed.map((line): [string, string[]] => [lineKey(line.content), [trigger.messageId]]));
-      record({ section, content, reason }, rewriting, [trigger], removedBy);
+      if (added.length + removed.length === 0) return;
+      const removedBy = new Map(removed.map((line) => [lineKey(line.content), [source.messageId]]));
+      record({ section, content, reason, lines: after, sources: [source], removedBy });
     },
 
     result() {
-      const isChanged = new Set(changes.map(({ section }) => section));
-      const linesOf = (lines: readonly DraftLine[]) => lines.map((line) => ({ ...toLine(line), removedBy: null }));
+      const changed = new Set(changes.map(({ section }) => section));
+      const repeatedOnly = sections.filter(({ section }) => repeated.has(section) && !changed.has(section));
       return {
-        changes: changes.map(({ lines, removedBy, ...change }) => ({ ...change, lineChange: { lines: lines.map(toLine), removedBy } })),
-        repeated: [...repeated].flatMap((section) => {
-          const version = versions.get(section);
-          const draft = drafts.get(section);
-          return version === undefined || !draft || isChanged.has(section) ? [] : [{ section, version, lines: linesOf(draft.lines) }];
+        changes: changes.map(toSectionChange),
+        repeated: repeatedOnly.map(({ section, version }) => {
+          return { section, version, lines: draftOf(section).lines.map((line) => ({ ...toMemoryLine(line), removedBy: null })) };
         }),
       };
     },
+  };
+}
+
+/** The messages that a model names for the lines of a content: by the key of each line, and all of them. */
+type NamedSources = { byLine: Map<string, string[]>; ids: string[] } | { refused: string };
+
+function readNamedSources(before: readonly DraftLine[], content: string, turns: unknown, read: readonly SourceMessage[]): NamedSources {
+  const known = linesByKey(before);
+  const lines = linesOf(content);
+  const isNew = (line: string): boolean => !known.has(lineKey(line));
+  const parsed = parseTurnNumbers(turns, { lines: lines.map((line) => ({ isNew: isNew(line) })), count: read.length });
+  if ("refused" in parsed) return parsed;
+  const toIds = (numbers: readonly number[]): string[] => numbers.flatMap((number) => read[number - 1]?.messageId ?? []);
+  return {
+    byLine: new Map(lines.map((line, position) => [lineKey(line), toIds(parsed.turns[position] ?? [])])),
+    ids: toIds(parsed.named),
   };
 }

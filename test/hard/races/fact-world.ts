@@ -1,4 +1,4 @@
-import { type DecideMemory, type Reading, toTrigger } from "../../../memory/agent/remember-turns.ts";
+import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -66,10 +66,7 @@ export class FactWorld {
       const call = (section: string, lines: string[], turns?: unknown): Promise<string> => {
         const content = lines.join("\n");
         const reason = `because ${content.slice(0, 300)}`;
-        return reading.memory.call(
-          { name: "core_memory_update", arguments: { section, content, reason, turns } },
-          reading.turns.map(toTrigger),
-        );
+        return reading.memory.call({ name: "core_memory_update", arguments: { section, content, reason, turns } }, reading.turns);
       };
       await rewrite(reading, call);
     };

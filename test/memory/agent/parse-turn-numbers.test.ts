@@ -7,7 +7,7 @@ const read = (given: unknown, areNew: boolean[], count = 5): unknown => {
   return "refused" in parsed ? parsed.refused : parsed.turns;
 };
 
-describe("turnsOfLines", () => {
+describe("the turns that a model names for lines", () => {
   test.each<[string, unknown, boolean[], number[][]]>([
     ["one list for each line", [[1], [2, 3]], [true, true], [[1], [2, 3]]],
     ["an empty list for a line that stays", [[], [2]], [false, true], [[], [2]]],

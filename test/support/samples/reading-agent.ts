@@ -1,6 +1,6 @@
 import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import { DEFAULT_SECTIONS } from "../../../memory/agent/core-sections.ts";
-import { type DecideMemory, makeRememberTurns, type Reading, toTrigger } from "../../../memory/agent/remember-turns.ts";
+import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -66,5 +66,5 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
 /** Writes a section as the last turn that is read gave rise to it. */
 export async function writeFor({ memory, turns }: Reading, section: string, content: string): Promise<void> {
   const turn = turns.at(-1);
-  if (turn) await memory.call({ name: "core_memory_update", arguments: { section, content } }, [toTrigger(turn)]);
+  if (turn) await memory.call({ name: "core_memory_update", arguments: { section, content } }, [turn]);
 }

@@ -2,13 +2,9 @@ import type { SectionWithLines } from "../../../stores/postgres/memory/core-memo
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
 import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
-import {
-  makeWorkingMemory,
-  type ToolCall,
-  type Trigger,
-  type WorkingMemory,
-  type WorkingMemoryParts,
-} from "../../../memory/agent/working-memory.ts";
+import type { ToolCall } from "../../../memory/agent/memory-tools.ts";
+import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";
+import { makeWorkingMemory, type WorkingMemory, type WorkingMemoryParts } from "../../../memory/agent/working-memory.ts";
 import { idOf } from "./sample-window.ts";
 
 const NOON = new Date("2024-01-31T12:00:00.000Z");
@@ -38,7 +34,7 @@ export function turnToRead(userMessage: string, number = 1, fields: Partial<Turn
   };
 }
 
-export const TRIGGER: Trigger = { messageId: idOf(1), saidAt: NOON, actor: "agent" };
+export const TRIGGER: SourceMessage = { messageId: idOf(1), saidAt: NOON, actor: "agent" };
 export const CONVERSATION_ID = idOf(900);
 
 /** With the sections `profile` and `goals`, of which nothing is stored, and no archive, unless `parts` say otherwise. */

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
-import { followWords, rewriteLines, toDraft, type DraftLine } from "../../../memory/agent/draft-lines.ts";
+import { diffLines, type DraftLine, makePassOnSources, toDraftLine } from "../../../memory/agent/line-sources.ts";
 
-const draft = (content: string, ...triggerMessageIds: string[]): DraftLine => toDraft({ content, triggerMessageIds, repeatedIn: [] });
+const draft = (content: string, ...triggerMessageIds: string[]): DraftLine => toDraftLine({ content, triggerMessageIds, repeatedIn: [] });
 
 /** What the lines of the new content rest on beyond their own turns. */
 function follow(before: DraftLine[], content: string[], elsewhere: DraftLine[] = []): Record<string, string[]> {
-  const rewriting = rewriteLines(before, content.join("\n"));
-  followWords(rewriting, { known: [...before, ...elsewhere], addedBefore: [], lost: new Set() });
-  return Object.fromEntries(rewriting.after.map((line) => [line.content, [...line.triggers].sort()]));
+  const diff = diffLines(before, content.join("\n"));
+  makePassOnSources([...before, ...elsewhere])(diff);
+  return Object.fromEntries(diff.after.map((line) => [line.content, [...line.sources].sort()]));
 }
 
-describe("following the words of lines that are rewritten", () => {
+describe("the sources of lines that are rewritten", () => {
   const porto = () => draft("Lives in Porto.", "porto");
   const rex = () => draft("Has a dog called Rex.", "rex");
   const tea = () => draft("Likes tea.", "tea");
@@ -56,16 +56,19 @@ describe("following the words of lines that are rewritten", () => {
   });
 
   test("a line left out by one call is followed into the line that a later call adds to another section", () => {
-    const [before, lost] = [[porto()], new Set<DraftLine>()];
-    followWords(rewriteLines(before, ""), { known: before, addedBefore: [], lost });
-    const later = rewriteLines([], "住在波尔图");
-    followWords(later, { known: before, addedBefore: [], lost });
-    expect([...(later.added[0]?.triggers ?? [])]).toEqual(["porto"]);
+    const before = [porto()];
+    const passOnSources = makePassOnSources(before);
+    passOnSources(diffLines(before, ""));
+    const later = diffLines([], "住在波尔图");
+    passOnSources(later);
+    expect([...(later.added[0]?.sources ?? [])]).toEqual(["porto"]);
   });
 
   test("a line that is left out is followed into the line that an earlier call added to another section", () => {
-    const [before, earlier] = [[porto()], rewriteLines([], "住在波尔图")];
-    followWords(rewriteLines(before, ""), { known: [...before, ...earlier.added], addedBefore: earlier.added, lost: new Set() });
-    expect([...(earlier.added[0]?.triggers ?? [])]).toEqual(["porto"]);
+    const [before, earlier] = [[porto()], diffLines([], "住在波尔图")];
+    const passOnSources = makePassOnSources(before);
+    passOnSources(earlier);
+    passOnSources(diffLines(before, ""));
+    expect([...(earlier.added[0]?.sources ?? [])]).toEqual(["porto"]);
   });
 });
