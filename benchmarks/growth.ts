@@ -16,14 +16,14 @@ import { distribution, type Distribution, type Figure, figureOf, percentile } fr
 import type { Measured as Found } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
-/** Turns with conversations of one size before it is the next size's. */
+/** Turns of one size in a round. */
 const TURNS_PER_ROUND = 6;
-/** The window that the summaries leave, and the budget that cuts it where there are none. */
+/** Messages that a summary leaves in the window, and the token budget that cuts a window without summaries. */
 const [HISTORY_WINDOW, TOKEN_BUDGET] = [6, 8_192];
 
 type Memory = "summary" | "no summary";
 
-/** Conversations of one size. Rounds take them in turn, so that the turns that are measured make a short one hardly longer. */
+/** Conversations of one size. Rounds take turns among them, so that a short one grows hardly by what is measured. */
 interface Size extends ConversationsToLoad {
   memory: Memory;
 }
@@ -42,7 +42,7 @@ const SIZES = [
   size("no summary", 100_000, 2),
 ];
 
-/** What else is in the tables. */
+/** Other conversations in the tables. */
 const others = (count: number): ConversationsToLoad => ({ user: "other", count, messages: 50, uncovered: HISTORY_WINDOW });
 
 /** What one round took. */
@@ -59,7 +59,7 @@ interface Measured {
   turns: number;
   turnMs: Distribution;
   historyMs: Distribution;
-  /** Of one run of the summary's job; null without summaries. */
+  /** One run of the summary job; null without summaries. */
   jobMs: Distribution | null;
   /** Messages in the prompts, fewest and most. */
   windowMessages: [number, number];
@@ -84,7 +84,7 @@ interface Parts {
 
 async function runRound({ memory, user, count, messages }: Size, round: number, parts: Parts, samples: Samples): Promise<void> {
   const { graphs, model, overview, sample, takeJobTimes } = parts;
-  takeJobTimes(); // a job is settled in the database a moment before this process hears of it: what came late belongs to nobody
+  takeJobTimes(); // a late report of the turn before belongs to nobody
   for (let turn = 0; turn < TURNS_PER_ROUND; turn++) {
     const exchange = sample[(round * TURNS_PER_ROUND + turn) % sample.length] ?? { user: "", assistant: "" };
     model.answer = exchange.assistant;
@@ -104,7 +104,7 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
   }
 }
 
-/** All sizes in turn, round by round, forwards and backwards, after a warm-up that is not counted. */
+/** Measures all sizes round by round, forwards and backwards, after a warm-up that is not counted. */
 async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbers, progress: Progress): Promise<MeasuredSize[]> {
   const measured = SIZES.map((of) => ({ of, rounds: [] as Samples[] }));
   for (let round = 0; round < warmUp + count; round++) {
@@ -133,10 +133,10 @@ function toRow({ of: { memory, messages }, rounds }: MeasuredSize): Measured {
   };
 }
 
-/** What a turn and its history node may take with the most messages, in times of what it takes with the fewest. */
+/** Goal: how many times as long a turn may take with the most messages as with the fewest. */
 const MOST_GROWTH = 1.3;
 
-/** Turns, their history node and the summary's job by size, each beside the smallest; and how many times as long the largest takes, round by round. */
+/** Times of turn, history node and summary job by size, and how many times as long the largest takes as the smallest. */
 function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
   return (["summary", "no summary"] as const).flatMap((memory) => {
     const own = measured.filter(({ of }) => of.memory === memory);

@@ -12,15 +12,15 @@ import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 
-/** The floor of an import: rows of text put into a table with a key and nothing else, in one statement for each `batch` of them. */
+/** The reference for imports: texts inserted into a table that has a key and nothing else. */
 interface PlainInsert {
-  /** Milliseconds for all of these texts. */
+  /** Returns the milliseconds it took. */
   insert(texts: readonly string[]): Promise<number>;
 }
 
 const BATCH = 500;
 
-/** Makes the table in a database of its own connection, which ends with `opened`. */
+/** Makes the table over a connection of its own, which ends with `opened`. */
 async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack): Promise<PlainInsert> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -37,10 +37,10 @@ async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack
 }
 
 const STREAMS = 10;
-/** In a round at rest, and their pause. */
+/** Turns of a round at rest, and the pause between them. */
 const TURNS_AT_REST = 15;
 const REST_MS = 150;
-/** A round under load. */
+/** Length of a round under load. */
 const LOAD_MS = 8_000;
 const LOOK_EVERY_MS = 5;
 const OLDEST_EVERY_MS = 250;
@@ -50,16 +50,16 @@ const PREFIX = "jobs";
 const RAW = "raw model call";
 const PLAIN = "plain insert into one table";
 
-/** A service, and how it is found out when the jobs of a turn are done. */
+/** A service, and the way to see when the jobs of a turn are done. */
 interface Watched {
   service: MemoryService;
-  /** Resolves when they are. */
+  /** Resolves when the jobs of this turn are done. */
   jobsDone: (asked: AskedTurn, user: string) => Promise<void>;
-  /** Seconds since the oldest job that waits was added, 0 when none does; null where that cannot be asked without being in its way. */
+  /** Seconds since the oldest job that waits was added, 0 when none does; null where asking would disturb the service. */
   oldestSeconds: (() => Promise<number>) | null;
 }
 
-/** Looks into the queue's own table, every 5 ms, over a connection of its own: the service does not notice. */
+/** Reads the queue's table every 5 ms over a connection of its own, which the service does not notice. */
 async function watchedOnPostgres(service: MemoryService, databaseUrl: string, opened: AsyncDisposableStack): Promise<Watched> {
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());
@@ -73,7 +73,7 @@ async function watchedOnPostgres(service: MemoryService, databaseUrl: string, op
   };
 }
 
-/** Asks the service to tell, by the one request that background work does not wait for. */
+/** Asks the service through `settle`, the one request that background jobs do not give way to. */
 function watchedThroughApi(service: MemoryService): Watched {
   return {
     service,
@@ -90,7 +90,7 @@ const oldestOf = (name: string): string => `oldest job that waits, under ${STREA
 const AT_REST = "at rest";
 const UNDER_LOAD = `under ${STREAMS} streams`;
 
-/** Milliseconds from `done` until the turn's jobs are. */
+/** Milliseconds from the event `done` until the turn's jobs are done. */
 async function lagOfTurn({ service, jobsDone }: Watched, user: number, turn: number): Promise<number> {
   const question = questionOf(PREFIX, user, turn);
   const asked = await service.ask(question);
@@ -108,7 +108,7 @@ async function measureAtRest(watched: Watched, modelUrl: string, round: number, 
   }
 }
 
-/** Ten streams that have one turn after another, and an eleventh user whose jobs are watched. */
+/** Runs ten streams, each one turn after another, and watches the jobs of an eleventh user. */
 async function measureUnderLoad(watched: Watched, round: number, samples: Samples): Promise<void> {
   const { service, oldestSeconds } = watched;
   const until = performance.now() + LOAD_MS;
@@ -133,7 +133,7 @@ async function measureUnderLoad(watched: Watched, round: number, samples: Sample
   );
 }
 
-/** Conversations brought in one after another: messages a second until they are stored, and until their jobs are done too. */
+/** Imports conversations one after another: messages a second until stored, and until their jobs are done. */
 async function measureImport({ url, name }: MemoryService, plain: PlainInsert, round: number, samples: Samples): Promise<void> {
   const conversations = Array.from({ length: IMPORTED_CONVERSATIONS }, (_, index) => historyOf(index, IMPORTED_EXCHANGES));
   const texts = conversations.flat().map(({ content }) => content);

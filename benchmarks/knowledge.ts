@@ -33,12 +33,12 @@ interface MeasuredEmbedder {
   embedder: string;
   figures: Record<Legs, Record<Part, KnowledgeFigures>>;
   asked: Record<Legs, { text: string; sectionAt: number | null; documentAt: number | null }[]>;
-  /** Of one search with both legs; the question's vector is remembered from the legs before. */
+  /** One search with both legs; the embedder has the question's vector from the legs before. */
   findMs: Distribution;
   unrelated: { asked: number; answered: string[] };
   /** Reading, splitting, embedding and indexing, through the service's jobs. */
   ingest: { documents: number; chunks: number; documentsPerSecond: number; chunksPerSecond: number };
-  /** With the built-in embedder only: with a model its own time is most of it. */
+  /** Only with the built-in embedder: a model's own time would be most of it. */
   retrieveNode: MeasuredNode | null;
 }
 

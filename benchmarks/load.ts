@@ -6,10 +6,10 @@ import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
 
 const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-/** From here on one turn of every stream takes seconds, and two rounds do. */
+/** From this level on a turn takes seconds, and two rounds are enough. */
 const MANY_STREAMS = 100;
 const ROUNDS_OF_MANY = 2;
-/** A stream begins its next turn until this has passed; each has one at least. */
+/** Streams begin further turns for so long; each has at least one. */
 const CELL_MS = 1_200;
 const WARM_UP_STREAMS = 10;
 
@@ -17,7 +17,7 @@ const times = (what: "first token" | "turn", streams: number, name: string): str
 const throughput = (streams: number, name: string): string => `turns a second, ${streamsOf(streams)}, ${name}`;
 const failures = (streams: number, name: string): string => `turns without an answer, ${streamsOf(streams)}, ${name}`;
 
-/** Streams that each have one turn after another, until the time is over. */
+/** Runs streams that each have one turn after another, until the time is over. */
 async function runCell(contender: LoadContender, streams: number, round: number, samples: Samples): Promise<void> {
   const { name } = contender;
   const began = performance.now();
@@ -53,7 +53,7 @@ async function warmUp(contender: LoadContender, turns: number): Promise<void> {
 
 type Numbers = Record<"streams" | "rounds" | "warm-up" | "places" | "offered" | "tokens" | "overload-rounds", number>;
 
-/** Closed loops: turns a second, first token and whole turn, on one process and on two, beside the raw call of the model. */
+/** Measures turns a second, first token and whole turn at each level, on one process and on two, beside the raw call of the model. */
 async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: Numbers, progress: Progress): Promise<Found> {
   const levels = LEVELS.filter((streams) => streams <= most);
   await using opened = new AsyncDisposableStack();

@@ -31,7 +31,7 @@ async function versions(): Promise<unknown> {
   return dependencies;
 }
 
-/** The one Postgres, with a database for each contender and the CPU of all its processes. */
+/** One Postgres for all, with a database for each contender; its CPU is that of all its processes. */
 async function openGround(serverUrl: string, modelUrl: string, folder: string): Promise<Ground & { close(): Promise<void> }> {
   const admin = new pg.Client({ connectionString: serverUrl });
   await admin.connect();

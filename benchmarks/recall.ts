@@ -14,7 +14,7 @@ const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 const HALVES = { all: [0, 1], chosen: [0], other: [1] } as const;
 /** More than fit 4,000 characters, and more than anybody looks at. */
 const LIMIT = 50;
-/** Histories that are asked about what is not in them, of each set. */
+/** Histories of each set that get the unrelated questions. */
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -22,9 +22,9 @@ interface MeasuredSet {
   set: string;
   histories: number;
   figures: Record<Legs, Record<keyof typeof HALVES, RecallFigures>>;
-  /** Of one recall with both legs, with the embedding of a question that is not in BENCH_EMBEDDING_CACHE. */
+  /** One recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: Distribution;
-  /** Of how many unrelated questions, how many got anything. */
+  /** How many unrelated questions were asked, and how many of them got an exchange. */
   unrelated: { asked: number; answered: number };
 }
 

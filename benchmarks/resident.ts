@@ -10,9 +10,9 @@ import { startProcess } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn-contenders.ts";
 
 const TURNS = 60;
-/** What is there while it is measured how it was before: as many as are asked in a round. */
+/** Conversations there are in the first measurement: one for each turn of a round. */
 const FEW = TURNS;
-/** Others, which warm the process up: the first turns cost twice as much. */
+/** Users whose turns warm the process up: the first turns cost twice as much. */
 const WARM_UP_USERS = 40;
 const PREFIX = "resident";
 const RAW = "raw model call, 8 at once";
@@ -25,7 +25,7 @@ const startOf = (name: string): string => `start to listening, on a database tha
 const turnOf = (name: string, conversations: number): string =>
   `turn, 8 at once, ${conversations.toLocaleString("en")} conversations, ${name}`;
 
-/** Turns of conversations spread over all that there are, each once and the same in every round, and raw calls beside them. */
+/** Has one turn in each of 60 conversations, spread over all and the same in every round, and as many raw calls. */
 async function use(service: MemoryService, modelUrl: string, conversations: number, round: number, samples: Samples): Promise<void> {
   const raw = rawFetch(modelUrl);
   await eightAtATime(TURNS, async () => samples.add(RAW, round, (await raw.turn("", "Please answer with forty words.")).totalMs));
@@ -36,7 +36,7 @@ async function use(service: MemoryService, modelUrl: string, conversations: numb
   });
 }
 
-/** Brings the conversations in through the API, a tenth at a time; what the memory is behind each, jobs done. */
+/** Imports the conversations through the API, a tenth at a time. Returns the resident memory after each tenth, its jobs done. */
 async function fill(service: MemoryService, conversations: number, progress: (done: number) => void): Promise<number[]> {
   const resident: number[] = [];
   const step = Math.max(1, Math.round(conversations / 10));
@@ -50,7 +50,7 @@ async function fill(service: MemoryService, conversations: number, progress: (do
   return resident;
 }
 
-/** A service with a few conversations, warm. */
+/** Imports the first conversations, warms the service up and measures it. */
 async function openWithFew(service: MemoryService, modelUrl: string, numbers: Numbers, samples: Samples): Promise<void> {
   samples.add(startOf(service.name), 0, service.startMs);
   samples.add(residentOf(service.name, "as it begins to listen"), 0, service.process.residentMiB());
@@ -88,7 +88,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const samples = makeSamples();
   const services: MemoryService[] = [];
   for (const [name, environment] of environments) {
-    // A process that has made its database first keeps memory that no later one has.
+    // A process that creates its database keeps memory for that. Only the next one is measured.
     await (await startMemoryService(name, model.line, environment)).process.stop();
     const service = await startMemoryService(name, model.line, environment);
     opened.defer(() => service.process.stop());

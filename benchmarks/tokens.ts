@@ -12,14 +12,14 @@ import { playDialogue, ScriptedChatModel, type TurnTokens } from "./support/dial
 import { readDialogues } from "./support/dialogues/read-dialogues.ts";
 import { compareWithWholeHistory, type PlayedSet, shareInCommon, tokenFigures } from "./support/dialogues/token-figures.ts";
 
-/** Finished turns before the one that is looked at. */
+/** Finished turns before the prompt that is counted. */
 const POINTS = [10, 20, 50, 100, 500];
-/** The window grows over this many turns, then a summary cuts it back: SUMMARY_UPDATE_DELTA 5 comes to three turns of two messages. */
+/** Turns from one summary to the next: the window grows meanwhile (SUMMARY_UPDATE_DELTA is 5 messages). */
 const PERIOD = 3;
 
 type Numbers = Record<"dialogues" | "turns", number>;
 
-/** Generated text, and with CONVERSATION_DATA that of people, which is then what the figures over all sets are about. */
+/** Generated dialogues, and with CONVERSATION_DATA those of people. The figures over all sets are then of people only. */
 async function chooseDialogues({ dialogues: count, turns }: Numbers): Promise<{ dialogues: Dialogue[]; isReal: boolean }> {
   const folder = process.env["CONVERSATION_DATA"];
   const wanted = { count, turns: turns + PERIOD };

@@ -9,16 +9,16 @@ import { startProcess } from "./support/start-process.ts";
 import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn-figures.ts";
 import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn-contenders.ts";
 
-/** Turns of one contender before it is the next one's: short, so that a noisy moment of the machine hits all of them. */
+/** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
 const TURNS_PER_ROUND = 20;
-/** With ten streams, in any run: the processes are warm by then. */
+/** Uncounted rounds with ten streams: the processes are warm by then. */
 const WARM_UP_ROUNDS_OF_TEN = 1;
-/** A conversation has this many turns before the next one begins, so that the window is full most of the time. */
+/** Turns of a conversation: so many that its window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
 
 let nextSession = 0;
 
-/** `count` turns of conversations of their own, one after another, into the round. */
+/** Has `count` turns, one after another, in conversations of their own, and adds their times to the round. */
 async function runTurns(contender: Contender, count: number, round: TurnRound): Promise<void> {
   let session = "";
   for (let turn = 0; turn < count; turn++) {
@@ -39,7 +39,7 @@ async function runRound(contender: Contender, streams: number): Promise<TurnRoun
   return { ...round, cpuMsPerTurn: (contender.cpuMs() - before) / round.turnMs.length };
 }
 
-/** All contenders in turn, round by round, after a warm-up that is not counted. */
+/** Measures all contenders round by round, after a warm-up that is not counted. */
 async function compare(
   contenders: Contender[],
   { streams, warmUp, rounds: count }: { streams: number; warmUp: number; rounds: number },
@@ -57,7 +57,7 @@ async function compare(
   return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
 }
 
-/** What the table of benchmarks/README.md has of a contender. */
+/** The row of a contender in the results. */
 function toRow({ name, streams, rounds }: MeasuredTurns) {
   return {
     name,
@@ -68,7 +68,7 @@ function toRow({ name, streams, rounds }: MeasuredTurns) {
   };
 }
 
-/** 100 streams that begin within 2 seconds, at 20 tokens a second: milliseconds from the first token to the end of the answer. */
+/** Milliseconds from the first token to the end of the answer, of 100 streams at 20 tokens a second that begin within 2 seconds. */
 async function measureManyStreams(contenders: Contender[], progress: Progress): Promise<{ name: string; streamingMs: number[] }[]> {
   const results = [];
   for (const contender of contenders) {

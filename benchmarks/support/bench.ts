@@ -20,14 +20,14 @@ export interface Bench<Name extends string = string> {
   numbers: Record<Name, BenchNumber>;
   /** Environment variables that it reads, and what for. */
   environment?: Readonly<Record<string, string>>;
-  /** It prints tables of its own; `figures` are kept and not printed. */
+  /** Whether it prints tables of its own. Its `figures` are then only written. */
   printsTables?: boolean;
   /** Why it cannot be run here; undefined when it can. */
   whyNot?(): string | undefined;
   run(numbers: Readonly<Record<Name, number>>, progress: Progress): Promise<Measured>;
 }
 
-/** The bench itself: its numbers' names are checked. */
+/** Returns the bench as it is, with the names of its numbers checked. */
 export const defineBench = <Name extends string>(bench: Bench<Name>): Bench<Name> => bench;
 
 /** Environment variables of the benches that an embedding model can be measured with. */

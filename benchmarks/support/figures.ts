@@ -1,8 +1,8 @@
-/** What a figure is held against: met when every part of it holds. */
+/** A goal for a figure, met when every part holds. */
 export interface Goal {
-  /** The largest value that still meets it, in the figure's unit. */
+  /** Inclusive, in the figure's unit. */
   atMost?: number;
-  /** The smallest value that still meets it. */
+  /** Inclusive. */
   atLeast?: number;
   /** Which value is compared; p50 unless told. */
   of?: keyof Distribution;
@@ -13,7 +13,7 @@ export interface Figure extends Distribution {
   name: string;
   /** "ms", "ms CPU", "MiB", "turns/s", "tokens", "%", "messages", … */
   unit: string;
-  /** Lowest and highest p50 of the repeated runs (or rounds): how far it can be trusted. */
+  /** Lowest and highest p50 of the rounds: how far the figure can be trusted. */
   spread: { lowest: number; highest: number };
   /** How many values it is made of. */
   samples: number;
@@ -33,7 +33,7 @@ export function against(values: Distribution, { atMost, atLeast, of = "p50" }: G
   };
 }
 
-/** The figure of values that were measured in repeated runs: percentiles over all of them, spread over the runs' medians. */
+/** Makes a figure of the values of several rounds: percentiles over all values, spread over the medians of the rounds. */
 export function figureOf(
   name: string,
   unit: string,

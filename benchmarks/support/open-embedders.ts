@@ -31,7 +31,7 @@ function decode(text: string): number[] {
   return [...new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))];
 }
 
-/** The same embedder, which keeps its vectors in a file of the folder, by the hash of the text: a model on a processor takes minutes. */
+/** Keeps the vectors of an embedder in a file of this folder, by the hash of the text. */
 export async function cacheEmbeddings(embedder: Embedder, folder: string): Promise<Embedder> {
   const file = path.join(folder, `${embedder.name.replace(/[^\w.-]+/g, "_")}.txt`);
   await mkdir(folder, { recursive: true });

@@ -5,7 +5,7 @@ const TICK_MS = 10;
 interface ProcessTimes {
   parent: number;
   ownMs: number;
-  /** Of children that have ended. */
+  /** The time of children that have ended. */
   endedMs: number;
 }
 

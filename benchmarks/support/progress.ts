@@ -1,12 +1,12 @@
 import cliProgress from "cli-progress";
 
-/** How a bench tells where it is. Each bench is given one; what it prints otherwise goes to standard output. */
+/** Where a bench reports how far it is. */
 export interface Progress {
-  /** It is at `done` of `total` of what `name` says ("round", "conversations loaded", …); without a total, it is at `name` and nobody knows for how long. */
+  /** `name` says what is counted ("round", "conversations loaded", …). Without a total it is a step of unknown length. */
   step(name: string, done?: number, total?: number): void;
 }
 
-/** Tells where the whole run is, one bench after another. */
+/** Shows how far the whole run is. */
 export interface RunProgress {
   /** The next bench begins; what it reports goes to the bar. */
   begin(bench: string): Progress;
@@ -14,7 +14,7 @@ export interface RunProgress {
   end(): void;
 }
 
-/** Without a terminal a line is written for a new step, and for the same one after so many milliseconds. */
+/** Without a terminal, a step that lasts writes a line so often. */
 const LINE_EVERY_MS = 30_000;
 
 const howFar = (done?: number, total?: number): string => (total === undefined ? "" : `, ${done ?? 0} of ${total}`);
@@ -49,7 +49,7 @@ interface Shown {
   of: string;
 }
 
-/** "█████░░░ [2/11] turn: round, 3 of 25 · 40s left": the time is that of the step, once enough of it is done to tell. */
+/** "█████░░░ [2/11] turn: round, 3 of 25 · 40s left", the time that the step still takes. */
 const toLine: cliProgress.GenericFormatter = (options, { progress, eta, value, total }, { place, bench, step, of }: Shown) => {
   const isTold = value > 0 && value < total && Number.isFinite(eta);
   const left = isTold ? ` · ${cliProgress.Format.TimeFormat(eta, options, 5)} left` : "";
@@ -57,8 +57,7 @@ const toLine: cliProgress.GenericFormatter = (options, { progress, eta, value, t
 };
 
 /**
- * One bar on the terminal: which bench of how many, its step, and the time that is left of the step. Whatever is printed meanwhile takes the
- * bar's line, and the bar goes on below.
+ * One bar on the terminal. What is printed meanwhile takes the bar's line, and the bar goes on below.
  */
 function barOf(count: number): RunProgress {
   const bar = new cliProgress.SingleBar({ format: toLine, hideCursor: true, barsize: 24, fps: 5 }, cliProgress.Presets.rect);

@@ -10,10 +10,9 @@ function verdictOf({ goal }: Figure): string {
   return `${bounds.flat().join(", ")} at ${goal.of ?? "p50"}: ${goal.met ? "met" : "missed"}`;
 }
 
-/** Enough digits to tell figures apart, no more. */
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** Prints figures as a table in Markdown, and notes behind it. */
+/** Prints figures as a Markdown table, and the notes below it. */
 export function printFigures(figures: readonly Figure[], notes: readonly string[] = []): void {
   const rows = figures.map((figure) => {
     const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;
@@ -46,7 +45,7 @@ async function currentCommit(): Promise<string | undefined> {
   }
 }
 
-/** Writes `results/NAME.json`: what was measured with the date, the machine and the commit. See `Results`. */
+/** Writes `results/NAME.json`. */
 export async function writeResults(name: string, measured: Measured): Promise<void> {
   const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
   const file = new URL(`${name}.json`, RESULTS);

@@ -51,7 +51,7 @@ export async function startProcess(
   };
 }
 
-/** The settings of every bench: one model's server, the embedder that is built in, no limits, any free port. */
+/** The settings of every bench: one model server, the built-in embedder, no limits, any free port. */
 const settingsFor = (modelUrl: string): Record<string, string> => ({
   PORT: "0",
   NODE_ENV: "production",
@@ -63,10 +63,10 @@ const settingsFor = (modelUrl: string): Record<string, string> => ({
   MAX_CONCURRENT_TURNS_PER_USER: "0",
 });
 
-/** This service in a process of its own; its `line` is its address. What `environment` says goes before the settings of every bench. */
+/** Starts this service in a process of its own; `line` is its address. `environment` overrides the settings of every bench. */
 export function startService(modelUrl: string, environment: Record<string, string>): Promise<MeasuredProcess> {
   return startProcess("server/main.ts", /"url":"([^"]+)"/, { environment: { ...settingsFor(modelUrl), ...environment } });
 }
 
-/** The benchmarks' model server answers this model at once, however slow it is told to be: it is for jobs, whose time is not what is measured. */
+/** The model that the benches' server answers without a pause, for jobs. */
 export const MODEL_AT_ONCE = "bench-at-once";

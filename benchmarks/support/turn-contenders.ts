@@ -27,7 +27,7 @@ function ownCpuMs(): number {
 
 const nothingToClose = async (): Promise<void> => undefined;
 
-/** The floor: what any client of the model's server pays. */
+/** The least that any client of the model's server pays. */
 export function rawFetch(modelUrl: string): Contender {
   const turn = (_session: string, content: string): Promise<StreamTimes> =>
     readStream(`${modelUrl}/chat/completions`, {
@@ -100,7 +100,7 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
   return graphContender("one-node LangGraph, PostgresSaver", modelUrl, saver);
 }
 
-/** This service in a process of its own, called over HTTP. Each conversation is of a user of its own: what a turn costs one who has thousands of them is for the bench retrieve. */
+/** This service in a process of its own, called over HTTP. Each conversation has a user of its own. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
   const service = await startService(modelUrl, environment);
   const turn = (session: string, message: string): Promise<StreamTimes> =>

@@ -1,6 +1,6 @@
 import { type Figure, figureOf, type Goal, percentile } from "./figures.ts";
 
-/** What one contender took in one round. */
+/** One round of a contender. */
 export interface TurnRound {
   firstTokenMs: number[];
   turnMs: number[];
@@ -8,17 +8,17 @@ export interface TurnRound {
   cpuMsPerTurn: number;
 }
 
-/** All rounds of a contender with so many streams at once; round by round beside those of the others. */
+/** All rounds of a contender with so many streams at once. */
 export interface MeasuredTurns {
   name: string;
   streams: number;
   rounds: TurnRound[];
 }
 
-/** With one stream. */
+/** Goals with one stream. */
 const GOALS: Record<"over" | "turn" | "cpu", Goal> = { over: { atMost: 5 }, turn: { atMost: 12 }, cpu: { atMost: 8 } };
 
-/** The figures of every contender beside the reference's; those that are held to the goals have what the first token takes longer as well. */
+/** Figures of every contender beside the reference. Those with goals have the first token over that of the raw call, too. */
 export function turnFigures(all: readonly MeasuredTurns[], reference: string, isHeldToGoals: (name: string) => boolean): Figure[] {
   return all.flatMap(({ name, streams, rounds }) => {
     const label = (what: string, of = name): string => `${what}, ${streams} ${streams === 1 ? "stream" : "streams"}, ${of}`;

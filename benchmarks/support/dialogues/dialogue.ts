@@ -1,9 +1,9 @@
-/** What generated dialogues are made of: sentences with slots like `{city}`, and what a slot can be. */
+/** The parts of generated dialogues: sentences with slots like `{city}`, and the words for each slot. */
 export interface Phrases {
   /** Between two sentences. */
   separator: string;
   slots: Record<string, string[]>;
-  /** Sentences of a user who tells, and those with which a message ends. */
+  /** Sentences in which a user tells something, and those that end a message. */
   statements: string[];
   questions: string[];
   openings: string[];

@@ -23,7 +23,7 @@ function pick<Item>(items: readonly Item[], random: Random): Item {
   return item;
 }
 
-/** A sentence of `first`, some of `middle`, one of `last`: together about as many tokens as drawn from the range. */
+/** Writes a sentence of `first`, some of `middle` and one of `last`, to a length drawn from the range of tokens. */
 function writeText(
   { slots, separator }: Phrases,
   { first, middle, last }: { first: string[]; middle: string[]; last: string[] },

@@ -13,7 +13,7 @@ export interface ConversationsToLoad {
   uncovered: number | null;
 }
 
-/** Messages are a minute apart, the last one a minute ago. Texts are taken one after another from the sample, from the first again after the last. */
+/** Messages are a minute apart, the last one a minute ago. Their texts go round the sample. */
 const INSERT_CONVERSATIONS = `
 insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
 select id::uuid, 'default', $2 || '-' || (position - 1), 'bench', $3::int, now() - interval '1 minute', now() - $3::int * interval '1 minute', now()
@@ -41,7 +41,7 @@ from (select messages.*, row_number() over (partition by conversation_id order b
   from messages where conversation_id = any($1::uuid[])) numbered
 where number = $4 - $5`;
 
-/** About what the built-in summariser writes at most. */
+/** About the longest summary of the built-in summariser. */
 const SUMMARY_TOKENS = 400;
 
 function summaryOf(texts: string[]): string {
@@ -50,7 +50,7 @@ function summaryOf(texts: string[]): string {
   return lines.join("\n");
 }
 
-/** Writes conversations straight into the tables, with the texts of `sample`, and brings the planner's statistics up to date. */
+/** Writes conversations straight into the tables, with texts of `sample`, and runs `vacuum analyze`. */
 export async function loadConversations(databaseUrl: string, sample: Exchange[], all: ConversationsToLoad[]): Promise<void> {
   const texts = sample.flatMap(({ user, assistant }) => [user, assistant]);
   const tokens = texts.map(estimateTokens);

@@ -17,7 +17,7 @@ export interface TurnTokens {
   wholeHistory: number;
   /** Of the prompt: the summary with its heading and fence. */
   summary: number;
-  /** Of the prompt: what is the same as in the previous turn's prompt, byte for byte from the start. */
+  /** Of the prompt: what begins it byte for byte as in the previous turn. */
   inCommon: number;
   /** Null while there is none. */
   summaryVersion: number | null;
@@ -35,7 +35,7 @@ const ROLES: Record<string, string> = { system: "system", human: "user", ai: "as
 /** Milliseconds that the jobs after one turn may take. */
 const SETTLE_MS = 30_000;
 
-/** Says a dialogue turn by turn to the graph, whose model answers as in the dialogue; the jobs of a turn are done before the next. */
+/** Plays a dialogue turn by turn through the graph. Its model answers as in the dialogue, and each turn waits for the jobs of the one before. */
 export async function playDialogue({ exchanges }: Dialogue, sessionId: string, parts: PlayParts): Promise<TurnTokens[]> {
   const { graph, model, overview, onTurn } = parts;
   const turns: TurnTokens[] = [];
@@ -70,7 +70,7 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
   return turns;
 }
 
-/** A chat model in process and without latency: answers with the text it was told, in one piece, and keeps the last prompt it was given. */
+/** A chat model in process and without latency. It answers `answer` in one piece and keeps the last prompt. */
 export class ScriptedChatModel extends BaseChatModel {
   answer = "";
   lastPrompt: BaseMessage[] = [];
@@ -79,7 +79,7 @@ export class ScriptedChatModel extends BaseChatModel {
     super({});
   }
 
-  /** What gpt-4o-mini takes: nothing of a prompt is cut unless a benchmark asks for a smaller budget. */
+  /** As large as gpt-4o-mini's, so that only a budget of the bench cuts a prompt. */
   override get profile() {
     return { maxInputTokens: 128_000 };
   }

@@ -18,7 +18,7 @@ export interface Savings {
   wholeHistory: number;
   /** 1 - prompt / whole history, of each dialogue. */
   saved: number;
-  /** This turn and those after it until the window has had all its sizes: the mean, the best and the worst turn, the worst turn of a single dialogue. */
+  /** Over this and the next turns, in which the window has each of its sizes: mean, best and worst turn, and the worst of a single dialogue. */
   overPeriod: { saved: number; best: number; worst: number; worstOfAll: number };
 }
 
@@ -79,7 +79,7 @@ function overSets(rows: Savings[]): Savings | null {
   };
 }
 
-/** For each point a row for each set, then one for those in `counted` together. */
+/** Returns for each point a row for each set, then one for all in `counted`. */
 export function compareWithWholeHistory(
   sets: PlayedSet[],
   counted: PlayedSet[],
@@ -104,7 +104,7 @@ function inCommonOf({ set, dialogues }: PlayedSet): InCommon {
   };
 }
 
-/** How much of a prompt is as in the turn before: a row for each set, then one for those in `counted`, each with the same weight. */
+/** Returns the share of a prompt that begins as in the turn before: a row for each set, then one for all in `counted`. */
 export function shareInCommon(sets: PlayedSet[], counted: PlayedSet[]): InCommon[] {
   const own = counted.map(inCommonOf);
   const all = {
@@ -115,12 +115,12 @@ export function shareInCommon(sets: PlayedSet[], counted: PlayedSet[]): InCommon
   return [...sets.map(inCommonOf), all];
 }
 
-/** Per cent that a prompt is to be smaller than the whole history, by finished turns. */
+/** Goal: per cent that a prompt is smaller than the whole history, by finished turns. */
 const SAVED: Record<number, number | undefined> = { 20: 60, 50: 91.5, 500: 98 };
-/** Per cent of a prompt that is to be as in the turn before, between two versions of the summary. */
+/** Goal: per cent of a prompt that is as in the turn before, between two versions of the summary. */
 const IN_COMMON = 80;
 
-/** What is saved at every point and of every set, and how much of a prompt a provider's cache can reuse. */
+/** Figures of what is saved at each point and set, and of what a provider's cache can reuse. */
 export function tokenFigures(savings: readonly Savings[], inCommon: readonly InCommon[]): Figure[] {
   const saved = savings.flatMap((row) => {
     const { finished, set, dialogues, overPeriod } = row;

@@ -56,7 +56,7 @@ export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure
   const times: Record<"without" | "with", number[]> = { without: [], with: [] };
   for (let round = -WARM_UP; round < rounds; round++) {
     for (const episodes of ["without", "with"] as const) {
-      // Each time with other words behind it: what a question embeds to is remembered.
+      // The words behind it differ each time, because the embedder remembers vectors of questions.
       const message = `${questions[(round + WARM_UP) % questions.length]} (${round} ${episodes})`;
       const asked = { ...OWNER, conversationId: uuidv7(), message, recentMessages: [], error: null, agentType: "hybrid_agent" };
       const state = { ...asked, kbPrefix: PLACE.prefix, useRetrieval: true, hasEpisodes: episodes === "with" };

@@ -8,7 +8,7 @@ export interface KnowledgeQuestion {
   tuning: boolean;
 }
 
-/** Package, heading, question. Every fourth is for tuning, so that subjects are the same on both sides. */
+/** Package, heading, question. Every fourth is for tuning, so that both parts have the same subjects. */
 type Row = readonly [document: string, heading: string, text: string];
 
 const ENGLISH: readonly Row[] = [
@@ -165,7 +165,7 @@ function toQuestion([document, heading, text]: Row, language: KnowledgeQuestion[
   return { text, language, document, heading, tuning: place % 4 === 0 };
 }
 
-/** What nothing in the documentation answers, for all that some have words of it in common with them. */
+/** Questions that nothing in the documentation answers, though some share words with it. */
 export const UNRELATED_TO_KNOWLEDGE: readonly string[] = [
   "thanks a lot!",
   "Who wrote Don Quixote?",

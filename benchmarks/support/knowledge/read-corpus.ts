@@ -11,7 +11,7 @@ export interface CorpusDocument {
 
 const PACKAGES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const README = /^readme\.(?:md|markdown)$/i;
-/** Smaller ones say little; the few larger ones would be a third of all chunks, which a model on a processor embeds for minutes. */
+/** Smaller READMEs say little. The few larger ones would be a third of all chunks. */
 const MIN_BYTES = 3_000;
 const MAX_BYTES = 14_000;
 /** A package with fewer headings than this is hardly documented. */
@@ -41,7 +41,7 @@ export async function readCorpus(): Promise<CorpusDocument[]> {
     if (file === undefined) continue;
     const bytes = await readFile(path.join(PACKAGES, title, file));
     const text = bytes.toString("utf8");
-    // Two packages may ship one README: which of them a question means nobody can tell.
+    // When two packages ship one README, a question cannot mean one of them.
     if (bytes.length < MIN_BYTES || bytes.length > MAX_BYTES || seen.has(text)) continue;
     if ((text.match(HEADING_LINE) ?? []).length < MIN_HEADINGS) continue;
     seen.add(text);

@@ -2,11 +2,11 @@ import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "./memor
 import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
 import type { Contender } from "../turn-contenders.ts";
 
-/** So many that those who ask side by side are others, and that nobody's history grows much. */
+/** So many that streams at once have different users, and that no history grows much. */
 const USERS = 40;
 const EXCHANGES = 20;
 
-/** This service with something of every layer of memory in each prompt: users with a history, sections of core memory, documents. */
+/** Starts this service with users whose prompts have something of every layer: history, core memory, documents. */
 export async function everyLayer(
   name: string,
   modelUrl: string,

@@ -8,7 +8,7 @@ import type { StreamTimes } from "../read-stream.ts";
 /** One way to an answer that many streams take at once. */
 export interface LoadContender {
   name: string;
-  /** The turn of one stream: it has a user of its own, and the processes take the streams in turn. */
+  /** One turn of a stream. Each stream has a user of its own; the processes share the streams. */
   turn(stream: number, turn: number): Promise<StreamTimes>;
   services: readonly MemoryService[];
   /** Of its turns so far. */
@@ -17,7 +17,7 @@ export interface LoadContender {
   settle(): Promise<void>;
 }
 
-/** The name of the contender that the others are held against. */
+/** The reference of all others. */
 export const RAW = "raw model call";
 /** Part of the names of figures. */
 export const streamsOf = (streams: number): string => (streams === 1 ? "1 stream" : `${streams} streams`);

@@ -3,7 +3,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
 
-/** A turn as a client saw it, and what `done` said of it. */
+/** The times of a turn as a client sees them, and its event `done`. */
 export interface AskedTurn extends StreamTimes {
   result: TurnResult;
 }
@@ -17,7 +17,7 @@ export interface Asked {
 
 /** This service in a process of its own with every layer of memory on, called over HTTP. */
 export interface MemoryService {
-  /** As the results call it. */
+  /** Its name in the results. */
   name: string;
   url: string;
   process: MeasuredProcess;
@@ -30,15 +30,15 @@ export interface MemoryService {
 const TURN = "/api/v1/chat/stream";
 const bodyOf = ({ user, session, message }: Asked): object => ({ user_id: user, session_id: session, message });
 
-/** Asks a service that may be any of several. Throws when the answer is not whole. */
+/** Has a turn with the service at this address. Throws when the answer is not whole. */
 export async function askService(url: string, asked: Asked): Promise<AskedTurn> {
   const { last, ...times } = await readStream(url + TURN, bodyOf(asked));
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
 
 /**
- * The settings of the environment choose its stores; without limits, with the embedder that is built in and a model for jobs that answers at
- * once, all else as it is by itself.
+ * Starts the service with the stores that `environment` names, without limits, with the built-in embedder and a model for jobs that answers at
+ * once. All else is as by default.
  */
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
@@ -54,7 +54,7 @@ export async function postApi<Body>(url: string, path: string, body: unknown): P
   return json;
 }
 
-/** In how many turns each layer of memory put something into the prompt, and in how many one that is on could not be used. */
+/** Counts the turns in which each layer of memory was in the prompt, and those that were degraded. */
 export interface LayersAtWork {
   count(result: TurnResult): void;
   /** A sentence for the notes. */

@@ -5,13 +5,13 @@ import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 
 /** A real Postgres, and services' own stores in it. */
 export interface MemoryStores {
-  /** Of the database that the server has by itself. */
+  /** The server's default database. */
   databaseUrl: string;
   /** What the index of `open` is, for the notes; "none" where Milvus Lite cannot be had. */
   index: "Milvus Lite" | "none";
-  /** The settings of processes that share a new database, and a new index. Throws when there is none. */
+  /** Makes a database and an index, and returns the settings of processes that share them. Throws without Milvus Lite. */
   open(): Promise<Record<string, string>>;
-  /** The same in one database, of the server of BENCH_EXTENDED_POSTGRES_URL, which has the extensions vector and pg_textsearch; null without. */
+  /** The same with both in one database of BENCH_EXTENDED_POSTGRES_URL; null when that is not set. */
   openExtended(): Promise<Record<string, string> | null>;
 }
 

@@ -8,7 +8,7 @@ import { postApi, type Asked } from "./memory-service.ts";
 /** Requests at a time. */
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
-/** Longer than the jobs of the largest import that a bench waits for. */
+/** More than the jobs of the largest import take. */
 const LONGEST_MS = 1_800_000;
 /** A word that routes a message to the knowledge base, without a model being asked. */
 const KEYWORD = "handbook";
@@ -21,7 +21,7 @@ export interface UsersToSeed {
   prefix: string;
   from?: number;
   count: number;
-  /** In the conversation that each brings along; with 5 or more it is summarised. */
+  /** In the conversation of each; with 5 or more it is summarised. */
   exchanges: number;
 }
 
@@ -60,7 +60,7 @@ export function historyOf(user: number, exchanges: number): { role: string; cont
   ]);
 }
 
-/** Brings users in through the API: a conversation and what is known about them. Their jobs are still to be done. */
+/** Imports users through the API, each with a conversation and core memory. Their jobs are still to be done. */
 export async function seedUsers(url: string, { prefix, from = 0, count, exchanges }: UsersToSeed): Promise<void> {
   await eightAtATime(count, async (index) => {
     const user = `${prefix}-${from + index}`;
@@ -69,7 +69,7 @@ export async function seedUsers(url: string, { prefix, from = 0, count, exchange
   });
 }
 
-/** A question that touches what the user said before, for the knowledge base too: every layer has something to find. */
+/** A question about what the user said before and about the knowledge base, so that every layer finds something. */
 export function questionOf(prefix: string, user: number, turn: number): Asked {
   return { user: `${prefix}-${user}`, session: SESSION, message: `By the ${KEYWORD}: ${exchangeOf(user * 7 + (turn % 5)).user}` };
 }

@@ -3,10 +3,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** What came of a turn that was offered, and after how many milliseconds. `lost`: let in, and not answered to its end. */
+/** The outcome of a turn that was offered, and its milliseconds. `lost`: let in, and not answered to its end. */
 export type Offered = { kind: "done" | "refused"; ms: number } | { kind: "lost"; ms: number; reason: string };
 
-/** Characters of what came before that are looked at again with what comes next. */
+/** Characters of one chunk that are searched again with the next. */
 const TAIL = 500;
 
 async function offerTurn(url: string, user: string): Promise<Offered> {
@@ -69,7 +69,7 @@ interface Offer {
   prefix: string;
 }
 
-/** Clients in a process of their own, so that reading other streams delays none of what they measure. */
+/** Clients in a process of their own, which no reading of other streams delays. */
 export interface ClientProcess {
   /** As `offerTurns`. One offer at a time. */
   offerTurns(...offer: Parameters<typeof offerTurns>): Promise<Offered[]>;

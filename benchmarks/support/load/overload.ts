@@ -7,9 +7,9 @@ import type { Progress } from "../progress.ts";
 import { makeSamples, percentile } from "../figures.ts";
 import { startProcess, startService } from "../start-process.ts";
 
-/** Those beyond the limit come so many milliseconds after the others, when each place is taken. */
+/** When the streams beyond the limit come: by then each place is taken. */
 const BEYOND_AFTER_MS = 100;
-/** How much longer those that were let in may take when four times as many as the limit ask. */
+/** Goal: how many times as long a turn may take when more ask than may enter. */
 const MOST_TIMES = 3;
 
 /** A part of what a bench found. */
@@ -25,7 +25,7 @@ interface Overload {
   rounds: number;
 }
 
-/** Offers more streams than a process may have: all that it lets in end stored, the others hear so at once. */
+/** Offers more streams than a process has places for, and looks whether all that it lets in are stored. */
 export async function measureOverload({ limit, offered, tokens, rounds }: Overload, progress: Progress): Promise<Found> {
   const atLimitName = `turn, ${limit} offered, the limit`;
   const beyondName = `turn of those let in, ${offered} offered`;

@@ -5,7 +5,7 @@ import type { Progress } from "../progress.ts";
 
 const AT_ONCE = 10;
 const CONVERSATIONS = 5;
-/** Before the conversation is listed, so that what is written after the answers is written. */
+/** Time for writes after the answers, before the conversation is listed. */
 const PAUSE_MS = 1_000;
 
 export interface ConflictFigures {
@@ -24,7 +24,7 @@ export interface ConflictFigures {
 
 const isRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("status 409");
 
-/** 10 turns into the same new conversation at the same moment, five times over: what was acknowledged against what is listed afterwards. */
+/** Sends 10 turns at once into a new conversation, five times, and compares what was acknowledged with what is listed afterwards. */
 export async function measureConflicts(contender: PeerContender, inLine: boolean, progress: Progress): Promise<ConflictFigures> {
   const { memory, turnInLine } = contender;
   const turn = inLine && turnInLine ? turnInLine : contender.turn;

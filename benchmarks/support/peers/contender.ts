@@ -12,12 +12,12 @@ export interface ListedMessage {
   content: string;
 }
 
-/** A chat service with memory behind HTTP, ours or another, or the raw call that all are held against. */
+/** A chat service with memory behind HTTP, or the raw call of the model. */
 export interface PeerContender {
   name: string;
   isOurs: boolean;
   turn: (thread: Thread, message: string) => Promise<StreamTimes>;
-  /** A turn that waits where `turn` would be refused because its conversation is answering; only where there are such refusals. */
+  /** Waits while the conversation answers, where `turn` is refused. Missing where nothing is refused. */
   turnInLine?: (thread: Thread, message: string) => Promise<StreamTimes>;
   /** CPU of its process in milliseconds so far. */
   cpuMs: () => number;
@@ -27,7 +27,7 @@ export interface PeerContender {
   memory?: PeerMemory;
 }
 
-/** What a contender keeps, by its own API, and what is really in its stores. */
+/** What a contender keeps: as its own API says, and as its stores have it. */
 export interface PeerMemory {
   /** Waits until the work that a turn leaves for later is done. */
   settle(thread: Thread): Promise<void>;

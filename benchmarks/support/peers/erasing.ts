@@ -5,7 +5,7 @@ import { messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 import type { StoredRows } from "./rows-mentioning.ts";
 
-/** What is deleted in the background gets this long. */
+/** Time for deletes in the background. */
 const PAUSE_MS = 2_000;
 
 export interface ErasingFigures {
@@ -13,18 +13,18 @@ export interface ErasingFigures {
   /** Rows of all stores that mention the user, the conversation or a word of its messages, by table; and what an index knows by the user's key. */
   before: StoredRows;
   after: StoredRows;
-  /** Rows that hold a hash of the user and nothing else of theirs: what keeps a job under way from bringing the erased back. */
+  /** Rows with a hash of the user and nothing else: they keep a running job from bringing the erased back. */
   marksLeft: StoredRows;
 }
 
-/** Where such hashes are kept on purpose: marks of what was erased, and the jobs that erase. */
+/** The tables that keep such hashes on purpose. */
 const isOfMarks = (table: string): boolean => table.endsWith("erase_markers") || table.startsWith("pgboss.");
 
 function select(rows: StoredRows, wanted: (table: string) => boolean): StoredRows {
   return Object.fromEntries(Object.entries(rows).filter(([table]) => wanted(table)));
 }
 
-/** What is found by words, by an index's key, and by both counts once: the larger number is taken. */
+/** Rows found by words or by the index's key. A row may be found by both, so the larger number of each table counts. */
 function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
   const tables = new Set([...Object.keys(byWord), ...Object.keys(byKey)]);
   return Object.fromEntries([...tables].map((table) => [table, Math.max(byWord[table] ?? 0, byKey[table] ?? 0)]));
@@ -32,7 +32,7 @@ function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
 
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
 
-/** A user's two conversations, deleted by the contender's own API: which rows of all its stores still mention any of it. */
+/** Deletes a user with two conversations by the contender's own API, and counts the rows that still mention any of it. */
 export async function measureErasing(contender: PeerContender, turns: number, progress: Progress): Promise<ErasingFigures> {
   const { name, memory } = contender;
   if (!memory) throw new Error(`${name} keeps nothing`);

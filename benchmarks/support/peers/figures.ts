@@ -17,7 +17,7 @@ export interface PeerResults extends Omit<PeerMeasurements, "speed"> {
   comparisons: Comparison[];
 }
 
-/** At least so many times a Mastra agent's turns a second. */
+/** Goal: so many times the turns a second of a Mastra agent. */
 const TIMES_MASTRA = 5;
 
 const RAW = "raw fetch";
@@ -29,7 +29,7 @@ interface SpeedLine {
   of: (round: Round) => number[];
   /** The raw call has it, too. */
   raw: boolean;
-  /** Told, but not held against the others. */
+  /** Printed, but not compared. */
   toldOnly?: boolean;
 }
 
@@ -68,7 +68,7 @@ function speedFigures(speed: SpeedSamples[]): { figures: Figure[]; lines: Line[]
   return { figures, lines };
 }
 
-/** Ours over Mastra's, round by round: each round of the two said the same, one right after the other. */
+/** Turns a second of ours over those of Mastra, round by round. */
 function timesMastra(speed: SpeedSamples[]): Figure[] {
   const isMastra = ({ contender }: SpeedSamples): boolean => contender.name.startsWith("Mastra");
   return speed
@@ -160,7 +160,7 @@ function resultOf(ours: Line, peer: Line): Comparison["result"] {
   return ours.value < peer.value === (ours.better === "less") ? "ahead" : "behind";
 }
 
-/** Every one of ours against every peer, line by line. Level is only what is the same number. */
+/** Compares each of ours with each peer, line by line. Only equal numbers are level. */
 export function compareLines(lines: Line[]): Comparison[] {
   return lines
     .filter(({ isOurs }) => isOurs)

@@ -25,7 +25,7 @@ export interface InstalledPeer {
   /** In benchmarks/peers. */
   file: string;
   memory: "last messages" | "semantic";
-  /** Milliseconds for what it writes after its answers, which it does not tell the end of. */
+  /** Milliseconds for its writes after an answer, whose end it does not report. */
   writesForMs: number;
 }
 
@@ -99,7 +99,7 @@ async function writtenAt(file: string): Promise<number> {
   );
 }
 
-/** Installs what is measured against, exactly as its lock file says, unless that was done since the lock file was written. No script of a package runs. */
+/** Installs the peers by their lock file, without install scripts, unless they are installed already. */
 export async function installPeers(): Promise<void> {
   if ((await writtenAt("node_modules/.package-lock.json")) > (await writtenAt("package-lock.json"))) return;
   await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: FOLDER, maxBuffer: 16 * 1024 * 1024 });

@@ -5,7 +5,7 @@ import { startModelServer, type ChatRequestBody } from "../../../test/servers/mo
 import type { PromptMessage } from "../dialogues/count-tokens.ts";
 import { answerTo } from "./script.ts";
 
-/** A chat request that was seen: what was sent, and whether it asked for an answer to a user or for something in the background. */
+/** A chat request, and whether it was for a user's answer or for background work. */
 export interface RecordedRequest {
   isAnswer: boolean;
   messages: PromptMessage[];
@@ -13,7 +13,7 @@ export interface RecordedRequest {
   tools: string;
 }
 
-/** What every request in the background gets: about as long as a summary. */
+/** The answer to every background request, about as long as a summary. */
 const BACKGROUND = Array.from({ length: 120 }, (_, index) => `point${index} `);
 
 const embedder = makeHashedEmbedder({ dimensions: 512 });

@@ -102,7 +102,7 @@ export async function startOnMilvus(ground: Ground, milvusAddress: string): Prom
   });
 }
 
-/** On the real Postgres alone, which has no pgvector: without episodes, as the peers that keep the last messages. */
+/** On the real Postgres alone. It has no pgvector, so there are no episodes, as with peers that keep the last messages. */
 export async function startOnPostgres(ground: Ground): Promise<PeerContender> {
   const name = "this service, Postgres, no episodes";
   const databaseUrl = await ground.createDatabase("own");
@@ -114,5 +114,5 @@ export async function startOnPostgres(ground: Ground): Promise<PeerContender> {
   });
 }
 
-/** By what an index of ours knows a user. */
+/** The key of a user in our index. */
 export const keyOfUser = (userId: string): string => ownerKey("default", userId);

@@ -4,10 +4,10 @@ import type { RecordedRequest } from "./model-process.ts";
 import { FIRST_CHINESE, messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 
-/** The turns whose prompts are looked at; the first asks for something said in the second turn. */
+/** Turns whose prompts are counted. Each asks for something that was said in turn 2. */
 export const LOOKED_AT = [10, 20, 50];
 const TOLD_IN_TURN = 2;
-/** What is told early and asked for late, in each conversation's language. */
+/** A fact that is told early and asked for late, in the language of each conversation. */
 const FACTS = [
   {
     begins: 0,
@@ -24,7 +24,7 @@ export interface PromptFigures {
   promptTokens: Record<number, number[]>;
   /** Whether what was asked for was anywhere in that prompt. */
   holdsFact: Record<number, boolean[]>;
-  /** Tokens of all that was sent to the model in a conversation, a turn: answers, and the requests in the background. */
+  /** Tokens sent to the model per turn: for answers, and in the background. */
   answerTokensPerTurn: number;
   backgroundTokensPerTurn: number;
 }
@@ -40,7 +40,7 @@ async function tokensSent(recordedAt: string, sink: { answers: number; backgroun
   return last;
 }
 
-/** Plays two conversations of so many turns, each turn when the work of the one before is done, and counts what the model's server was sent. */
+/** Plays two conversations of `count` turns, each turn after the work of the one before, and counts what the model was sent. */
 export async function measurePrompts(
   contender: PeerContender,
   modelUrl: string,

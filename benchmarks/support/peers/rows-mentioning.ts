@@ -5,19 +5,19 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 /** How many rows of which table mention something. */
 export type StoredRows = Record<string, number>;
 
-/** Of a partitioned table its partitions. */
+/** Tables, and of partitioned ones the partitions. */
 const TABLES = `
 select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') order by 1`;
 
 const escaped = (word: string): string => word.replaceAll(/[^\w]/g, String.raw`\$&`);
 
-/** Any of the words as text, or as the hexadecimal digits by which Postgres writes bytes. */
+/** Finds any of the words as text or in the hexadecimal digits of bytes. */
 function patternOf(words: string[]): string {
   return words.flatMap((word) => [escaped(word), Buffer.from(word).toString("hex")]).join("|");
 }
 
-/** Rows of any table, all their columns as text, that mention one of the words. */
+/** Counts the rows of each table that mention one of the words in any column. */
 export async function rowsOfDatabase(database: Database, words: string[]): Promise<StoredRows> {
   const found: StoredRows = {};
   for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
@@ -38,7 +38,7 @@ interface SqliteClient {
   close(): void;
 }
 
-/** Rows of a libSQL file, read by the client that wrote it; the tables that make up its vector index are left out. */
+/** Counts the rows of a libSQL file, without the tables of its vector index. */
 export async function rowsOfLibsql(file: string, words: string[]): Promise<StoredRows> {
   const requireOfPeers = createRequire(new URL("../../peers/package.json", import.meta.url));
   const { createClient } = requireOfPeers("@libsql/client") as { createClient: (options: { url: string }) => SqliteClient };
@@ -54,9 +54,9 @@ export async function rowsOfLibsql(file: string, words: string[]): Promise<Store
   return found;
 }
 
-/** Entities of every collection that whose owner or text is one of the words. */
+/** Counts the entities of each collection whose owner or text is one of the words. */
 export async function rowsOfMilvus(address: string, words: string[]): Promise<StoredRows> {
-  const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // its module sets up a client library of its own when it loads
+  const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // loading it sets up a client library
   const client = new MilvusClient({ address, timeout: 60_000, telemetry: { enabled: false } });
   await client.connectPromise;
   const found: StoredRows = {};

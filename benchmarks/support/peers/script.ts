@@ -10,16 +10,16 @@ export const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS 
 /** Where the first Chinese conversation begins. */
 export const FIRST_CHINESE = EXCHANGES.length / 2;
 
-/** The user's message of an exchange. It ends with which answer is wanted, for the model's server has no model; `added` stands before that. */
+/** The user's message of an exchange, then `added`, then the number of the answer that the model's server shall give. */
 export function messageOf(exchange: number, added = ""): string {
   const place = exchange % EXCHANGES.length;
   return `${EXCHANGES[place]?.user ?? ""} ${added} [answer ${place}]`;
 }
 
-/** At the very end: before it a prompt may hold what was recalled, with other marks. */
+/** Only at the very end: recalled messages in front of it have such marks too. */
 const WANTED = /(mark-\w+)?\s*\[answer (\d+)\]\s*$/;
 
-/** The answer that a message asks for, whose first word is the one that readers of streams wait for; the message's own mark is said again. Null when it asks for none. */
+/** The answer that a message asks for, with its mark, or null. It begins with the word that readers of streams wait for. */
 export function answerTo(message: string): string | null {
   const wanted = WANTED.exec(message);
   if (!wanted) return null;

@@ -10,7 +10,7 @@ const TURNS_PER_CONVERSATION = 20;
 const LOOK_MS = 60;
 /** 300 ms: VoltAgent gathers what it writes for up to 200. */
 const QUIET_LOOKS = 5;
-/** So long, in milliseconds, is waited at most for what turns leave behind. */
+/** Longest wait for what turns leave behind, in milliseconds. */
 const LONGEST_MS = 5_000;
 
 /** One round of one contender. */
@@ -51,8 +51,8 @@ async function untilIdle(contender: PeerContender): Promise<void> {
 }
 
 /**
- * Between two rounds of a contender its server may close a connection at the very moment it is used again: such a request was not read and is sent
- * once more. A server that is gone refuses the second one. An answer that breaks off is another error of fetch ("terminated") and ends the bench.
+ * Sends a request once more that met a connection which its server was just closing: it was not read. A server that is gone refuses the second
+ * request; an answer that breaks off is another error of fetch ("terminated"). Both end the bench.
  */
 async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
   return request().catch((error: unknown) => {
@@ -64,7 +64,7 @@ async function onOpenConnection<Result>(request: () => Promise<Result>): Promise
   });
 }
 
-/** A conversation of its own that says what conversation `script` says: the same for every contender. */
+/** Has a new conversation with the texts of number `script`, which are the same for every contender. */
 async function converse(contender: PeerContender, script: number, turns: number, round: Round): Promise<Thread> {
   const number = nextConversation++;
   const thread = { userId: `user-${number % USERS}`, sessionId: `speed-${number}` };
@@ -102,7 +102,7 @@ async function runRound(contender: PeerContender, first: number, conversations: 
   };
 }
 
-/** All contenders in turn, round by round, each begun when the one before is idle; rounds of warm-up are not counted. */
+/** Measures all contenders round by round, each when the one before is idle. Rounds of warm-up are not counted. */
 export async function measureSpeed(
   contenders: PeerContender[],
   {

@@ -18,7 +18,7 @@ export interface RecallFigures {
   allAt5: number;
   /** Mean of 1 / the place of the first exchange with a gold unit. */
   mrr: number;
-  /** Gold units in the first exchanges that have 4,000 characters together; one that goes beyond does not count. */
+  /** Share of gold units in the first exchanges that fit 4,000 characters. */
   recallIn4000: number;
 }
 
@@ -59,7 +59,7 @@ export function recallFigures(answers: readonly Answered[]): RecallFigures {
   };
 }
 
-/** recall@5 and recall@10 in per cent that each set is to reach, with the built-in embedder (which some have no goal for) and with multilingual-e5-small. */
+/** Goals in per cent, recall@5 and recall@10, with the built-in embedder and with multilingual-e5-small. */
 const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] } | undefined> = {
   LoCoMo: { builtIn: [70, 77], e5: [73, 81] },
   LongMemEval: { builtIn: [76, 88], e5: [85, 93] },
@@ -72,14 +72,14 @@ const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] }
 
 export interface RecalledSet {
   set: string;
-  /** Over the questions at even places, on which weights were chosen, and at the others. */
+  /** The questions that weights were chosen on, and the others. */
   halves: readonly RecallFigures[];
   all: RecallFigures;
   recallMs: readonly number[];
   unrelated: { asked: number; answered: number };
 }
 
-/** Recall over all questions of each set, with its two halves as the spread; times beside those of the first set. */
+/** Figures of the recall of each set, with its two halves as the spread, and of its time. */
 export function recallFiguresOf(embedder: string, sets: readonly RecalledSet[]): Figure[] {
   const label = (what: string, set: string): string => `${what}, ${set}, ${embedder}`;
   return sets.flatMap(({ set, halves, all, recallMs, unrelated }) => {

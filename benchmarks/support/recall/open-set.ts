@@ -28,14 +28,14 @@ const SETTLE_MS = 3_600_000;
 /** The owner of a history of the set. */
 export const ownerOf = (history: number): { tenantId: string; userId: string } => ({ tenantId: TENANT, userId: `user-${history}` });
 
-/** The same index, of which one leg finds nothing. */
+/** The same index with one leg that finds nothing. */
 export function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   if (legs === "fused") return index;
   const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
   return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };
 }
 
-/** Brings every history of a set in as its own user, through the service's import and jobs, into an embedded database of its own. */
+/** Imports each history of a set as a user of its own, by the service's jobs, into an embedded database. */
 export async function openRecallSet(
   { histories }: Pick<RecallSet, "histories">,
   embedder: Embedder,

@@ -3,7 +3,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
 
-/** Questions to a user's own history, with the parts of it (units) that answer them. */
+/** A question to a user's own history, with the units of it that answer. */
 export interface RecallQuestion {
   text: string;
   /** The day on which it is asked; null: the day after the last message. */
@@ -68,7 +68,7 @@ function momentOf(text: string): Date {
   return new Date(Date.UTC(year, month - 1, day, hour, minute));
 }
 
-/** Between two people, the name of who speaks is part of the text. */
+/** In talk between two people, the speaker's name is part of the text. */
 const spoken = ({ role, text }: StoredTurn): string => (role === "user" || role === "assistant" ? text : `${role}: ${text}`) || "…";
 
 /** Turns 1–2, 3–4, … of a session. A turn without a time was said at that of the one before. */
@@ -99,7 +99,7 @@ function exchangesOf({ sessions = [], memories = [] }: StoredConversation): Exch
   return [...said, ...remembered];
 }
 
-/** A session may be in a conversation twice, and the same `external_id` is imported once: the place of the message makes it another. */
+/** Adds the place of a message, since a session may be in a conversation twice and an `external_id` is imported once. */
 function toMessages({ at, asked, answer }: Exchange, place: number): MessageToImport[] {
   return [
     { role: "user", content: asked.text, createdAt: at, metadata: { external_id: `${asked.unit}:${place * 2}` } },
@@ -107,7 +107,7 @@ function toMessages({ at, asked, answer }: Exchange, place: number): MessageToIm
   ];
 }
 
-/** The unit of a message by what its import called it. */
+/** The unit of a message, from its `external_id`. */
 export const unitOf = (externalId: string): string => externalId.replace(/:\d+$/, "");
 
 async function readLines<Line>(file: string): Promise<Line[]> {

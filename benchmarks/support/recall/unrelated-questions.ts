@@ -1,4 +1,4 @@
-/** What a user may say that no history of the data has anything about: a recall that brings something back brings noise. */
+/** Questions that no history of the data has anything about: whatever is recalled for them is noise. */
 export const UNRELATED_QUESTIONS: readonly string[] = [
   "thanks!",
   "What is 2+2?",
