@@ -13,7 +13,7 @@ export { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
 export { OfflineChatModel } from "../models/offline/offline-chat-model.ts";
 export { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../models/openai-embedder.ts";
 export { makeJobOverview, type DeadLetter, type JobCount, type JobOverview, type JobState } from "../stores/jobs/job-overview.ts";
-export { openMilvusSearchStore, type MilvusAddress } from "../stores/search/milvus/open-milvus-search-store.ts";
+export { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
 export { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
 export type { SearchStore } from "../stores/search/search-index.ts";
 export {
@@ -33,7 +33,7 @@ export { makeCoreMemoryStore, type CoreMemoryStore, type SectionVersion } from "
 export { makeEraseStore, type EraseStore } from "../stores/postgres/erase/erase-store.ts";
 export { makeOperationStore, type MemoryOperation, type OperationStore } from "../stores/postgres/memory/operation-store.ts";
 export type { Database, Queryable, Statement } from "../stores/postgres/database/database.ts";
-export { makeImportStore, type ImportStore, type MessageToImport } from "../stores/postgres/conversations/import-store.ts";
+export { makeImportStore, type ImportStore } from "../stores/postgres/conversations/import-store.ts";
 export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/conversations/message-store.ts";
 export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/memory/summary-store.ts";
 export { watchedDatabase } from "../stores/postgres/database/database-decorators.ts";
@@ -45,3 +45,5 @@ export { createConversationGraph, type ConversationGraphParts } from "./create-c
 export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
 export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";
 export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";
+export type { MessageToImport } from "../stores/postgres/conversations/plan-import.ts";
+export type { MilvusAddress } from "../stores/search/milvus/connect-milvus.ts";

@@ -4,8 +4,9 @@ import type { OnBusy } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
 import { abortable } from "../models/deadlines.ts";
 import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
-import type { BeginTurn, BegunTurn, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileStorageIsAway } from "./hold-turn.ts";
+import type { BeginTurn, BegunTurn } from "../stores/postgres/conversations/begin-turn.ts";
 
 /** Pauses between two looks at a busy conversation, in milliseconds: from the first, growing by half, to the longest. */
 const FIRST_PAUSE_MS = 20;

@@ -1,6 +1,7 @@
 import pRetry from "p-retry";
 import { AppError } from "../errors/app-error.ts";
-import type { HeldTurn, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { HeldTurn } from "../stores/postgres/conversations/begin-turn.ts";
 
 /** Renewals per lease: two may fail before it runs out. */
 const RENEWALS_PER_LEASE = 3;

@@ -9,3 +9,8 @@ export interface OwnerScope {
   tenantId: string;
   userId: string | null;
 }
+
+/** A conversation and whose it is. */
+export interface OwnedConversation extends Owner {
+  conversationId: string;
+}

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
-import type { MemoryToArchive, ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
+import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import { fence } from "../../text/fence.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
@@ -14,6 +14,7 @@ import {
   type ToolCall,
 } from "./memory-tools.ts";
 import { type CallOutcome, type DecidedSection, makeSectionDrafts, type SectionDraftsParts, type SourceMessage } from "./section-drafts.ts";
+import type { MemoryToArchive } from "../../stores/postgres/memory/archive-store.ts";
 
 export interface WorkingMemoryParts extends SectionDraftsParts {
   /** Names of sections that may be written. */

@@ -3,7 +3,6 @@ import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/memory/archive-store.ts";
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
-import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { dayWords } from "../../text/days.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
@@ -12,6 +11,7 @@ import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 /** An answer of more characters than this speaks for itself too loudly: the user's message alone says what the turn was about. */
 const SHORT_ANSWER_CHARACTERS = 400;

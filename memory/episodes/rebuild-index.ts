@@ -6,7 +6,6 @@ import { makeArchiveStore } from "../../stores/postgres/memory/archive-store.ts"
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeChunkStore, type OwnedDocument } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { dropRetiredIndexes, type RetiredIndex, retireIndex } from "../../stores/search/retired-indexes.ts";
 import {
   addIndexRecord,
@@ -18,6 +17,7 @@ import {
 import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
 import { makeIndexChunks } from "../knowledge/ingest-document.ts";
 import { makeIndexEpisodes } from "./index-episodes.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 export interface RebuildParts {
   database: Database;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 /** Pauses between two looks, in milliseconds: from the first, growing by half, to the longest. */
 const FIRST_PAUSE_MS = 10;

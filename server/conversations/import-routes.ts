@@ -1,13 +1,14 @@
 import express, { type Response, Router } from "express";
 import { z } from "zod";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
-import type { Imported, ImportProgress, ImportStore, MessageToImport } from "../../stores/postgres/conversations/import-store.ts";
+import type { Imported, ImportProgress, ImportStore } from "../../stores/postgres/conversations/import-store.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
 import { type RateLimits, userInBody } from "../limits/rate-limits.ts";
 import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
+import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 
 export const MAX_IMPORTED_MESSAGES = 10_000;
 /** Problems of one message that are told. */

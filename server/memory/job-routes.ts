@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { ConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { assertWholeTenant, callerOf, requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { pageQuery, parseRequest, uuidField } from "../http/parse-request.ts";
 import { conversationOfCaller } from "../conversations/conversation-routes.ts";
 import { makeRouter, operationGroup, route, jsonBody, time } from "../http/openapi/operation.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 const JobsQuery = z.object({ limit: pageQuery.limit });
 const RetryBody = z.strictObject({

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "../postgres/database/database.ts";
-import type { Owner } from "../owner.ts";
+import type { OwnedConversation } from "../owner.ts";
 import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
 import type { JobFailure } from "./job-queue.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE } from "./pg-boss.ts";
@@ -42,9 +42,9 @@ export interface JobOverview {
   /** Jobs by kind and state. Nothing is listed of which there is none. */
   count(tenantId: string | null): Promise<JobCount[]>;
   /** How many jobs of a conversation wait or run, its user's memory agent among them. */
-  pending(conversation: Owner & { conversationId: string }): Promise<number>;
+  pending(conversation: OwnedConversation): Promise<number>;
   /** These jobs, and those of this conversation that failed for good, oldest first. */
-  listOf(conversation: Owner & { conversationId: string }): Promise<ListedJob[]>;
+  listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
   /** The newest dead letters, `limit` at most. */
   listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
   /**

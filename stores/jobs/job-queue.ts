@@ -1,6 +1,6 @@
 import type { JobWithMetadata } from "pg-boss";
 import type { Database, Queryable, StatementValue } from "../postgres/database/database.ts";
-import type { Owner } from "../owner.ts";
+import type { OwnedConversation, Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
 
@@ -30,7 +30,7 @@ export interface JobTransaction {
   /** Gives a job back to be tried again; false, and nothing is done, when it is no longer this claim's. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
   /** Removes every job of a conversation: waiting, running and dead. Returns how many there were. */
-  erase(conversation: Owner & { conversationId: string }): Promise<number>;
+  erase(conversation: OwnedConversation): Promise<number>;
   /** Removes every job of a user. Returns how many there were. */
   eraseOwner(owner: Owner): Promise<number>;
 }

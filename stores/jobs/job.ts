@@ -1,4 +1,4 @@
-import type { Owner } from "../owner.ts";
+import type { OwnedConversation, Owner } from "../owner.ts";
 import { ownerKey } from "../search/index-keys.ts";
 
 /** Kinds of jobs about a conversation: erased with it, and what `settle` waits for. */
@@ -66,7 +66,7 @@ export const JOB_KINDS = [
 /** The jobs that new messages of a conversation give rise to, by layer of memory. */
 export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "vacuum" | "ingest">;
 
-export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: Owner & { conversationId: string }): Job {
+export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: OwnedConversation): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
 }
 

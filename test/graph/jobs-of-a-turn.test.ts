@@ -6,10 +6,10 @@ import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import type { Database, Queryable } from "../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
-import type { OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 import { storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 type Conversation = OwnedConversation & { sessionId: string };
 

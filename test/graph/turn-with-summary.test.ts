@@ -2,9 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent, TurnResult } from "../../turn/events.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { openGraphWithModel, type GraphWithModel } from "../support/services/graph-with-model.ts";
 import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 
 const FENCED = /<conversation_summary>\n([^]*)\n<\/conversation_summary>$/u;
 

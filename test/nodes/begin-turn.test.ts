@@ -2,9 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { beginTurn, makeKeyedQueue } from "../../nodes/begin-turn.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
-import type { BeginTurn, BegunTurn, HeldTurn, OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 import { sampleTurn } from "../support/samples/sample-turns.ts";
+import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
 
 const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
 

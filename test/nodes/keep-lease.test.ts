@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { withLease } from "../../nodes/hold-turn.ts";
-import type { HeldTurn } from "../../stores/postgres/conversations/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
+import type { HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
 
 const HELD: HeldTurn = { tenantId: "tenant", userId: "user", conversationId: "conversation", turnId: "turn" };
 const LEASE_MS = 3_000;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
+import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 
 /** A question to a user's own history, with the units of it that answer. */
 export interface RecallQuestion {

@@ -7,17 +7,8 @@ import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { rewindCursors } from "./rewind-cursors.ts";
-import { planImport, type ConversationToFill, type NewMessage } from "./plan-import.ts";
+import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
-import type { Role } from "./message-store.ts";
-
-/** A message from elsewhere; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
-export interface MessageToImport {
-  role: Role;
-  content: string;
-  createdAt: Date | null;
-  metadata: Record<string, unknown>;
-}
 
 /** Messages for one conversation, which is made when it is not there. */
 export interface ImportRequest extends Owner {

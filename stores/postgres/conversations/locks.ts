@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import type { OwnedConversation } from "../memory/summary-store.ts";
 
 /** Key of an owner's advisory lock: 64 bits of a hash, as Postgres reads them. Two owners who share one only wait for each other. */
 export function ownerLock({ tenantId, userId }: Owner): string {

@@ -1,4 +1,4 @@
-import type { Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 
@@ -24,7 +24,7 @@ export type MessageOrder = "oldest_first" | "newest_first";
 /** Reads messages. */
 export interface MessageStore {
   /** All messages, incomplete ones too, oldest first unless told otherwise. */
-  list(conversation: Owner & { conversationId: string }, page: PageRequest, order?: MessageOrder): Promise<Page<StoredMessage>>;
+  list(conversation: OwnedConversation, page: PageRequest, order?: MessageOrder): Promise<Page<StoredMessage>>;
   /** One message, and whose it is; null when there is none in this scope. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
 }

@@ -1,9 +1,16 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
 import { isLive } from "./exchanges.ts";
-import type { MessageToImport } from "./import-store.ts";
 import type { Role } from "./message-store.ts";
-import type { OwnedConversation } from "../memory/summary-store.ts";
+import type { OwnedConversation } from "../../owner.ts";
+
+/** A message from elsewhere; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
+export interface MessageToImport {
+  role: Role;
+  content: string;
+  createdAt: Date | null;
+  metadata: Record<string, unknown>;
+}
 
 /** A message as an import stores it. */
 export interface NewMessage extends MessageToImport {

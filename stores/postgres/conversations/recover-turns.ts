@@ -1,7 +1,7 @@
 import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { lockOwnerShared } from "./locks.ts";
-import type { BegunTurn, HeldTurn } from "./turn-store.ts";
+import type { BegunTurn, HeldTurn } from "./begin-turn.ts";
 
 /** The id of a conversation that nobody has, and an owner whom nobody is: a closed turn tells of no one. */
 const NO_OWNER = "'', '', '00000000-0000-0000-0000-000000000000'::uuid";

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/database.ts";
-import type { OwnedConversation } from "../memory/summary-store.ts";
+import type { OwnedConversation } from "../../owner.ts";
 
 /**
  * The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. Earlier

@@ -1,37 +1,14 @@
-import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
+import { storableJson } from "../../../text/storable-text.ts";
 import type { Job } from "../../jobs/job.ts";
-import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable, Statement, StatementValue } from "../database/database.ts";
-import { ownerLock, shareOwner } from "./locks.ts";
-import { makeTurnCleanup } from "./turn-record-store.ts";
-import { retryTurn } from "./retry-turn.ts";
-import { storableJson } from "../../../text/storable-text.ts";
-import { findBegunTurn, takeBackTurn } from "./recover-turns.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
-import { KeyTaken, type TurnKey } from "../../../turn/key.ts";
-
-export interface BeginTurn extends Owner {
-  sessionId: string;
-  turnId: string;
-  /** Milliseconds the turn holds the conversation unless it renews. */
-  leaseMs: number;
-  message: string;
-  tokenCount: number;
-  key?: TurnKey | undefined;
-}
-
-export interface BegunTurn {
-  conversationId: string;
-  messageId: string;
-}
-
-/** The lease of a running turn, as its holder names it. */
-export interface HeldTurn extends Owner {
-  conversationId: string;
-  turnId: string;
-}
+import { beginTurn, type BeginTurn, type BegunTurn, type HeldTurn } from "./begin-turn.ts";
+import { ownerLock, shareOwner } from "./locks.ts";
+import { findBegunTurn, takeBackTurn } from "./recover-turns.ts";
+import { makeTurnCleanup } from "./turn-record-store.ts";
 
 export interface AnswerToStore {
   messageId: string;
@@ -61,7 +38,7 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. With
-   * the key of an earlier attempt no message is stored, see `retryTurn`. Throws KeyTaken when a turn has this key.
+   * the key of an earlier attempt no message is stored, see begin-turn.ts. Throws KeyTaken when a turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
   /** What became of a begin whose reply was lost: the turn as it began, or null, and then it never will. */
@@ -79,28 +56,6 @@ export interface TurnStore {
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
-
-const BEGIN = `
-with ${shareOwner(10)}, conversation as (
-  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
-  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
-  from guard
-  on conflict (tenant_id, user_id, session_id) do update
-    set turn_id = excluded.turn_id,
-        turn_lease_until = excluded.turn_lease_until,
-        message_count = conversations.message_count + 1,
-        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
-        updated_at = clock_timestamp()
-    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-  returning id, last_message_at
-), asked as (
-  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
-  returning id, conversation_id, created_at
-)
-insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
-select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
-returning conversation_id`;
 
 const RENEW = `
 update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1 millisecond'
@@ -146,7 +101,6 @@ async function isStored(transaction: Queryable, messageId: string): Promise<bool
   return (await transaction.query({ name: "turn-question", text: "select from messages where id = $1", values: [messageId] })).length === 1;
 }
 
-const KEY_INDEX = "turns_by_key";
 const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
 
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
@@ -207,29 +161,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     }
   }
 
-  async function isKeyTaken({ tenantId, userId }: Owner, { keyHash }: TurnKey): Promise<boolean> {
-    const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
-    return (await database.query({ name: "turn-key", text, values: [tenantId, userId, keyHash] })).length === 1;
-  }
-
   return {
-    async begin(turn) {
-      const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
-      if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
-      const messageId = uuidv7();
-      const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
-      const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
-      try {
-        const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
-        if (row) return { conversationId: row.conversation_id, messageId };
-      } catch (error) {
-        throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
-      }
-      // Perhaps the turn of this very key holds the conversation.
-      if (key && (await isKeyTaken({ tenantId, userId }, key))) throw new KeyTaken();
-      return null;
-    },
-
+    begin: (turn) => beginTurn(database, turn),
     findBegun: (turn) => findBegunTurn(database, turn),
     takeBack: (held) => takeBackTurn(database, held),
 

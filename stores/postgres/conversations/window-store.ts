@@ -4,7 +4,8 @@ import { ownerKey } from "../../search/index-keys.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import type { Database } from "../database/database.ts";
 import type { Role } from "./message-store.ts";
-import { SUMMARY_OF, toSummary, type OwnedConversation, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
+import { SUMMARY_OF, toSummary, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
+import type { OwnedConversation } from "../../owner.ts";
 
 /** A message as the model is given it. */
 export interface StoredWindowMessage {

@@ -3,10 +3,10 @@ import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines } from "../memory/section-versions.ts";
 import { ALL_TRIGGERS } from "../memory/operation-store.ts";
-import { addTurnsToReread, removeTurnsToReread } from "../memory/turns-to-reread.ts";
 import { redactReasons } from "./redact-reasons.ts";
 import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
+import { addTurnsToReread, removeTurnsToReread } from "../memory/unread-store.ts";
 
 /** What is erased: a whole conversation, or some messages of it. */
 export interface ErasedMessages {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addMarkers, addMarkersAndSweeps, type EntriesToSweep } from "./erase-markers.ts";
@@ -8,7 +8,6 @@ import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { ERASE_BATCH_ROWS, type Erasure, isLargeErase, recordErasure, softDeleteConversations } from "./soft-delete.ts";
-import type { OwnedConversation } from "../memory/summary-store.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 /** What went from Postgres, and what of it is to go from the index. */

@@ -5,11 +5,10 @@ import type { Database, Queryable } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
 import { isRefusedRow } from "../database/storage-errors.ts";
 import { rowSchema } from "./line-schemas.ts";
-import { pairOldImports } from "./pair-old-imports.ts";
 import { readColumns, readSchemaVersion } from "./exported-tables.ts";
 import { readLines, type RowLine } from "./read-lines.ts";
 import type { Job } from "../../jobs/job.ts";
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 
 interface RestoreParts {
   /** Migrated, and without a row of what an export holds. */
@@ -106,7 +105,6 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
       stored.set(kind, (stored.get(kind) ?? 0) + batch.length);
       onStored?.((done += batch.length), total);
     }
-    await pairOldImports(transaction);
     await addJobsOfRestored(transaction, jobs);
     return stored;
   });
@@ -142,7 +140,7 @@ async function addJobsOfRestored(transaction: Queryable, jobs: JobTransaction): 
       after = last && keyOf(last);
     }
   }
-  await addFor<Owner & { conversationId: string }>(
+  await addFor<OwnedConversation>(
     CONVERSATIONS,
     [NIL],
     ({ conversationId }) => [conversationId],

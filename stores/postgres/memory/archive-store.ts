@@ -1,5 +1,15 @@
-import type { Database } from "../database/database.ts";
-import type { OwnedConversation } from "./summary-store.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { OwnedConversation } from "../../owner.ts";
+
+/** A memory that becomes an episode of its own. */
+export interface MemoryToArchive {
+  id: string;
+  /** The user's messages that it comes from, the newest last; at least one. */
+  triggerMessageIds: readonly string[];
+  content: string;
+  episodeType: string;
+  importance: number;
+}
 
 /** A memory that was archived and that an index has not seen. */
 export interface UnindexedMemory {
@@ -46,4 +56,28 @@ export function makeArchiveStore(database: Database): ArchiveStore {
       return rows.map(({ id }) => id);
     },
   };
+}
+
+/** What is archived already stays as it is; returned is what is new. */
+const ARCHIVE = `
+insert into archived_memories as kept (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
+select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()
+from jsonb_to_recordset($2::jsonb) as given (id uuid, "triggerMessageIds" uuid[], content text, "episodeType" text, importance double precision)
+on conflict (conversation_id, md5(content)) do update
+set repeated_in = array(select distinct unnest(kept.repeated_in || excluded.trigger_message_ids))
+returning content, id = any($3) as "isNew"`;
+
+/** Archives memories of a conversation that the transaction has locked. Returns the contents of those that are new. */
+export async function archiveMemories(
+  transaction: Queryable,
+  { conversationId }: OwnedConversation,
+  memories: readonly MemoryToArchive[],
+): Promise<Set<string | null>> {
+  if (memories.length === 0) return new Set();
+  const rows = await transaction.query<{ content: string; isNew: boolean }>({
+    name: "unread-archive",
+    text: ARCHIVE,
+    values: [conversationId, JSON.stringify(memories), memories.map(({ id }) => id)],
+  });
+  return new Set(rows.filter(({ isNew }) => isNew).map(({ content }) => content));
 }

@@ -5,7 +5,8 @@ import { ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { lockOwner } from "../conversations/locks.ts";
 import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts";
-import { type Actor, type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
+import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
+import type { Actor } from "./operation-store.ts";
 
 /** A version a section had; `content` is null where it was removed. */
 export interface SectionVersion {

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
@@ -14,7 +14,6 @@ import {
 import { lockConversation } from "../conversations/locks.ts";
 import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
-import type { OwnedConversation } from "./summary-store.ts";
 
 export interface IndexProgress {
   indexedThrough: Cursor;

@@ -1,7 +1,9 @@
 import type { Owner } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import type { Actor } from "./write-sections.ts";
+
+/** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
+export type Actor = "agent" | "person" | "import";
 
 /** Something that was done to a user's memory, or refused. */
 export interface MemoryOperation {

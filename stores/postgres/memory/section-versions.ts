@@ -1,7 +1,6 @@
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import { ALL_TRIGGERS } from "./operation-store.ts";
-import type { Actor } from "./write-sections.ts";
+import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 
 /** One line of a section, and the user's messages it rests on. */
 export interface MemoryLine {

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { lockConversation } from "../conversations/locks.ts";
@@ -35,11 +35,6 @@ export interface SummaryToSave {
   addedMessageCount: number;
   /** As they were read with the messages: what has been erased or put between them since is not covered. */
   rewrites: number;
-}
-
-/** A conversation and whose it is. */
-export interface OwnedConversation extends Owner {
-  conversationId: string;
 }
 
 /** What a summariser has to go on. */

@@ -4,9 +4,9 @@ import { type Cursor, isBehind } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isExchangeAnchor, type MessageRow, messageRows, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
-import { TURNS_TO_REREAD, removeTurnsToReread } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 
 /** What is unread of one conversation, oldest first. */
@@ -19,16 +19,6 @@ export interface UnreadConversation {
   again: readonly string[] | null;
   /** Messages that were ever imported into this conversation. */
   importedCount: number;
-}
-
-/** A memory that becomes an episode of its own. */
-export interface MemoryToArchive {
-  id: string;
-  /** The user's messages that it comes from, the newest last; at least one. */
-  triggerMessageIds: readonly string[];
-  content: string;
-  episodeType: string;
-  importance: number;
 }
 
 /** What the lines of a section's last version rest on, where the reading found more for it. */
@@ -56,6 +46,45 @@ export interface UnreadStore {
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
   /** Whether exchanges of this user are unread, or turns are to be read again. Locks the owner: no turn of it can end meanwhile. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
+}
+
+const NOTE = `
+insert into turns_to_read_again (message_id, conversation_id, noted_at)
+select messages.id, conversation_id, clock_timestamp()
+from messages join conversations on conversations.id = conversation_id
+where messages.id = any($3) and role = 'user' and tenant_id = $1 and user_id = $2
+on conflict (message_id) do nothing
+returning message_id`;
+
+/** Notes turns of an owner, by their user's messages, for the memory agent to read again; those that are there. True: there are some. */
+export async function addTurnsToReread(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  messageIds: readonly string[],
+): Promise<boolean> {
+  if (messageIds.length === 0) return false;
+  const noted = await transaction.query({ name: "again-note", text: NOTE, values: [tenantId, userId, messageIds] });
+  return noted.length > 0;
+}
+
+/** Whose notes are meant: the owner's, of conversations that are there. */
+export const TURNS_TO_REREAD = `
+from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
+where tenant_id = $1 and user_id = $2`;
+
+const TAKE = `
+delete from turns_to_read_again using conversations
+where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and message_id = any($3)
+returning message_id`;
+
+/** Takes notes of an owner away; false when they are not all there any more: another has read these turns, or they were erased. */
+export async function removeTurnsToReread(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  messageIds: readonly string[],
+): Promise<boolean> {
+  const taken = await transaction.query({ name: "again-take", text: TAKE, values: [tenantId, userId, messageIds] });
+  return taken.length === messageIds.length;
 }
 
 /** A conversation with an exchange behind the cursor. Its row tells whether it is worth looking. */
@@ -105,26 +134,6 @@ where (kept.read_through_created_at, kept.read_through_message_id) = ($4::timest
 returning conversation_id`;
 
 const MARK = "update messages set is_unread = false where conversation_id = $1 and id = any($2)";
-
-/** What is archived already stays as it is; returned is what is new. */
-const ARCHIVE = `
-insert into archived_memories as kept (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
-select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()
-from jsonb_to_recordset($2::jsonb) as given (id uuid, "triggerMessageIds" uuid[], content text, "episodeType" text, importance double precision)
-on conflict (conversation_id, md5(content)) do update
-set repeated_in = array(select distinct unnest(kept.repeated_in || excluded.trigger_message_ids))
-returning content, id = any($3) as "isNew"`;
-
-/** Archives memories; the contents of those that are new. */
-async function archive(transaction: Queryable, conversationId: string, memories: readonly MemoryToArchive[]): Promise<Set<string | null>> {
-  if (memories.length === 0) return new Set();
-  const rows = await transaction.query<{ content: string; isNew: boolean }>({
-    name: "unread-archive",
-    text: ARCHIVE,
-    values: [conversationId, JSON.stringify(memories), memories.map(({ id }) => id)],
-  });
-  return new Set(rows.filter(({ isNew }) => isNew).map(({ content }) => content));
-}
 
 interface NextRow {
   conversationId: string;
@@ -210,7 +219,7 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
           if (!(await isThere(transaction, owner, result, read))) throw new StaleReading();
           if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
           await saveLines(transaction, owner, repeated);
-          const added = await archive(transaction, conversationId, archived);
+          const added = await archiveMemories(transaction, { ...owner, conversationId }, archived);
           // What was archived before is no operation.
           const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
             operation !== "archival_insert" || refused !== null || added.has(newValue);

@@ -2,10 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, inheritSources, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
-import { addOperations } from "./operation-store.ts";
-
-/** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
-export type Actor = "agent" | "person" | "import";
+import { addOperations, type Actor } from "./operation-store.ts";
 
 /** A section as it is now. */
 export interface StoredSection {

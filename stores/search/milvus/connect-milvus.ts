@@ -1,12 +1,29 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName, type IndexDefinition, type SearchStore } from "../search-index.ts";
-import type { MilvusAddress, MilvusOptions } from "./open-milvus-search-store.ts";
 import { checkMilvusResponse, throwIndexError } from "./milvus-errors.ts";
 import { makeReadiness, type Readiness } from "./collection-readiness.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
+
+/** Where a Milvus server is, and what opens it. */
+export interface MilvusAddress {
+  /** "host:port", "http://host:port" or "https://host:port". */
+  address: string;
+  /** "user:password" or an API key. */
+  token?: string | undefined;
+  /** Default: the server's `default`. */
+  database?: string | undefined;
+}
+
+/** How long Milvus is waited for, and who hears of trouble. */
+export interface MilvusOptions {
+  /** In milliseconds: of a search, and of finding out whether the server is there. */
+  timeoutMs: number;
+  /** Hears why something could not be made ready beforehand; who needs it tries again. */
+  onError?: (error: unknown) => void;
+}
 
 /**
  * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. Whether it

@@ -2,12 +2,13 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/global
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { toExchanges } from "../../../stores/postgres/conversations/exchanges.ts";
-import { makeImportStore, type MessageToImport } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
 const NOTHING = { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] } };

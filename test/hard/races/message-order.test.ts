@@ -3,9 +3,10 @@ import { makeConversationStore } from "../../../stores/postgres/conversations/co
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { makeTurnStore, type HeldTurn } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { completeTurn, EXPIRED_LEASE_MS, sampleTurn } from "../../support/samples/sample-turns.ts";
+import type { HeldTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
 const WRITERS_PER_DATABASE = 8;
 const TURNS_PER_WRITER = 20;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { beginFreely, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { placeOf, sampleSummary, storeConversation, summariseThrough } from "../../support/databases/stored-conversation.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 describe("the summary store of two processes on real Postgres", () => {
   let one: Database;

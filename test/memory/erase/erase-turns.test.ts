@@ -5,16 +5,11 @@ import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { EarlierAttempt, TurnKey } from "../../../turn/key.ts";
-import {
-  makeTurnStore,
-  type BeginTurn,
-  type BegunTurn,
-  type OutcomeToStore,
-  type TurnStore,
-} from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
 type Begun = BegunTurn & BeginTurn;
 

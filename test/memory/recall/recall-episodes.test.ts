@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { AppError } from "../../../errors/app-error.ts";
 import { makeRecall, type Recall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import type { OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday
 const DIRECTORS = exchanges(

@@ -1,7 +1,7 @@
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import type { OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { beginFreely, sampleTurn } from "../../support/samples/sample-turns.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 /** A message to store; `completed` and 10 tokens unless said otherwise. */
 export interface SampleMessage {

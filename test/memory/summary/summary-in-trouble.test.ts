@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import type { OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addMessages, createConversation, numbered } from "./sample-conversation.ts";
 import { summarySteps, type SummarySteps } from "./summary-steps.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 describeOnBothDatabases("a summary in trouble", (open) => {
   let database: Database;

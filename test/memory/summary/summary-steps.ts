@@ -3,7 +3,8 @@ import { makeSummariseConversation, type Summarise } from "../../../memory/summa
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import type { Job } from "../../../stores/jobs/job.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeSummaryStore, type OwnedConversation, type SummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore, type SummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 export const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
 

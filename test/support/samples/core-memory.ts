@@ -4,8 +4,8 @@ import { makeCoreMemoryStore, type SectionVersion } from "../../../stores/postgr
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { lockOwner } from "../../../stores/postgres/conversations/locks.ts";
 import { makeOperationStore, type MemoryOperation, type StoredOperation } from "../../../stores/postgres/memory/operation-store.ts";
-import type { MemoryToArchive } from "../../../stores/postgres/memory/unread-store.ts";
 import { writeSections, type SectionChange, type StoredSection } from "../../../stores/postgres/memory/write-sections.ts";
+import type { MemoryToArchive } from "../../../stores/postgres/memory/archive-store.ts";
 
 /** What the agent changes after a turn, whatever is there, unless `fields` say otherwise. */
 export function sampleChange(fields: Partial<SectionChange> = {}): SectionChange {

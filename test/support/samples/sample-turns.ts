@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
-import type { AnswerToStore, BeginTurn, BegunTurn, TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { AnswerToStore, TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
 export const LONG_LEASE_MS = 60_000;
 /** A lease that ran out a second ago, as a process that died leaves it. */

@@ -3,13 +3,14 @@ import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { makeTurnStore, type BegunTurn } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
 import { decided, endOf } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 import { sampleSummary } from "../databases/stored-conversation.ts";
+import type { BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
 /** A stored exchange. */
 export interface StoredExchange extends BegunTurn {

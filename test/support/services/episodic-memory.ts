@@ -10,9 +10,9 @@ import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type EpisodeStore, makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import type { OwnedConversation } from "../../../stores/postgres/memory/summary-store.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { makeRecordingEmbedder, type RecordingEmbedder } from "../samples/recording-embedder.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 
 export type IndexHandler = JobHandler<ConversationJob<"index_episodes">>;
 

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
 import { toExchanges } from "../../../../stores/postgres/conversations/exchanges.ts";
-import { makeImportStore, type ImportStore, type MessageToImport } from "../../../../stores/postgres/conversations/import-store.ts";
+import { makeImportStore, type ImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import type { MessageToImport } from "../../../../stores/postgres/conversations/plan-import.ts";
 
 describeOnBothDatabases("exchanges of imported messages", (open) => {
   let database: Database;

@@ -5,12 +5,12 @@ import {
   type Imported,
   type ImportProgress,
   type ImportStore,
-  type MessageToImport,
 } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeSummaryStore, type SummaryBacklog } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { EXPIRED_LEASE_MS, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import type { MessageToImport } from "../../../../stores/postgres/conversations/plan-import.ts";
 
 const JOB_KINDS = ["summarise", "index_episodes"] as const;
 const DAY = "2024-01-31T";

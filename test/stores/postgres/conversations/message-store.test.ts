@@ -3,9 +3,10 @@ import { v7 as uuidv7 } from "uuid";
 import { decodeCursor, type Page } from "../../../../stores/page.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeMessageStore, type MessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
-import { makeTurnStore, type BegunTurn, type BeginTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import type { BegunTurn, BeginTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
 const contents = (messages: StoredMessage[]): string[] => messages.map(({ content }) => content);
 

@@ -5,15 +5,10 @@ import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
 import { makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
-import {
-  makeTurnStore,
-  type BeginTurn,
-  type BegunTurn,
-  type OutcomeToStore,
-  type TurnStore,
-} from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
 const FAILED: OutcomeToStore = { outcome: { completed: false, error: { code: "model_unavailable", retryable: true } }, ifSuperseded: {} };
 

@@ -3,9 +3,10 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
-import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import type { HeldTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
 describeOnBothDatabases("the end of a turn", (open) => {
   let database: Database;

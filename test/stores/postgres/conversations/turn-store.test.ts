@@ -5,7 +5,7 @@ import { makeConversationStore, type ConversationStore } from "../../../../store
 import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
-import { makeTurnStore, type HeldTurn, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import {
   beginFreely,
@@ -15,6 +15,7 @@ import {
   sampleAnswer,
   sampleTurn,
 } from "../../../support/samples/sample-turns.ts";
+import type { HeldTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
 describeOnBothDatabases("the turn store", (open) => {
   let database: Database;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/conversations/window-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
@@ -13,6 +13,7 @@ import {
   storeConversation,
   summariseThrough,
 } from "../../../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 const contents = ({ messages }: LoadedWindow): string[] => messages.map(({ content }) => content);
 

@@ -3,12 +3,13 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database, Statement } from "../../../../stores/postgres/database/database.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { makeSummaryStore, type OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
 import { createRealDatabase } from "../../../support/databases/databases.ts";
 import { explainStatement, rowsReadBy, type PlanMode } from "./explain-statement.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 const LENGTH = 20_000;
 const OTHERS = 150;

@@ -14,7 +14,6 @@ import { exportLines, inSnapshot } from "../../../../stores/postgres/export/expo
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { makeOperationStore } from "../../../../stores/postgres/memory/operation-store.ts";
-import type { OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { episodeGroupId } from "../../../../stores/search/index-keys.ts";
@@ -23,6 +22,7 @@ import { describeOnBothDatabases } from "../../../support/databases/databases.ts
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 /** What one statement may take out in these tests. */
 const AT_ONCE = 40;

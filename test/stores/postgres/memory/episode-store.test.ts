@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeEpisodeStore, type EpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
-import type { OwnedConversation } from "../../../../stores/postgres/memory/summary-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { messagesFromTo, placeOf, storeConversation } from "../../../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 

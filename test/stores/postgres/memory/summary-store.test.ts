@@ -3,12 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Cursor } from "../../../../stores/page.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import {
-  makeSummaryStore,
-  type OwnedConversation,
-  type StoredSummary,
-  type SummaryStore,
-} from "../../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore, type StoredSummary, type SummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { idOf, timeAt } from "../../../support/samples/sample-window.ts";
 import {
@@ -18,6 +13,7 @@ import {
   storeConversation,
   summariseThrough,
 } from "../../../support/databases/stored-conversation.ts";
+import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 /** A cover point: the time first, then the id. */
 const at = (time: number, id: number): Cursor => ({ createdAt: new Date(timeAt(time)), id: idOf(id) });

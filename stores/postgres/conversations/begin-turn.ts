@@ -1,0 +1,149 @@
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../../errors/app-error.ts";
+import { KeyTaken, type TurnKey } from "../../../turn/key.ts";
+import type { Owner } from "../../owner.ts";
+import type { Database } from "../database/database.ts";
+import { isUniqueViolation } from "../database/storage-errors.ts";
+import { lockOwnerShared, ownerLock, shareOwner } from "./locks.ts";
+
+export interface BeginTurn extends Owner {
+  sessionId: string;
+  turnId: string;
+  /** Milliseconds the turn holds the conversation unless it renews. */
+  leaseMs: number;
+  message: string;
+  tokenCount: number;
+  key?: TurnKey | undefined;
+}
+
+export interface BegunTurn {
+  conversationId: string;
+  messageId: string;
+}
+
+/** The lease of a running turn, as its holder names it. */
+export interface HeldTurn extends Owner {
+  conversationId: string;
+  turnId: string;
+}
+
+const BEGIN = `
+with ${shareOwner(10)}, conversation as (
+  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
+  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
+  from guard
+  on conflict (tenant_id, user_id, session_id) do update
+    set turn_id = excluded.turn_id,
+        turn_lease_until = excluded.turn_lease_until,
+        message_count = conversations.message_count + 1,
+        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
+        updated_at = clock_timestamp()
+    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
+  returning id, last_message_at
+), asked as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+  returning id, conversation_id, created_at
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
+returning conversation_id`;
+
+const KEY_INDEX = "turns_by_key";
+
+async function isKeyTaken(database: Database, { tenantId, userId }: Owner, { keyHash }: TurnKey): Promise<boolean> {
+  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
+  return (await database.query({ name: "turn-key", text, values: [tenantId, userId, keyHash] })).length === 1;
+}
+
+/** See `TurnStore.begin`. */
+export async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
+  if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+  const messageId = uuidv7();
+  const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
+  const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
+  try {
+    const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
+    if (row) return { conversationId: row.conversation_id, messageId };
+  } catch (error) {
+    throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
+  }
+  // The turn that holds the conversation may be the one of this very key.
+  if (key && (await isKeyTaken(database, turn, key))) throw new KeyTaken();
+  return null;
+}
+
+const LOCK_EARLIER = `
+select conversations.id from turns join conversations on conversations.id = turns.conversation_id
+where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3
+for update of conversations`;
+
+/** A message behind the question counts when it is in a window: answers that were cut short are not. */
+const FIND_EARLIER = `
+select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
+  coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,
+  exists (
+    select from messages later where later.conversation_id = asked.conversation_id
+      and (later.created_at, later.id) > (asked.created_at, asked.id) and (later.role = 'user' or later.completed)
+  ) as is_superseded
+from turns join conversations on conversations.id = turns.conversation_id join messages asked on asked.id = question_id
+where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
+
+const RELEASE_KEY = "update turns set key_hash = null, body_hash = null where id = $1";
+
+const TAKE_OVER = `
+with held as (
+  update conversations set turn_id = $1::uuid, turn_lease_until = clock_timestamp() + $8 * interval '1 millisecond', updated_at = clock_timestamp()
+  where id = $4::uuid
+), asked as (
+  update messages set metadata = metadata || jsonb_build_object('turn_id', $1::uuid) where id = $5::uuid
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+values ($1::uuid, $2, $3, $4::uuid, $5::uuid, $6, $7, clock_timestamp())`;
+
+interface EarlierTurn {
+  id: string;
+  conversation_id: string;
+  question_id: string;
+  has_outcome: boolean;
+  holder: string | null;
+  is_held: boolean;
+  is_superseded: boolean;
+}
+
+/**
+ * Takes the conversation for another attempt at the stored message of an earlier one, and moves the key to it; null while another turn holds
+ * the conversation. Throws KeyTaken when the earlier attempt is no longer what it was, AppError `turn_superseded` when the conversation has
+ * gone on since.
+ */
+async function retryTurn(
+  database: Database,
+  { tenantId, userId, turnId, leaseMs }: BeginTurn,
+  { keyHash, bodyHash, earlier }: TurnKey & { earlier: object },
+): Promise<BegunTurn | null> {
+  return database.transaction(async (transaction) => {
+    const byKey = [tenantId, userId, keyHash];
+    await lockOwnerShared(transaction, { tenantId, userId });
+    await transaction.query({ name: "turn-retry-lock", text: LOCK_EARLIER, values: byKey });
+    // As it is now that no turn of this conversation can begin or end.
+    const [found] = await transaction.query<EarlierTurn>({ name: "turn-retry-look", text: FIND_EARLIER, values: byKey });
+    if (!found || found.id !== earlier.turnId || found.has_outcome !== earlier.hadOutcome) throw new KeyTaken();
+    if (found.is_superseded) {
+      throw new AppError(
+        "turn_superseded",
+        "The conversation has gone on since this message failed, so it cannot be answered in its place. Send it with a new Idempotency-Key.",
+        { retryable: false },
+      );
+    }
+    const isLeftByEarlier = earlier.isOverHere && found.holder === earlier.turnId;
+    if (found.holder !== null && found.is_held && !isLeftByEarlier) return null;
+    await transaction.query({ name: "turn-retry-leave", text: RELEASE_KEY, values: [found.id] });
+    await transaction.query({
+      name: "turn-retry-take",
+      text: TAKE_OVER,
+      values: [turnId, tenantId, userId, found.conversation_id, found.question_id, keyHash, bodyHash, leaseMs],
+    });
+    return { conversationId: found.conversation_id, messageId: found.question_id };
+  });
+}
