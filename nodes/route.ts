@@ -1,21 +1,20 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../turn/state.ts";
-import { emit, type TurnRuntime } from "../turn/context.ts";
-import type { KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import { makeChooseRoute } from "./routing/choose-route.ts";
-import { decideRoute, GENERAL } from "./routing/route-by-words.ts";
-import type { Node } from "./node.ts";
-import { makeRouteByEmbedding, type RouteEmbedder } from "./routing/route-by-embedding.ts";
-import { makeRouteByModel } from "./routing/route-by-model.ts";
 import { retryWhileStorageIsAway } from "./hold-turn.ts";
+import type { Node } from "./node.ts";
+import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
+import { makeRouteByModel } from "./routing/route-by-model.ts";
+import { GENERAL, routeByWords } from "./routing/route-by-words.ts";
 
 /** What routing goes by. */
 export interface RouteParts {
   knowledge: KnowledgeCatalog;
-  /** Null: no route by meaning. Share one that remembers a turn's question with retrieve, so that it is embedded once. */
+  /** Null: no route by meaning. Share one that caches a turn's question with retrieve, so that it is embedded once. */
   embedder?: RouteEmbedder | null;
   /** Null: nothing is asked when meaning is not clear. */
   routerModel?: BaseChatModel | null;
@@ -37,34 +36,59 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
 }
 
 /**
- * Picks the knowledge base and the worker. An unknown requested one, or a catalog that fails, ends in `error`, not in a throw: history
+ * Picks the knowledge base and the worker. An unknown requested base, or a catalog that fails, ends in `error` instead of a throw: history
  * runs beside this node and may already hold the conversation, which persist then gives back.
  */
 export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800, observer = NOOP_OBSERVER }: RouteParts): Node {
-  const chooseRoute = makeChooseRoute({
-    byEmbedding: embedder && makeRouteByEmbedding({ embedder, timeoutMs, observer }),
-    byModel: routerModel && makeRouteByModel({ model: routerModel, timeoutMs, observer }),
-  });
-  return async function route(
-    { tenantId, message, requestedKbPrefix, agentType }: ConversationState,
-    runtime: TurnRuntime,
-  ): Promise<ConversationUpdate> {
+  const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
+  const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
+
+  /** By words when these are clear, then by meaning, then by the router model. When that fails, the route by words stays: meaning would be a guess. */
+  async function decide(state: ConversationState, bases: KnowledgeBase[], runtime: TurnRuntime): Promise<RouteDecision> {
+    const { tenantId, message, requestedKbPrefix: requested, agentType } = state;
+    const { decision: byWords, candidates } = routeByWords({ message, requested, agentType, bases });
+    if (candidates.length === 0) return byWords;
+    const { signal, onError } = runtime.context ?? {};
+    const isTie = byWords.method === "rule";
+    const attempt = async <Answer>(ask: () => Promise<Answer>): Promise<Answer | null> =>
+      signal?.aborted
+        ? null
+        : ask().catch((error: unknown) => {
+            onError?.(toAppError(error));
+            return null;
+          });
+    const to = (kb_prefix: string, method: RouteDecision["method"], confidence: number, reason: string): RouteDecision => {
+      return { kb_prefix, worker_name: `${kb_prefix}:${agentType}`, confidence, method, reason };
+    };
+
+    let near: EmbeddingRoute | null = null;
+    if (byEmbedding) near = await attempt(() => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
+    if (byModel && !near?.isClear) {
+      const answer = await attempt(() => byModel({ message, bases, signal }));
+      if (answer) return to(answer.kb_prefix, "llm", answer.confidence, answer.reason || "the router model chose it");
+      if (!isTie) return { ...byWords, confidence: near?.confidenceOfNone ?? byWords.confidence };
+    }
+    if (!near) return byWords;
+    if (near.prefix !== null) return to(near.prefix, "embedding", near.confidence, near.reason);
+    return to(GENERAL, "default", near.confidence, `no knowledge base is near enough; ${near.reason}`);
+  }
+
+  return async function route(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const began = performance.now();
-    const onError = (thrown: unknown): void => runtime.context?.onError?.(toAppError(thrown));
-    const signal = runtime.context?.signal;
     try {
       // History may have stored the message by now, so a Postgres that is away is no reason to fail.
-      const bases = await retryWhileStorageIsAway(() => knowledge.list(tenantId), signal);
-      const question = { tenantId, message, requested: requestedKbPrefix, agentType, bases, signal };
-      const decision = await chooseRoute({ ...question, onFailure: onError });
+      const bases = await retryWhileStorageIsAway(() => knowledge.list(state.tenantId), runtime.context?.signal);
+      const decision = await decide(state, bases, runtime);
       emit(runtime, { status: "route_decision", content: decision });
       const { kb_prefix, worker_name, method, confidence } = decision;
       runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
       return toUpdate(decision, began);
     } catch (thrown) {
-      onError(thrown);
-      const fallback = decideRoute({ message, requested: GENERAL, agentType, bases: [] });
-      return { ...toUpdate(fallback, began), error: toAppError(thrown).toContent() };
+      const error = toAppError(thrown);
+      runtime.context?.onError?.(error);
+      const { message, agentType } = state;
+      const { decision } = routeByWords({ message, requested: GENERAL, agentType, bases: [] });
+      return { ...toUpdate(decision, began), error: error.toContent() };
     }
   };
 }

@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/base-vectors.ts";
-import { chooseNearest, type Nearness, nearnessOf, routeShares } from "../../../nodes/routing/nearness.ts";
-import { GENERAL, ruleRoute } from "../../../nodes/routing/route-by-words.ts";
+import { type Nearness, nearnessOf } from "../../../nodes/routing/nearness.ts";
+import { chooseNearest, routeShares } from "../../../nodes/routing/route-by-embedding.ts";
+import { GENERAL, routeByWords } from "../../../nodes/routing/route-by-words.ts";
 import { confidenceBuckets, type JudgedRoute } from "./confidence-buckets.ts";
 import { ROUTING_BASES } from "./routing-bases.ts";
 import { routingQuestions } from "./routing-questions.ts";
@@ -25,8 +26,8 @@ function keptNearness(text: string): Nearness[] {
 
 async function judgeReported(embedder: string, nearest: (text: string) => Promise<Nearness[]>): Promise<JudgedRoute[]> {
   const judged = routingQuestions("reported").map(async ({ text, gold }) => {
-    const { decision, open } = ruleRoute({ message: text, requested: null, agentType: "hybrid_agent", bases: ROUTING_BASES });
-    if (open.length === 0) return { isRight: decision.kb_prefix === gold, confidence: decision.confidence };
+    const { decision, candidates } = routeByWords({ message: text, requested: null, agentType: "hybrid_agent", bases: ROUTING_BASES });
+    if (candidates.length === 0) return { isRight: decision.kb_prefix === gold, confidence: decision.confidence };
     const { prefix, confidence } = chooseNearest(await nearest(text), { isTie: false, embedder });
     return { isRight: (prefix ?? GENERAL) === gold, confidence };
   });

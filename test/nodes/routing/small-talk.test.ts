@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { isSmallTalk } from "../../../nodes/routing/route-by-words.ts";
+import { isSmallTalk } from "../../../text/small-talk.ts";
 import { routingQuestions } from "./routing-questions.ts";
 
 describe("small talk", () => {

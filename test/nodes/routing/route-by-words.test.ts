@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { AgentType } from "../../../turn/state.ts";
-import { assertKnowledgeBase, decideRoute, GENERAL } from "../../../nodes/routing/route-by-words.ts";
+import { assertKnowledgeBase, GENERAL, routeByWords } from "../../../nodes/routing/route-by-words.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 const base = (prefix: string, ...keywords: string[]): KnowledgeBase => ({ prefix, description: `about ${prefix}`, keywords });
@@ -13,7 +13,7 @@ const BASES = [
 
 function decide(message: string, fields: { requested?: string; agentType?: AgentType; bases?: KnowledgeBase[] } = {}) {
   const { requested = null, agentType = "hybrid_agent", bases = BASES } = fields;
-  return decideRoute({ message, requested, agentType, bases });
+  return routeByWords({ message, requested, agentType, bases }).decision;
 }
 
 describe("a route that the caller names", () => {
