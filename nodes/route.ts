@@ -11,6 +11,9 @@ import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from ".
 import { makeRouteByModel } from "./routing/route-by-model.ts";
 import { GENERAL, routeByWords } from "./routing/route-by-words.ts";
 
+/** A route by meaning of this confidence needs no model. */
+const CLEAR = 0.8;
+
 /** What routing goes by. */
 export interface RouteParts {
   knowledge: KnowledgeCatalog;
@@ -63,10 +66,10 @@ export function makeRoute({ knowledge, embedder = null, routerModel = null, time
 
     let near: EmbeddingRoute | null = null;
     if (byEmbedding) near = await attempt(() => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
-    if (byModel && !near?.isClear) {
+    if (byModel && (near?.confidence ?? 0) < CLEAR) {
       const answer = await attempt(() => byModel({ message, bases, signal }));
       if (answer) return to(answer.kb_prefix, "llm", answer.confidence, answer.reason || "the router model chose it");
-      if (!isTie) return { ...byWords, confidence: near?.confidenceOfNone ?? byWords.confidence };
+      if (!isTie) return byWords;
     }
     if (!near) return byWords;
     if (near.prefix !== null) return to(near.prefix, "embedding", near.confidence, near.reason);

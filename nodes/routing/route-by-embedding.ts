@@ -15,31 +15,19 @@ export interface EmbeddingRoute {
   /** Null: none of the bases. */
   prefix: string | null;
   confidence: number;
-  /** How likely it is that none of the bases is right. */
-  confidenceOfNone: number;
-  /** No model needs to be asked. */
-  isClear: boolean;
   reason: string;
 }
 
-/** From here a model is not asked. */
-const CLEAR = 0.8;
 /** Below it a base is not worth its search. */
-const MIN_CONFIDENCE = 0.4;
+const MIN_CONFIDENCE = 0.45;
 const MAX_CONFIDENCE = 0.98;
 
-/** A share that grows with a figure: 1 / (1 + e^-(slope · figure + offset)). */
-interface Curve {
-  slope: number;
-  offset: number;
-}
-
 /**
- * Of an embedder: how often the nearest base was right at its nearness and lead, and how often none was. Fitted to half of the questions in
+ * A logistic curve of how often the nearest base is right, and how often none is when that one is wrong. Fitted to half of the questions in
  * test/nodes/routing/routing-questions.ts. The built-in embedder knows words only: that a question shares none says little.
  */
-const LEARNED_MODEL: Record<"right" | "none", Curve> = { right: { slope: 1.41, offset: -6.5 }, none: { slope: -2.34, offset: 7.47 } };
-const BUILT_IN: typeof LEARNED_MODEL = { right: { slope: 0.34, offset: -1.96 }, none: { slope: -0.28, offset: -0.1 } };
+const LEARNED_MODEL = { slope: 1.41, offset: -6.5, noneOfRest: 1 };
+const BUILT_IN: typeof LEARNED_MODEL = { slope: 0.34, offset: -1.96, noneOfRest: 0.5 };
 const IS_BUILT_IN = /^built-in/;
 /** How much the lead over the second nearest base counts beside the nearness; a larger lead makes no base likelier. */
 const LEAD_WEIGHT = 0.5;
@@ -47,15 +35,13 @@ const MAX_LEAD = 4;
 /** Of bases that the message's words name as often: how fast nearness tells them apart. */
 const TIE_SLOPE = 1.29;
 
-const shareAt = ({ slope, offset }: Curve, figure: number): number =>
-  Math.min(MAX_CONFIDENCE, 1 / (1 + Math.exp(-(slope * figure + offset))));
-
 /** How likely the nearest base is right, and how likely none is. `embedder` is its name. */
 export function routeShares([first, second]: readonly Nearness[], embedder: string): { nearest: number; general: number } {
-  const { right, none } = IS_BUILT_IN.test(embedder) ? BUILT_IN : LEARNED_MODEL;
+  const { slope, offset, noneOfRest } = IS_BUILT_IN.test(embedder) ? BUILT_IN : LEARNED_MODEL;
   const nearness = first?.nearness ?? 0;
   const lead = Math.min(MAX_LEAD, nearness - Math.max(0, second?.nearness ?? 0));
-  return { nearest: shareAt(right, nearness + LEAD_WEIGHT * lead), general: shareAt(none, nearness) };
+  const right = 1 / (1 + Math.exp(-(slope * (nearness + LEAD_WEIGHT * lead) + offset)));
+  return { nearest: Math.min(MAX_CONFIDENCE, right), general: Math.min(MAX_CONFIDENCE, noneOfRest * (1 - right)) };
 }
 
 /** How likely the nearest base is the one that the words mean, by a softmax over nearness. */
@@ -67,15 +53,11 @@ function tieShare(nearest: readonly Nearness[]): number {
 /** Chooses the nearest base or none. `isTie`: the words name each of these bases, so none is no choice. `embedder` is its name. */
 export function chooseNearest(nearest: readonly Nearness[], { isTie, embedder }: { isTie: boolean; embedder: string }): EmbeddingRoute {
   const prefix = nearest[0]?.prefix ?? null;
-  const reason = `nearest in meaning: ${nearest
-    .slice(0, 2)
-    .map((base) => `"${base.prefix}" (${base.nearness.toFixed(1)})`)
-    .join(", then ")}`;
+  const named = nearest.slice(0, 2).map((base) => `"${base.prefix}" (${base.nearness.toFixed(1)})`);
+  const reason = `nearest in meaning: ${named.join(", then ")}`;
+  if (isTie) return { prefix, confidence: KEYWORD_CONFIDENCE * Math.min(MAX_CONFIDENCE, tieShare(nearest)), reason };
   const { nearest: right, general } = routeShares(nearest, embedder);
-  const isBase = isTie || (right > general && right >= MIN_CONFIDENCE);
-  const confidence = isTie ? KEYWORD_CONFIDENCE * Math.min(MAX_CONFIDENCE, tieShare(nearest)) : isBase ? right : general;
-  const confidenceOfNone = isTie ? 1 - confidence : general;
-  return { prefix: isBase ? prefix : null, confidence, confidenceOfNone, isClear: confidence >= CLEAR, reason };
+  return right >= MIN_CONFIDENCE ? { prefix, confidence: right, reason } : { prefix: null, confidence: general, reason };
 }
 
 export interface EmbeddingQuestion {
