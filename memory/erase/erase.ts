@@ -8,14 +8,14 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
 /** What an erase took, of each kind. */
 export interface EraseReceipt extends Erased {
-  /** Taken out of the index: exchanges and archived memories. */
+  /** Exchanges and archived memories, removed from the index. */
   episodes: number;
   /**
-   * A job still has something to take out, which nobody can find any more: the rows of a large erase, or what the index has, because it could
-   * not be reached, or because this process has none and others may.
+   * Jobs still have something to remove, though nobody can find it any more: rows of a large erase, or entries of an index that could not be
+   * reached or that only other processes have.
    */
   isPending: boolean;
-  /** Of a large erase, what is still to be taken out, and by which erasure; the counts above rise until it is null. */
+  /** What a large erase still has to remove, and its id. The counts above rise until this is null. */
   left: { erasureId: string; messages: number } | null;
 }
 
@@ -23,21 +23,53 @@ export interface EraseReceipt extends Erased {
 export interface Erase {
   /** Null when there is no such conversation. */
   conversation(conversation: OwnedConversation): Promise<EraseReceipt | null>;
-  /** Everything of a user, also of one of whom nothing is there. Called again, it tells how far a large erase has got. */
+  /** Everything of a user; of an unknown one too. Called again, it says how far a large erase has got. */
   user(owner: Owner): Promise<EraseReceipt>;
-  /** How far the large erase of a conversation has got, which is no longer there; null when there is none. When it is done this is told once. */
+  /** How far the large erase of a conversation has got; null when there is none. The end of it is reported once. */
   progress(scope: OwnerScope, conversationId: string): Promise<EraseReceipt | null>;
-  /** How far one large erase has got; null when there is none of this id. Changes nothing, and can be asked again after it is done. */
+  /** How far the large erase with this id has got, also after its end; null when there is none. Changes nothing. */
   erasure(scope: OwnerScope, id: string): Promise<EraseReceipt | null>;
   /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
 }
 
-/** How long the request waits for the index, in milliseconds; a job does what it did not. */
+/** How long the request waits for the index, in milliseconds. */
 const INDEX_PATIENCE_MS = 2_000;
 
-/** Takes what is left out of an index; returns how many episodes there were. */
-export async function clearIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: EntriesToSweep): Promise<number> {
+/**
+ * Erases in Postgres first, then in the index if that answers within two seconds. The jobs that Postgres adds with an erase sweep the index in
+ * any case, and do all of a large erase. `index` is null in a process without one: then a process with an index runs these jobs.
+ */
+export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
+  async function finish({ erased, left, isIndexed }: ErasedRows): Promise<EraseReceipt> {
+    const receipt = { ...erased, episodes: 0, left: null };
+    if (!left) return { ...receipt, isPending: false };
+    if (!index) return { ...receipt, isPending: isIndexed };
+    const removed = sweepIndex(index, left).catch(() => null);
+    const episodes = await Promise.race([removed, sleep(INDEX_PATIENCE_MS, null, { ref: false })]);
+    return { ...receipt, episodes: episodes ?? 0, isPending: episodes === null };
+  }
+
+  const progress = async (scope: OwnerScope, conversationId: string | null): Promise<EraseReceipt | null> =>
+    toReceipt(await store.report(scope, conversationId));
+
+  return {
+    async conversation(conversation) {
+      const rows = await store.conversation(conversation);
+      return rows && addReceipts(await finish(rows), rows.left ? null : await progress(conversation, conversation.conversationId));
+    },
+    user: async (owner) => addReceipts(await finish(await store.user(owner)), await progress(owner, null)),
+    progress,
+    erasure: async (scope, id) => toReceipt(await store.find(scope, id)),
+    async episode(owner, episodeId) {
+      const rows = await store.episode(owner, episodeId);
+      return rows && finish(rows);
+    },
+  };
+}
+
+/** Removes entries of erased data from the search index; returns how many episodes there were. */
+export async function sweepIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: EntriesToSweep): Promise<number> {
   const index = of === "chunks" ? indexes.chunks : indexes;
   const opened = await index.open(await index.name());
   const [groups, episodes] = await Promise.all([
@@ -62,37 +94,5 @@ function addReceipts(one: EraseReceipt, other: EraseReceipt | null): EraseReceip
     jobs: one.jobs + other.jobs,
     isPending: one.isPending || other.isPending,
     left: other.left,
-  };
-}
-
-/**
- * Erases from Postgres first, then the index, at once if its store answers within two seconds; jobs that were added with the erase clear it in any
- * case. Of a large erase they do all of it. An index of null: this process has none; the jobs wait for one that has, if there is any index.
- */
-export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
-  async function finish({ erased, left, isIndexed }: ErasedRows): Promise<EraseReceipt> {
-    const receipt = { ...erased, episodes: 0, left: null };
-    if (!left) return { ...receipt, isPending: false };
-    if (!index) return { ...receipt, isPending: isIndexed };
-    const removed = clearIndex(index, left).catch(() => null);
-    const episodes = await Promise.race([removed, sleep(INDEX_PATIENCE_MS, null, { ref: false })]);
-    return { ...receipt, episodes: episodes ?? 0, isPending: episodes === null };
-  }
-
-  const progress = async (scope: OwnerScope, conversationId: string | null): Promise<EraseReceipt | null> =>
-    toReceipt(await store.report(scope, conversationId));
-
-  return {
-    async conversation(conversation) {
-      const rows = await store.conversation(conversation);
-      return rows && addReceipts(await finish(rows), rows.left ? null : await progress(conversation, conversation.conversationId));
-    },
-    user: async (owner) => addReceipts(await finish(await store.user(owner)), await progress(owner, null)),
-    progress,
-    erasure: async (scope, id) => toReceipt(await store.find(scope, id)),
-    async episode(owner, episodeId) {
-      const rows = await store.episode(owner, episodeId);
-      return rows && finish(rows);
-    },
   };
 }

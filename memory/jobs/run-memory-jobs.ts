@@ -17,18 +17,10 @@ import { decideByRules } from "../agent/decide-by-rules.ts";
 import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
-import {
-  assertNoIndex,
-  makeClearIndexJob,
-  makeEraseJob,
-  makeEraseWithoutIndex,
-  makeIngestWithoutIndex,
-  makeVacuumJob,
-} from "../erase/erase-jobs.ts";
-import { clearIndex } from "../erase/erase.ts";
+import { makeEraseJob, makeSweepIndex, makeSweepIndexJob, makeVacuumJob } from "../erase/erase-jobs.ts";
 import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
-import { makeIngestDocument } from "../knowledge/ingest-document.ts";
+import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-document.ts";
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
@@ -88,6 +80,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
   const chunks = makeChunkStore(database);
+  const sweepIndex = makeSweepIndex(episodicMemory?.index ?? null, database);
   return runJobs({
     ...parts,
     queue: {
@@ -130,11 +123,8 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       ingest: episodicMemory
         ? makeIngestDocument({ chunks, index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
         : makeIngestWithoutIndex(chunks),
-      erase: makeEraseJob({
-        erasures: makeErasureStore(database, queue),
-        clearIndex: (left) => (episodicMemory ? clearIndex(episodicMemory.index, left) : assertNoIndex(database).then(() => 0)),
-      }),
-      erase_episodes: episodicMemory ? makeClearIndexJob(episodicMemory.index, queue) : makeEraseWithoutIndex(database),
+      erase: makeEraseJob({ erasures: makeErasureStore(database, queue), sweepIndex }),
+      erase_episodes: makeSweepIndexJob(sweepIndex, queue),
       vacuum: makeVacuumJob({ database, quietMs: parts.quietMs ?? (() => Infinity) }),
     },
   });

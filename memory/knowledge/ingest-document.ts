@@ -3,7 +3,9 @@ import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { readChunks } from "../parsing/parse-document.ts";
-import type { JobHandler } from "../jobs/run-jobs.ts";
+import { indexSwitchedOff } from "../erase/erase-jobs.ts";
+import type { JobHandler, Remaining } from "../jobs/run-jobs.ts";
+import type { Queryable } from "../../stores/postgres/database/database.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import { knowledgeKey } from "../../stores/search/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
@@ -17,17 +19,71 @@ interface IndexChunksParts {
   embedder: Pick<Embedder, "embedPassages">;
 }
 
+/** Documents parsed at a time in one process: each may take most of a gigabyte and a core. */
+const MAX_PARSING = 2;
+/** Chunks of one document. */
+const MAX_CHUNKS = 20_000;
+
+/**
+ * Brings a document in step by step: parses it into chunks, indexes them, then publishes it. Until then its earlier version is searched. A
+ * published document is indexed where its chunks are missing: after a restore the index is new.
+ */
+export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
+  const indexChunks = makeIndexChunks(parts);
+  const parsing = bulkhead(MAX_PARSING, Number.MAX_SAFE_INTEGER);
+  return {
+    async step({ tenantId, documentId }, signal) {
+      const document = await parts.chunks.findDocument({ tenantId, documentId });
+      if (!document || document.status === "failed") return;
+      if (document.bytes) return parsing.execute(() => storeChunks(parts.chunks, documentId, document, signal));
+      if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
+    },
+
+    remaining: (transaction, job) => remainingOf(parts.chunks, transaction, job),
+  };
+}
+
+/** In a process without an index the job waits for a process that has one. */
+export function makeIngestWithoutIndex(chunks: Pick<ChunkStore, "lockAndCheck">): JobHandler<IngestJob> {
+  return {
+    step: () => Promise.reject(indexSwitchedOff()),
+    remaining: (transaction, job) => remainingOf(chunks, transaction, job),
+  };
+}
+
+async function remainingOf(chunks: Pick<ChunkStore, "lockAndCheck">, transaction: Queryable, job: IngestJob): Promise<Remaining> {
+  const more = await chunks.lockAndCheck(transaction, job);
+  if (more === null) return "erased";
+  return more ? "more" : "nothing";
+}
+
+/** Parses a document and stores its chunks, or the reason why it cannot be read. */
+async function storeChunks(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
+  const { bytes, contentType, title, tenantId } = document;
+  if (!bytes) return;
+  try {
+    const parsed = await readChunks({ bytes, contentType, title }, signal);
+    if (parsed.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
+    if (parsed.length > MAX_CHUNKS)
+      throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
+    await chunks.saveChunks({ tenantId, documentId }, parsed);
+  } catch (error) {
+    // A document that cannot be read will not be readable a minute later.
+    if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
+    await chunks.fail({ tenantId, documentId }, error.message);
+  }
+}
+
 /** Chunks of one step: one request to the embedder and one write to the index. */
 const STEP_CHUNKS = 64;
 
-/** What is embedded of a chunk, and searched for words: it means little without what it is under. */
+/** The text of a chunk that is embedded and searched for words. Without its headings it means little. */
 function chunkText({ title }: { title: string }, { heading, text }: { heading: string; text: string }): string {
   return [title, heading, text].filter(Boolean).join("\n");
 }
 
 /**
- * Indexes the next chunks of a document, 64 at a time; false when there were none. When the document goes meanwhile, what was written is
- * taken out again.
+ * Indexes the next 64 chunks of a document; false when there were none. Removes them again when the document was deleted meanwhile.
  */
 export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
   return async function indexChunks(documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<boolean> {
@@ -53,50 +109,5 @@ export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
     const ids = next.map(({ id }) => id);
     if (!(await chunks.markIndexed(owned, ids, indexName))) await opened.removeGroups(ownerKey, [documentId]);
     return true;
-  };
-}
-
-/** Documents that a process reads at a time: each may take most of a gigabyte and a core. */
-const MAX_READING = 2;
-/** Chunks of one document, at most: a larger one is better brought in as several. */
-const MAX_CHUNKS = 20_000;
-
-/** Reads a document into chunks, or says why it cannot be read. */
-async function readDocument(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
-  const { bytes, contentType, title, tenantId } = document;
-  if (!bytes) return;
-  try {
-    const found = await readChunks({ bytes, contentType, title }, signal);
-    if (found.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
-    if (found.length > MAX_CHUNKS)
-      throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
-    await chunks.saveChunks({ tenantId, documentId }, found);
-  } catch (error) {
-    // A document that cannot be read will not be readable a minute later.
-    if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
-    await chunks.fail({ tenantId, documentId }, error.message);
-  }
-}
-
-/**
- * Brings a document in, step by step: reads it into chunks, indexes these, and lets it answer when all are, in place of earlier versions of
- * it, which answer until that moment. One that answers already is indexed where its chunks are missing: after a restore there is a new index.
- */
-export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
-  const indexChunks = makeIndexChunks(parts);
-  const reading = bulkhead(MAX_READING, Number.MAX_SAFE_INTEGER);
-  return {
-    async step({ tenantId, documentId }, signal) {
-      const document = await parts.chunks.findDocument({ tenantId, documentId });
-      if (!document || document.status === "failed") return;
-      if (document.bytes) return reading.execute(() => readDocument(parts.chunks, documentId, document, signal));
-      if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
-    },
-
-    async remaining(transaction, { tenantId, documentId }) {
-      const more = await parts.chunks.lockAndCheck(transaction, { tenantId, documentId });
-      if (more === null) return "erased";
-      return more ? "more" : "nothing";
-    },
   };
 }

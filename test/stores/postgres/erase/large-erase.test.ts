@@ -78,7 +78,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
     const cleared: EntriesToSweep[] = [];
     const job = makeEraseJob({
       erasures: erasures(),
-      clearIndex: async (left) => cleared.push(left),
+      sweepIndex: async (left) => cleared.push(left),
     });
     for (const id of await erasureIds()) {
       for (;;) {
