@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { findResidualData } from "../memory/erase/find-residual-data.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openSearchStore } from "../server/start/open-episodes.ts";
-import { openDatabase } from "../server/start/open-graph.ts";
+import { openSearchStore } from "../server/start/open-memory.ts";
+import { openDatabase } from "../server/start/open-stores.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { listIndexNames } from "../stores/search/open-episode-index.ts";
 

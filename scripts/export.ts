@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { createGzip } from "node:zlib";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-graph.ts";
+import { openDatabase } from "../server/start/open-stores.ts";
 import { countRows, exportLines, inSnapshot } from "../stores/postgres/export/export-lines.ts";
 import type { ExportScope } from "../stores/postgres/export/exported-tables.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";

@@ -1,6 +1,6 @@
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-graph.ts";
+import { openDatabase } from "../server/start/open-stores.ts";
 import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
 import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";

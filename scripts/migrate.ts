@@ -1,6 +1,6 @@
 import { toAppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-graph.ts";
+import { openDatabase } from "../server/start/open-stores.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 
 try {

@@ -1,9 +1,10 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Erase } from "../../memory/erase/erase.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversations/conversation-store.ts";
-import type { MessageStore, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { sendEraseReceipt } from "../memory/erase-routes.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
@@ -70,14 +71,9 @@ export const conversationOperations = operationGroup({
   },
 });
 
-export interface ConversationRouteParts {
-  conversations: ConversationStore;
-  messages: MessageStore;
-  erase: Erase;
-}
-
 /** Listing a user's conversations, listing and deleting one of them, and finding a message. */
-export function conversationRoutes({ conversations, messages, erase }: ConversationRouteParts): Router {
+export function conversationRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+  const { conversations, messages } = stores;
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {
       const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
@@ -109,8 +105,8 @@ export function conversationRoutes({ conversations, messages, erase }: Conversat
       const caller = callerOf(response);
       const found = await conversations.find(caller, conversationId);
       const receipt = found
-        ? await erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId })
-        : await erase.progress(caller, conversationId);
+        ? await memory.erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId })
+        : await memory.erase.progress(caller, conversationId);
       if (!receipt) throw conversationNotFound(conversationId);
       sendEraseReceipt(response, receipt);
     },

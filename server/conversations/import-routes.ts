@@ -1,12 +1,15 @@
 import express, { type Response, Router } from "express";
 import { z } from "zod";
-import type { LayerJobKind } from "../../stores/jobs/job.ts";
-import type { Imported, ImportProgress, ImportStore } from "../../stores/postgres/conversations/import-store.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Config } from "../start/config.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { Imported, ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
-import { type RateLimits, userInBody } from "../limits/rate-limits.ts";
+import { userInBody } from "../limits/rate-limits.ts";
 import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
 import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 
@@ -101,12 +104,10 @@ export function parseImportRequest(body: unknown, maxMessageChars: number): Impo
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
 export interface ImportRouteParts {
-  imports: ImportStore;
-  /** Which jobs imported messages get. */
-  jobKinds: readonly LayerJobKind[];
-  maxMessageChars: number;
-  rates: RateLimits;
-  /** Milliseconds between comments that keep proxies from closing a quiet stream. */
+  config: Config;
+  stores: Stores;
+  memory: Memory;
+  limits: Limits;
   heartbeatMs: number;
 }
 
@@ -135,17 +136,20 @@ async function streamProgress(
 }
 
 /** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
-export function importRoutes({ imports, jobKinds, maxMessageChars, rates, heartbeatMs }: ImportRouteParts): Router {
+export function importRoutes({ config, stores, memory, limits, heartbeatMs }: ImportRouteParts): Router {
   return Router().post(
     "/conversations/import",
     requireJson,
     limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
-    rates.ofUser(userInBody),
+    limits.rates.ofUser(userInBody),
     async (request, response) => {
-      const { userId, sessionId, messages, invalid } = parseImportRequest(withCallersUser(response, request.body), maxMessageChars);
+      const { userId, sessionId, messages, invalid } = parseImportRequest(
+        withCallersUser(response, request.body),
+        config.MAX_MESSAGE_CHARS,
+      );
       const conversation = { tenantId: tenantOf(response), userId, sessionId };
       const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
-        return { ...(await imports.import({ ...conversation, messages, jobKinds, onProgress })), invalid };
+        return { ...(await stores.imports.import({ ...conversation, messages, jobKinds: memory.jobKinds, onProgress })), invalid };
       };
       if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
         return streamProgress(response, { total: messages.length, heartbeatMs }, run);

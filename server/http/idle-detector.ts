@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler } from "express";
 
 /** With no request open for this long, in milliseconds, nobody waits for the next answer. */
-const QUIET_MS = 20;
+const IDLE_MS = 20;
 /**
  * Background work waits no longer than this, in milliseconds, however busy the service is. Jobs of one conversation that come together meanwhile
  * are one, so that under load a quarter of a second is also less work: a user's turns are indexed and read in one go.
@@ -15,11 +15,11 @@ const LONGEST_WAIT_MS = 250;
  */
 export interface IdleDetector {
   /** Sees every request; one that waits for background work is not waited for. */
-  notice: RequestHandler;
+  middleware: RequestHandler;
   /** Resolves in the next pause between requests, or after a while. */
-  whenQuiet(): Promise<void>;
+  whenIdle(): Promise<void>;
   /** For how long, in milliseconds, no request has been open. */
-  quietMs(): number;
+  idleMs(): number;
 }
 
 /** `POST …/settle` itself waits for the background work. */
@@ -31,7 +31,7 @@ export function makeIdleDetector(): IdleDetector {
   let open = 0;
   let lastEndedAt = -Infinity;
   return {
-    notice(request, response, next) {
+    middleware(request, response, next) {
       if (waitsForJobs(request)) {
         next();
         return;
@@ -43,13 +43,13 @@ export function makeIdleDetector(): IdleDetector {
       });
       next();
     },
-    quietMs: () => (open > 0 ? 0 : performance.now() - lastEndedAt),
-    async whenQuiet() {
+    idleMs: () => (open > 0 ? 0 : performance.now() - lastEndedAt),
+    async whenIdle() {
       const latest = performance.now() + LONGEST_WAIT_MS;
       for (;;) {
         const now = performance.now();
-        const quietAt = open > 0 ? now + QUIET_MS : lastEndedAt + QUIET_MS;
-        const wait = Math.min(quietAt, latest) - now;
+        const idleAt = open > 0 ? now + IDLE_MS : lastEndedAt + IDLE_MS;
+        const wait = Math.min(idleAt, latest) - now;
         if (wait <= 0) return;
         await sleep(Math.ceil(wait));
       }

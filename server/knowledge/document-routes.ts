@@ -1,10 +1,10 @@
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import express, { type Request, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/check-content.ts";
-import type { ChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
-import type { DocumentStore, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
+import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import { assertUtf8, limitBody } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
@@ -76,14 +76,6 @@ export const documentOperations = operationGroup({
   },
 });
 
-export interface DocumentRouteParts {
-  knowledgeBases: KnowledgeBaseStore;
-  chunks: Pick<ChunkStore, "load">;
-  documents: DocumentStore;
-  /** Without an index, documents are refused. */
-  hasIndex: boolean;
-}
-
 /** A document in a request: JSON with title and text, or a file as it is, with its title in the address. */
 export function parseDocumentRequest(request: Request): DocumentToAdd {
   if (request.is("application/json")) {
@@ -118,7 +110,8 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
 };
 
 /** The documents of a knowledge base, and the passages they are cut into. */
-export function documentRoutes({ knowledgeBases, documents, chunks, hasIndex }: DocumentRouteParts): Router {
+export function documentRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+  const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
     async listDocuments(request, response) {
       const place = placeOf(request, response);
@@ -132,7 +125,7 @@ export function documentRoutes({ knowledgeBases, documents, chunks, hasIndex }: 
       readDocumentBody,
       async (request, response) => {
         const place = placeOf(request, response);
-        if (!hasIndex) {
+        if (!memory.episodes) {
           throw new AppError(
             "index_unavailable",
             "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.",

@@ -1,3 +1,4 @@
+import type { Stores } from "../start/open-stores.ts";
 import express, { type Request, type Response, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
@@ -75,10 +76,6 @@ export const knowledgeOperations = operationGroup({
   },
 });
 
-export interface KnowledgeRouteParts {
-  knowledgeBases: KnowledgeBaseStore;
-}
-
 const noSuchBase = (prefix: string): AppError => new AppError("not_found", `There is no knowledge base "${prefix}".`);
 
 /** The knowledge base in a request's path, in the caller's tenant. Throws AppError `invalid_request`. */
@@ -99,7 +96,7 @@ const toBase = ({ prefix, description, keywords, worker }: StoredBase) => {
 const MAX_BASE_BYTES = 100 * 1024;
 
 /** Knowledge bases: what turns can be routed to. */
-export function knowledgeRoutes({ knowledgeBases }: KnowledgeRouteParts): Router {
+export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Stores }): Router {
   return makeRouter(knowledgeOperations, {
     async listKnowledgeBases(_request, response) {
       response.json({ knowledge: (await knowledgeBases.list(tenantOf(response))).map(toBase) });

@@ -4,13 +4,14 @@ import type { Config } from "../start/config.ts";
 import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
 import { makeSlots } from "./slots.ts";
-import { makeTaskLimits, makeTurnLimits, type TaskLimits, type TurnLimits } from "./turn-limits.ts";
+import { type Admit, makeAdmit } from "./turn-limits.ts";
 import { makeTokenQuota } from "./token-quota.ts";
 
 export interface Limits {
   rates: RateLimits;
-  turns: TurnLimits;
-  tasks: TaskLimits;
+  admitTurn: Admit;
+  /** For a front end's own task, which asks the model without being a turn. */
+  admitTask: Admit;
   /** How late the event loop is, in milliseconds. */
   lagMs: () => number;
   /** Writes the tokens that have not been written. */
@@ -43,8 +44,8 @@ export function openLimits(config: Config, database: Database, { onError, onRefu
   const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
   return {
     rates: makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT }),
-    turns: makeTurnLimits({ slots: withAdmission(turnSlots, admission), quota }),
-    tasks: makeTaskLimits({ slots: withAdmission(taskSlots, admission), quota }),
+    admitTurn: makeAdmit({ slots: withAdmission(turnSlots, admission), quota }),
+    admitTask: makeAdmit({ slots: withAdmission(taskSlots, admission), quota }),
     lagMs: () => lag.milliseconds(),
     async close() {
       lag.close();

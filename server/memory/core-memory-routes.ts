@@ -2,7 +2,8 @@ import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
-import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { parseRequest, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
@@ -96,12 +97,6 @@ export const coreMemoryOperations = operationGroup({
   },
 });
 
-export interface CoreMemoryRouteParts {
-  coreMemory: CoreMemoryStore;
-  /** Sections that may be written, in the order in which they are shown. */
-  sections: readonly string[];
-}
-
 /** The version in an If-Match header; undefined without one. `*` asks for any version that is there, which a write alone cannot tell. */
 function expectedVersionOf(request: Request): number | undefined {
   if (request.get("if-none-match") === "*") return 0;
@@ -119,7 +114,9 @@ function sendSection(response: Response<z.output<typeof SectionAnswer>>, { secti
 }
 
 /** What is known about a user, for people: read, write, remove, look back, go back. */
-export function coreMemoryRoutes({ coreMemory, sections }: CoreMemoryRouteParts): Router {
+export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+  const { coreMemory } = stores;
+  const { sections } = memory;
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });
   const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
 

@@ -1,7 +1,8 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Recall } from "../../memory/recall/recall-episodes.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Config } from "../start/config.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
@@ -53,14 +54,9 @@ export const episodeOperations = operationGroup({
   },
 });
 
-export interface EpisodeRouteParts {
-  /** Null when episodic memory is switched off. */
-  recall: Recall | null;
-  memoryReadTimeoutMs: number;
-}
-
 /** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
-export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts): Router {
+export function episodeRoutes({ config, memory }: { config: Config; memory: Memory }): Router {
+  const recall = memory.episodes?.memory.recall;
   return makeRouter(episodeOperations, {
     async findEpisodes(request, response) {
       const userId = userInPath(request, response);
@@ -73,7 +69,7 @@ export function episodeRoutes({ recall, memoryReadTimeoutMs }: EpisodeRouteParts
         question,
         conversationId,
         limit,
-        signal: AbortSignal.timeout(PATIENCE * memoryReadTimeoutMs),
+        signal: AbortSignal.timeout(PATIENCE * config.MEMORY_READ_TIMEOUT_MS),
       });
       response.json({
         episodes: episodes.map((episode) => ({

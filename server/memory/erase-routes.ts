@@ -1,8 +1,9 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Erase, EraseReceipt } from "../../memory/erase/erase.ts";
-import type { OperationStore } from "../../stores/postgres/memory/operation-store.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { EraseReceipt } from "../../memory/erase/erase.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, time, next, type Sent } from "../http/openapi/operation.ts";
@@ -103,18 +104,14 @@ export const eraseOperations = operationGroup({
   },
 });
 
-export interface UserRouteParts {
-  erase: Erase;
-  operations: OperationStore;
-}
-
 /** What was done to a user's memory, and erasing it: all of it, or one exchange; how far a large erase has got. */
-export function userRoutes({ erase, operations }: UserRouteParts): Router {
+export function eraseRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+  const { erase } = memory;
   return makeRouter(eraseOperations, {
     async listMemoryOperations(request, response) {
       const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
-      const { items, next } = await operations.list(owner, toPageRequest(page), trigger ?? null);
+      const { items, next } = await stores.operations.list(owner, toPageRequest(page), trigger ?? null);
       response.json({
         operations: items.map((operation) => ({
           id: operation.id,

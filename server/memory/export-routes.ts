@@ -5,7 +5,8 @@ import os from "node:os";
 import path from "node:path";
 import { bulkhead } from "cockatiel";
 import type { Router } from "express";
-import type { Database, Queryable } from "../../stores/postgres/database/database.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Queryable } from "../../stores/postgres/database/database.ts";
 import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import { writeWithBackpressure } from "../http/event-stream.ts";
@@ -26,10 +27,6 @@ export const exportOperations = operationGroup({
   },
 });
 
-export interface ExportRouteParts {
-  database: Database;
-}
-
 /** Exports of a process that read the database at the same time: each holds a connection meanwhile. */
 const AT_A_TIME = 2;
 
@@ -45,7 +42,7 @@ async function openUnnamedFile(): Promise<FileHandle> {
  * `GET /users/:id/export`: everything that is stored of a user, as `npm run export` writes it. It goes to a file first, so that a client that reads
  * slowly holds no connection of the database, and so that what fails is an error and not half an answer.
  */
-export function exportRoutes({ database }: ExportRouteParts): Router {
+export function exportRoutes({ stores }: { stores: Stores }): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return makeRouter(exportOperations, {
     async exportUser(request, response) {
@@ -57,7 +54,7 @@ export function exportRoutes({ database }: ExportRouteParts): Router {
           await saved.appendFile(lines);
         }
       }
-      await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(database, write)));
+      await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(stores.database, write)));
       const { size } = await saved.stat();
       response.attachment("export.jsonl").set({ "content-type": "application/x-ndjson; charset=utf-8", "content-length": String(size) });
       const text = createReadStream("", { fd: saved.fd, autoClose: false, start: 0, encoding: "utf8" });

@@ -1,8 +1,7 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
-import type { ConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
-import type { JobOverview } from "../../stores/jobs/job-overview.ts";
 import { assertWholeTenant, callerOf, requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { pageQuery, parseRequest, uuidField } from "../http/parse-request.ts";
 import { conversationOfCaller } from "../conversations/conversation-routes.ts";
@@ -66,7 +65,8 @@ export function jobTenantOf(response: Response): string | null {
  * Background jobs, of the caller's tenant or, for a key of scope admin, of all: how many, by kind and state, with the newest of those that failed for
  * good; and running these again, or those of one conversation, with the memory agent of its user.
  */
-export function jobRoutes({ jobOverview, conversations }: { jobOverview: JobOverview; conversations: ConversationStore }): Router {
+export function jobRoutes({ stores }: { stores: Stores }): Router {
+  const { jobs: jobOverview, conversations } = stores;
   async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {
     const { tenantId, userId, conversationId } = owned;
     const ofConversation = await jobOverview.retryDead({ kind, tenantId, userId, conversationId });

@@ -2,9 +2,7 @@ import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
-import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { ConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
-import type { SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { tenantOf } from "../auth/caller.ts";
 import { findConversation } from "../conversations/conversation-routes.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
@@ -64,14 +62,9 @@ export const conversationMemoryOperations = operationGroup({
   },
 });
 
-export interface ConversationMemoryParts {
-  conversations: ConversationStore;
-  summaries: SummaryStore;
-  jobOverview: JobOverview;
-}
-
 /** What the memory made of one conversation: its summary, its jobs, and the wait for the jobs that are still at it. */
-export function conversationMemoryRoutes({ conversations, summaries, jobOverview }: ConversationMemoryParts): Router {
+export function summaryRoutes({ stores }: { stores: Stores }): Router {
+  const { conversations, summaries, jobs: jobOverview } = stores;
   return makeRouter(conversationMemoryOperations, {
     async getSummary(request, response) {
       const { version } = parseRequest(SummaryQuery, request.query);

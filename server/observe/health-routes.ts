@@ -5,11 +5,12 @@ import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
-export interface HealthParts {
+/** How the service fares. */
+export interface HealthChecks {
   /** What an answer needs, by name. */
   dependencies: Record<string, DependencyCheck>;
   /** What answers go on without, by name: shown, and no reason not to be ready. */
-  optionalDependencies?: Record<string, DependencyCheck>;
+  optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
 }
 
@@ -53,7 +54,7 @@ export async function statesOf(dependencies: Record<string, DependencyCheck>): P
 }
 
 /** `/healthz`: the process is alive. `/readyz`: it can answer; 503 when something an answer needs is down, or while stopping. */
-export function healthRoutes({ dependencies, optionalDependencies = {}, isStopping }: HealthParts): Router {
+export function healthRoutes({ dependencies, optionalDependencies, isStopping }: HealthChecks): Router {
   return makeRouter(healthOperations, {
     getHealth(_request, response) {
       response.json({ status: "alive" });

@@ -17,7 +17,8 @@ import {
 import { workMetrics } from "./work-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
-import type { JobOverview, OldestWaiting } from "../../stores/jobs/job-overview.ts";
+import { findOldestWaiting } from "../../stores/jobs/job-overview.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { causeFacts } from "./logger.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
@@ -72,20 +73,13 @@ export const metricsOperations = operationGroup({
   },
 });
 
-export interface MetricsRouteParts {
-  metrics: Metrics;
-  jobOverview: JobOverview;
-  oldestWaiting: () => Promise<OldestWaiting[]>;
-  log: Logger;
-}
-
 /** How long the database may take to tell of the queue, in milliseconds: Prometheus gives up after ten seconds. */
 const QUEUE_TIMEOUT_MS = 2_000;
 
-/** `GET /metrics`, for Prometheus. Answers also while the database is away, which is when they are looked at. */
-export function metricsRoute({ metrics, jobOverview, oldestWaiting, log }: MetricsRouteParts): Router {
+/** `GET /metrics`, for Prometheus. It answers also while the database is away. */
+export function metricsRoute({ stores, metrics, log }: { stores: Stores; metrics: Metrics; log: Logger }): Router {
   const readQueue = async () => {
-    const [counts, oldest] = await Promise.all([jobOverview.count(null), oldestWaiting()]);
+    const [counts, oldest] = await Promise.all([stores.jobs.count(null), findOldestWaiting(stores.database)]);
     return { counts, oldest };
   };
   return makeRouter(metricsOperations, {

@@ -1,23 +1,15 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { Layer } from "../../turn/state.ts";
-import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import { canActFor, type Caller, callerOf } from "../auth/caller.ts";
-import { type HealthParts, statesOf, DependencyStates } from "./health-routes.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import { RecentTurn } from "../turns/recent-turns.ts";
+import { callerOf } from "../auth/caller.ts";
+import { type HealthChecks, statesOf, DependencyStates } from "./health-routes.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
-import type { LastEvent } from "../../graph/start-turn.ts";
-import type { Owner } from "../../stores/owner.ts";
-import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
-
-const RecentTurn = z.object({
-  at: time,
-  total_ms: z.number().nullable(),
-  first_token_ms: z.number().nullable(),
-  degraded: z.array(Layer),
-  code: z.string().nullable().describe("Why it failed."),
-});
-/** What a turn of this process took, in milliseconds. */
-export type RecentTurn = Sent<z.output<typeof RecentTurn>>;
+import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
 const Status = z.object({
   dependencies: DependencyStates,
@@ -38,83 +30,36 @@ export const statusOperations = operationGroup({
   },
 });
 
-export interface StatusParts extends HealthParts {
-  /** Which layers of memory are switched on. */
-  layers: Readonly<Record<Layer, boolean>>;
-  /** What core memory can hold. */
-  sections: readonly string[];
-  /** Which model answers, and which embedder indexes; null without an index. */
-  models: { chat: string; embedder: string | null };
-  recentTurns: RecentTurns;
-  jobOverview: JobOverview;
+export interface StatusRouteParts {
+  stores: Stores;
+  models: Models;
+  memory: Memory;
+  turns: Turns;
+  health: HealthChecks;
 }
 
-/** `GET /status`: what the service is made of and how it fares, for people: dependencies, layers, the last turns of the caller's tenant or user in this process, the jobs. */
-export function statusRoutes({
-  dependencies,
-  optionalDependencies = {},
-  layers,
-  sections,
-  models,
-  recentTurns,
-  jobOverview,
-}: StatusParts): Router {
+/** `GET /status`, for people: dependencies, layers, models, jobs, and the last turns of this process that the caller may see. */
+export function statusRoutes({ stores, models, memory, turns, health }: StatusRouteParts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);
       const [states, jobs] = await Promise.all([
-        statesOf({ ...dependencies, ...optionalDependencies }),
+        statesOf({ ...health.dependencies, ...health.optionalDependencies }),
         // Null: the database does not answer, which `dependencies` says, or the caller is one user.
-        caller.userId === null ? jobOverview.count(jobTenantOf(response)).catch(() => null) : null,
+        caller.userId === null ? stores.jobs.count(jobTenantOf(response)).catch(() => null) : null,
       ]);
-      const switches = Object.fromEntries(Object.entries(layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])) as Record<
+      const switches = Object.fromEntries(Object.entries(memory.layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])) as Record<
         Layer,
         "on" | "off"
       >;
       response.json({
         dependencies: Object.fromEntries(states),
         layers: switches,
-        core_memory_sections: sections,
-        models,
-        turns: recentTurns.list(caller),
+        core_memory_sections: [...memory.sections],
+        models: { chat: models.description, embedder: memory.episodes?.memory.embedder.name ?? null },
+        turns: turns.recent.list(caller),
         jobs,
       });
     },
   });
-}
-
-/** Turns that are remembered. */
-const KEPT = 200;
-
-/** The last turns of this process: for people who look, without a database of metrics. */
-export interface RecentTurns {
-  add(owner: Owner, last: LastEvent): void;
-  /** Those that a caller may know of, oldest first. */
-  list(caller: Caller): readonly RecentTurn[];
-}
-
-function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
-  return caller.everyTenant || (tenantId === caller.tenantId && canActFor(caller, userId));
-}
-
-export function makeRecentTurns(): RecentTurns {
-  const turns: { owner: Owner; turn: RecentTurn }[] = [];
-  return {
-    add({ tenantId, userId }, { status, content }) {
-      const at = new Date();
-      const turn =
-        status === "error"
-          ? { at, total_ms: null, first_token_ms: null, degraded: [], code: content.code }
-          : {
-              at,
-              total_ms: content.timings.total_ms,
-              first_token_ms: content.timings.first_token_ms,
-              degraded: content.degraded,
-              code: null,
-            };
-      turns.push({ owner: { tenantId, userId }, turn });
-      if (turns.length > KEPT) turns.shift();
-    },
-    list: (caller) => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
-  };
 }

@@ -1,11 +1,11 @@
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { requestIdOf, withinRequest } from "./logger.ts";
-import type { RequestMetrics } from "./service-metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Traces } from "./traces.ts";
 
 export interface WatchRequestsParts {
-  requests: RequestMetrics;
+  metrics: Pick<Metrics, "requests">;
   /** Null: no traces are sent. */
   traces: Pick<Traces, "beginRequest"> | null;
   log: Logger;
@@ -16,14 +16,14 @@ const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
 const CLIENT_LEFT = 499;
 
 /** Gives every request its id, which is sent back as X-Request-Id and stands in its log lines, counts it, and traces it. Stands first. */
-export function watchRequests({ requests, traces, log }: WatchRequestsParts): RequestHandler {
+export function watchRequests({ metrics, traces, log }: WatchRequestsParts): RequestHandler {
   return function watchRequest(request, response, next) {
     const began = performance.now();
     const requestId = requestIdOf(request.get("x-request-id"));
     response.set("x-request-id", requestId);
     const trace = traces && !PROBES.has(request.path) ? traces.beginRequest(request.get("traceparent"), request.get("tracestate")) : null;
     const facts = { request_id: requestId, ...(trace ? { trace_id: trace.traceId } : {}) };
-    requests.began();
+    metrics.requests.began();
     response.once("close", () => {
       const ended = {
         method: methodLabel(request.method),
@@ -31,7 +31,7 @@ export function watchRequests({ requests, traces, log }: WatchRequestsParts): Re
         status: response.writableFinished ? response.statusCode : CLIENT_LEFT,
         ms: performance.now() - began,
       };
-      requests.ended(ended);
+      metrics.requests.ended(ended);
       const turnId = response.get("x-turn-id");
       trace?.end({ ...ended, requestId, ...(turnId === undefined ? {} : { turnId }) });
       withinRequest(facts, () => log.debug({ ...ended, ms: Math.round(ended.ms) }, "request ended"));

@@ -8,7 +8,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/chat-request.ts";
-import type { LimitedTask } from "../limits/turn-limits.ts";
+import type { Permit } from "../limits/turn-limits.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
 import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";
@@ -56,7 +56,7 @@ function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: s
 export function answerTask(
   { model, timeouts, observer = NOOP_OBSERVER }: TaskModel,
   request: TaskRequest,
-  { onUsage, onEnd }: LimitedTask,
+  permit: Permit,
 ): AsyncGenerator<CompletionEvent[], void> {
   const log = makeEventLog<CompletionEvent>();
   const { task, messages, structured, signal } = request;
@@ -75,7 +75,7 @@ export function answerTask(
   function finish(asked: CompletionMessage[], answer: ModelAnswer): void {
     const usage = toUsage(answer, asked.map(({ text }) => text).join("\n"));
     const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_"); // then it used nothing, as far as anybody knows
-    if (!isUnanswered) onUsage(usage);
+    if (!isUnanswered) permit.addTokens(usage.total_tokens);
     if (answer.error) return log.append({ kind: "error", error: answer.error });
     if (structured) {
       const json = jsonObjectIn(answer.text) ?? offlineTaskAnswer(task, messages, structured);
@@ -93,7 +93,7 @@ export function answerTask(
   void run()
     .catch((error: unknown) => log.append({ kind: "error", error: toAppError(error) }))
     .finally(() => {
-      onEnd();
+      permit.release();
       log.end();
     });
   return log.readBatches();

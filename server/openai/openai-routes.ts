@@ -6,10 +6,12 @@ import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
-import type { RateLimits } from "../limits/rate-limits.ts";
-import type { TaskLimits } from "../limits/turn-limits.ts";
-import type { OpenTurn } from "../turns/open-turn.ts";
-import type { TurnRegistry } from "../turns/turn-registry.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { Observing } from "../observe/open-observing.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Config } from "../start/config.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import {
   type CompletionEvent,
@@ -26,13 +28,12 @@ import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 
 export interface OpenAIRouteParts {
-  openTurn: OpenTurn;
-  registry: TurnRegistry;
-  knowledgeBases: KnowledgeBaseStore;
-  rates: RateLimits;
-  taskLimits: TaskLimits;
-  taskModel: TaskModel;
-  maxMessageChars: number;
+  config: Config;
+  stores: Stores;
+  models: Models;
+  turns: Turns;
+  limits: Limits;
+  observing: Observing;
   heartbeatMs: number;
 }
 
@@ -50,8 +51,10 @@ const seconds = (): number => Math.floor(Date.now() / 1_000);
 const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
 /** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
-export function openaiRoutes(parts: OpenAIRouteParts): Router {
-  const { openTurn, knowledgeBases, registry, rates, taskLimits, taskModel, maxMessageChars, heartbeatMs } = parts;
+export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: OpenAIRouteParts): Router {
+  const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
+  const { knowledgeBases } = stores;
+  const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };
   const readBody = limitBody(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
@@ -59,10 +62,10 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
     const { tenantId, userId } = callerOf(response);
     const asked = { task, messages: body.messages, structured: wantedStructure(body) };
     assertTaskFits(asked, maxMessageChars);
-    registry.assertOpen();
-    const limited = await taskLimits.begin({ tenantId, userId: userId ?? claimedUser(request) });
+    turns.registry.assertOpen();
+    const permit = await limits.admitTask({ tenantId, userId: userId ?? claimedUser(request) });
     const signal = abortSignalOnClose(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
-    return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, limited), headers: {} };
+    return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, permit), headers: {} };
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
@@ -73,7 +76,7 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
       kb_prefix: kbPrefix,
       on_busy: "enqueue",
     };
-    const source = await openTurn(request, response, parseChatRequest(asked, maxMessageChars));
+    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars));
     const { turnId } = source;
     return { id: turnId, batches: toCompletionEvents(source.eventBatches(abortSignalOnClose(response))), headers: { "x-turn-id": turnId } };
   }
@@ -86,7 +89,7 @@ export function openaiRoutes(parts: OpenAIRouteParts): Router {
       const id = [request.params.id].flat().join("/");
       response.json(toModel(await modelOf(id, response)));
     })
-    .post("/chat/completions", requireJson, readBody, rates.ofUser(claimedUser), async (request, response) => {
+    .post("/chat/completions", requireJson, readBody, limits.rates.ofUser(claimedUser), async (request, response) => {
       const body = parseCompletionRequest(request.body);
       const { kbPrefix } = await modelOf(body.model, response);
       const task = detectFrontEndTask(request, body);

@@ -1,35 +1,20 @@
 import type { Logger } from "pino";
 import { toAppError } from "../../errors/app-error.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
-import { makeErase } from "../../memory/erase/erase.ts";
 import type { KnowledgeHandlers } from "../../nodes/knowledge-handlers.ts";
-import { findOldestWaiting, makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
-import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
-import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
-import { makeDocumentStore } from "../../stores/postgres/knowledge/document-store.ts";
-import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
-import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
-import { makeKnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
-import { makeOperationStore } from "../../stores/postgres/memory/operation-store.ts";
-import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
-import { CANCEL_CHANNEL, makeTurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { makeVerifyToken } from "../auth/verify-token.ts";
 import { makeApp } from "../http/app.ts";
-import type { Config } from "./config.ts";
-import { checkModelServer, checkPostgres, type DependencyCheck, withTimeout } from "../observe/health-routes.ts";
-import { openLimits } from "../limits/open-limits.ts";
+import { makeIdleDetector } from "../http/idle-detector.ts";
 import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf } from "../http/listen.ts";
-import { coreSections, openGraph, usesModelServer } from "./open-graph.ts";
+import { openLimits } from "../limits/open-limits.ts";
+import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
 import { causeFacts } from "../observe/logger.ts";
 import { openObserving } from "../observe/open-observing.ts";
-import { usesEmbeddingServer } from "./open-episodes.ts";
-import { makeVerifyToken } from "../auth/verify-token.ts";
-import { makeRecentTurns } from "../observe/status-routes.ts";
-import { makeIdleDetector } from "../http/idle-detector.ts";
-import { makeTurnRegistry } from "../turns/turn-registry.ts";
-
-const OPENAI_URL = "https://api.openai.com/v1";
+import { makeTurns } from "../turns/open-turn.ts";
+import type { Config } from "./config.ts";
+import { openGraph, type OpenGraph } from "./open-graph.ts";
+import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
 
 export interface Service {
   /** Where it listens: http://host:port */
@@ -40,6 +25,13 @@ export interface Service {
   close(): Promise<void>;
 }
 
+export interface ServiceOptions {
+  /** Milliseconds between two heartbeats of an event stream. */
+  heartbeatMs?: number;
+  handlers?: KnowledgeHandlers;
+  connectionLimits?: Partial<ConnectionLimits>;
+}
+
 /** A line for each run of a job that failed; the others only when debugging. */
 function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
   const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
@@ -47,108 +39,89 @@ function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
   else log.debug({ kind, outcome, ms }, "job ran");
 }
 
+/** An answer needs Postgres and the model's server; it goes on without the index. */
+function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isStopping: () => boolean): HealthChecks {
+  const { episodes } = memory;
+  return {
+    dependencies: {
+      postgres: checkPostgres(stores.database, config.DATA_DIR),
+      ...(models.server ? { chat_model: checkModelServer(models.server.url, models.server.apiKey) } : {}),
+    },
+    optionalDependencies: episodes ? { episode_index: withTimeout(() => episodes.store.check()) } : {},
+    isStopping,
+  };
+}
+
+function describeUse(config: Config, { stores, models, memory: { episodes } }: OpenGraph): Service["uses"] {
+  const layers = [
+    "window",
+    ...(config.ENABLE_SUMMARY ? ["summary"] : []),
+    ...(config.ENABLE_CORE_MEMORY ? ["core memory"] : []),
+    ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${episodes.store.description})`] : []),
+  ];
+  return { database: stores.database.description, model: models.description, layers };
+}
+
 /** Opens everything the configuration asks for and listens. What was opened is closed again when a later part fails. */
 export async function openService(
   config: Config,
   log: Logger,
-  {
-    heartbeatMs = 15_000,
-    handlers,
-    connectionLimits = {},
-  }: { heartbeatMs?: number; handlers?: KnowledgeHandlers; connectionLimits?: Partial<ConnectionLimits> } = {},
+  { heartbeatMs = 15_000, handlers, connectionLimits }: ServiceOptions = {},
 ): Promise<Service> {
+  const warn =
+    (message: string) =>
+    (error: unknown): void =>
+      log.warn({ causes: causeFacts(toAppError(error)) }, message);
   await using opening = new AsyncDisposableStack();
-  const { metrics, traces, observer, ...observing } = await openObserving(config, log, {
+
+  const observing = await openObserving(config, log, {
     chat: usesModelServer(config) ? "openai" : "built-in",
     embeddings: usesEmbeddingServer(config) ? "openai" : "built-in",
   });
   opening.defer(() => observing.close());
-  const requestsFirst = makeIdleDetector();
-  const parts = await openGraph(config, {
+  const { metrics, observer } = observing;
+
+  const idle = makeIdleDetector();
+  const opened = await openGraph(config, {
     observer,
     onRun(run) {
       metrics.jobRan(run);
       logRun(log, run);
     },
     handlers,
-    whenQuiet: () => requestsFirst.whenQuiet(),
-    quietMs: () => requestsFirst.quietMs(),
-    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "background work failed, it is tried again"),
+    whenQuiet: () => idle.whenIdle(),
+    quietMs: () => idle.idleMs(),
+    onError: warn("background work failed, it is tried again"),
   });
-  opening.defer(() => parts.close());
-  const { graph, database, episodes, modelDescription, layers } = parts;
+  opening.defer(() => opened.close());
+  const { database } = opened.stores;
 
   const limits = openLimits(config, database, {
-    onError: (error) => log.warn({ causes: causeFacts(toAppError(error)) }, "used tokens are not written yet, it will be tried again"),
+    onError: warn("used tokens are not written yet, it will be tried again"),
     onRefused: (why) => metrics.turnRefused(why),
   });
   metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
-  const registry = makeTurnRegistry();
-  // A notification that is lost is made up for when the turn renews its lease.
-  const cancelHeard = (turnId: string): void => registry.find(turnId)?.turn.cancel();
-  opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification: cancelHeard, onConnect: () => undefined }));
-  let stopping = false;
-  const dependencies: Record<string, DependencyCheck> = { postgres: checkPostgres(database, config.DATA_DIR) };
-  if (usesModelServer(config)) dependencies["chat_model"] = checkModelServer(config.OPENAI_BASE_URL ?? OPENAI_URL, config.OPENAI_API_KEY);
 
-  const conversations = makeConversationStore(database);
-  const knowledgeBases = makeKnowledgeBaseStore(database);
+  const turns = makeTurns({ ...opened, limits, observing, log });
+  const { registry } = turns;
+  // A lost notification is made up for when the turn renews its lease.
+  const onNotification = (turnId: string): void => registry.find(turnId)?.turn.cancel();
+  opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification, onConnect: () => undefined }));
+
+  let stopping = false;
+  const verifyToken = makeVerifyToken(config, warn("the keys of JWT_JWKS_URL are not refreshed"));
   const app = makeApp({
-    graph,
-    database,
-    knowledgeBases,
-    documents: makeDocumentStore(database),
-    chunks: makeChunkStore(database),
-    hasIndex: episodes !== null,
-    registry,
-    turns: makeTurnRecordStore(database),
-    requestsFirst,
-    limits: limits.turns,
-    taskLimits: limits.tasks,
-    taskModel: { ...parts.answering, observer },
-    rates: limits.rates,
-    log,
+    ...opened,
+    config,
+    turns,
+    limits,
+    observing,
+    identity: { apiKeys: config.API_KEYS, verifyToken },
+    health: makeHealth(config, opened, () => stopping),
+    idle,
     heartbeatMs,
-    dependencies,
-    optionalDependencies: episodes ? { episode_index: withTimeout(() => episodes.store.check()) } : {},
-    conversations,
-    erase: makeErase(makeEraseStore(database), episodes?.memory.index ?? null),
-    coreMemory: makeCoreMemoryStore(database),
-    sections: coreSections(config),
-    operations: makeOperationStore(database),
-    messages: makeMessageStore(database),
-    summaries: makeSummaryStore(database),
-    jobOverview: makeJobOverview(database),
-    imports: makeImportStore(database),
-    jobKinds: [
-      ...(config.ENABLE_SUMMARY ? ["summarise" as const] : []),
-      ...(episodes ? ["index_episodes" as const] : []),
-      ...(config.ENABLE_CORE_MEMORY ? ["remember" as const] : []),
-    ],
-    recall: episodes?.memory.recall ?? null,
-    memoryReadTimeoutMs: config.MEMORY_READ_TIMEOUT_MS,
-    metrics,
-    recentTurns: makeRecentTurns(),
-    layers: {
-      summary: config.ENABLE_SUMMARY,
-      core_memory: config.ENABLE_CORE_MEMORY,
-      episodic: episodes !== null,
-      knowledge: episodes !== null,
-    },
-    models: { chat: modelDescription, embedder: episodes?.memory.embedder.name ?? null },
-    requests: metrics.requests,
-    traces,
-    oldestWaiting: () => findOldestWaiting(database),
-    apiKeys: config.API_KEYS,
-    verifyToken: makeVerifyToken(config, (error) =>
-      log.warn({ causes: causeFacts(toAppError(error)) }, "the keys of JWT_JWKS_URL are not refreshed"),
-    ),
-    corsOrigins: config.CORS_ORIGINS,
-    allowedHosts: config.ALLOWED_HOSTS,
-    trustProxy: config.TRUST_PROXY,
-    maxMessageChars: config.MAX_MESSAGE_CHARS,
-    isStopping: () => stopping,
+    log,
   });
   const server = await listen(app, config.PORT, config.HOST, { ...CONNECTION_LIMITS, ...connectionLimits });
   opening.defer(() => closeServer(server));
@@ -157,11 +130,11 @@ export async function openService(
     await registry.drain(config.SHUTDOWN_GRACE_MS);
   });
 
-  const opened = opening.move();
+  const everything = opening.move();
   const host = config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST;
   return {
     url: `http://${host}:${portOf(server)}`,
-    uses: { database: database.description, model: modelDescription, layers },
-    close: () => opened.disposeAsync(),
+    uses: describeUse(config, opened),
+    close: () => everything.disposeAsync(),
   };
 }

@@ -1,18 +1,19 @@
 import { type Request, type Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Config } from "../start/config.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream } from "./turn-stream.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
-import type { OpenTurn } from "./open-turn.ts";
+import type { Turns } from "./open-turn.ts";
 import type { TurnSource } from "./turn-source.ts";
 
 export interface ChatRouteParts {
-  openTurn: OpenTurn;
-  knowledgeBases: KnowledgeBaseStore;
-  maxMessageChars: number;
+  config: Config;
+  stores: Stores;
+  turns: Turns;
   heartbeatMs: number;
 }
 
@@ -28,7 +29,7 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
 }
 
 /** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
-export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openTurn }: ChatRouteParts): Router {
+export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbeatMs }: ChatRouteParts): Router {
   /** Throws AppError `invalid_request`, which names the bases that there are; only for that they are listed. */
   async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
     if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
@@ -37,9 +38,9 @@ export function chatRoutes({ knowledgeBases, maxMessageChars, heartbeatMs, openT
 
   /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
-    const body = parseChatRequest(withCallersUser(response, request.body), maxMessageChars);
+    const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
     await assertKnown(tenantOf(response), body.kb_prefix);
-    return openTurn(request, response, body);
+    return turns.open(request, response, body);
   }
 
   return Router()

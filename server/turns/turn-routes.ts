@@ -2,12 +2,16 @@ import { type Request, type Response, Router } from "express";
 import { parseLastEventId, sendTurnStream } from "./turn-stream.ts";
 import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { canActFor, callerOf } from "../auth/caller.ts";
-import type { RegisteredTurn, TurnRegistry } from "./turn-registry.ts";
+import type { RegisteredTurn } from "./turn-registry.ts";
+import type { Turns } from "./open-turn.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { parseUuid } from "../http/parse-request.ts";
 
-export interface TurnRouteParts extends FindTurnParts {
+export interface TurnRouteParts {
+  stores: Stores;
+  turns: Turns;
   heartbeatMs: number;
 }
 
@@ -49,7 +53,8 @@ function assertKept({ id, isRunningHere, record }: FoundTurn): void {
 
 /** One turn: its outcome, its events, cancelling it. */
 export function turnRoutes(parts: TurnRouteParts): Router {
-  const { registry, turns, heartbeatMs } = parts;
+  const { stores, heartbeatMs } = parts;
+  const { registry } = parts.turns;
 
   /** Throws AppError `turn_gone` when its outcome is no longer kept. */
   function sourceOf(found: FoundTurn): TurnSource {
@@ -58,7 +63,7 @@ export function turnRoutes(parts: TurnRouteParts): Router {
     const isDoneHere = entry?.last?.status === "done";
     if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
     if (!record) throw turnGone(id);
-    if (record.isHeld) return remoteSource(turns, record, registry.stopping);
+    if (record.isHeld) return remoteSource(stores.turns, record, registry.stopping);
     return storedSource(record);
   }
 
@@ -79,18 +84,13 @@ export function turnRoutes(parts: TurnRouteParts): Router {
       const found = await findTurn(parts, request, response);
       const { id, entry, isRunningHere, record } = found;
       if (isRunningHere) entry?.turn.cancel();
-      const cancelled = isRunningHere || (record !== null && (await turns.requestCancel(record, id)));
+      const cancelled = isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
       response.json({ turn_id: id, cancelled });
     });
 }
 
-export interface FindTurnParts {
-  registry: TurnRegistry;
-  turns: TurnRecordStore;
-}
-
 /** What this process and the database know of a turn. */
-export interface FoundTurn {
+interface FoundTurn {
   id: string;
   entry: RegisteredTurn | null;
   isRunningHere: boolean;
@@ -102,7 +102,7 @@ export interface FoundTurn {
  * The turn in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one of another tenant or user too, and
  * for one that was refused.
  */
-export async function findTurn({ registry, turns }: FindTurnParts, request: Request, response: Response): Promise<FoundTurn> {
+async function findTurn({ stores, turns: { registry } }: TurnRouteParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
   const caller = callerOf(response);
   const findOwn = (turnId: string): RegisteredTurn | null => {
@@ -112,7 +112,7 @@ export async function findTurn({ registry, turns }: FindTurnParts, request: Requ
   const id = findOwn(given)?.redirectedTo ?? given;
   const entry = findOwn(id);
   const isRunningHere = entry !== null && entry.last === null;
-  const record = await turns.find(caller, id).catch((error: unknown) => {
+  const record = await stores.turns.find(caller, id).catch((error: unknown) => {
     if (isRunningHere) return null;
     throw error;
   });

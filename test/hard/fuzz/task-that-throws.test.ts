@@ -17,9 +17,9 @@ test("a front end's task that throws ends its answer with an error, and gives it
   const model = new FakeListChatModel({ responses: ["x"] });
   const taskModel = { model, timeouts: { firstTokenMs: 1_000, idleMs: 1_000 } };
   let ends = 0;
-  const limited = { onUsage: () => undefined, onEnd: () => void ends++ };
+  const permit = { addTokens: () => undefined, release: () => void ends++ };
   const events = [];
-  for await (const batch of answerTask(taskModel, request, limited)) {
+  for await (const batch of answerTask(taskModel, request, permit)) {
     events.push(...batch);
   }
   expect(events).toMatchObject([{ kind: "error", error: { code: "internal_error" } }]);

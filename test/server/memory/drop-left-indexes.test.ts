@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../server/start/config.ts";
-import { openEpisodes } from "../../../server/start/open-episodes.ts";
+import { openEpisodes } from "../../../server/start/open-memory.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { chunkIndexName } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";

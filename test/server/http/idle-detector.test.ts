@@ -13,12 +13,12 @@ describe("background work lets requests go first", () => {
   /** A request that is open until it is called. */
   function open(request: Partial<Request> = { method: "POST", path: "/api/v1/chat" }): () => void {
     const response = new EventEmitter();
-    first.notice(request as Request, response as unknown as Response, () => undefined);
+    first.middleware(request as Request, response as unknown as Response, () => undefined);
     return () => void response.emit("close");
   }
   /** Whether it was quiet, and what had happened until then. */
   async function untilQuiet(happened: string[]): Promise<string[]> {
-    await first.whenQuiet();
+    await first.whenIdle();
     return [...happened, "quiet"];
   }
 
@@ -36,7 +36,7 @@ describe("background work lets requests go first", () => {
       happened.push("closed");
       close();
     });
-    expect(await Promise.all([first.whenQuiet().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
+    expect(await Promise.all([first.whenIdle().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
   });
 
   test("and not for one that waits for the background work", async () => {
@@ -49,9 +49,9 @@ describe("background work lets requests go first", () => {
 
   test("but not for ever: one that stays open, or one after the other, holds it up for a quarter of a second", async () => {
     open();
-    await first.whenQuiet();
+    await first.whenIdle();
     const requests = setInterval(() => open()(), 2);
-    await first.whenQuiet();
+    await first.whenIdle();
     clearInterval(requests);
   });
 });

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EpisodicMemory, openEpisodicMemory } from "../../memory/episodes/open-episodic-memory.ts";
 import { type Embedder, observedEmbedder } from "../../models/embedder.ts";
-import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
-import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
@@ -11,11 +9,13 @@ import { findIndexRecord, OLD_NAME_UNUSED_MS } from "../../stores/search/open-ep
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 import { observedSearchStore } from "../../stores/search/watched-search-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
+import { type Erase, makeErase } from "../../memory/erase/erase.ts";
+import { DEFAULT_SECTIONS } from "../../memory/agent/core-sections.ts";
+import type { LayerJobKind } from "../../stores/jobs/job.ts";
+import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";
-
-/** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
-const BUILT_IN = "built-in";
-const DEFAULT_MODEL = "text-embedding-3-small";
+import { embeddingModels, openEmbedder } from "./open-models.ts";
 
 /** How long a stopping process waits for the statement that drops an old index, in milliseconds. */
 const DROP_GRACE_MS = 1_000;
@@ -27,33 +27,18 @@ export interface OpenEpisodes {
   close(): Promise<void>;
 }
 
-/** Whether embeddings are asked of a server; without one the built-in embedder serves. */
-export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY }: Config): boolean {
-  return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
-}
-
-/** The names of the models that embed passages and questions. */
-function embeddingModels(config: Config): { model: string; questionModel: string } {
-  if (!usesEmbeddingServer(config)) return { model: BUILT_IN, questionModel: BUILT_IN };
-  const model = config.EMBEDDING_MODEL ?? DEFAULT_MODEL;
-  return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
-}
-
-/** Throws AppError `embedder_unavailable` when the dimensions have to be asked of a server that is away. */
-export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
-  if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
-  const { model, questionModel } = embeddingModels(config);
-  return openOpenAIEmbedder({
-    baseUrl: config.EMBEDDING_BASE_URL ?? config.OPENAI_BASE_URL,
-    apiKey: config.EMBEDDING_API_KEY ?? config.OPENAI_API_KEY,
-    model,
-    questionModel,
-    questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
-    passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
-    dimensions: config.EMBEDDING_DIMENSIONS,
-    knownDimensions,
-    timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
-  });
+/** What memory there is, by the configuration. */
+export interface Memory {
+  /** Null when episodic memory is switched off, and with it the search in documents. */
+  episodes: OpenEpisodes | null;
+  erase: Erase;
+  /** The sections that core memory has, those of the configuration last. */
+  sections: readonly string[];
+  /** Which layers are switched on. */
+  layers: Readonly<Record<Layer, boolean>>;
+  /** The jobs of the layers that are switched on. */
+  jobKinds: readonly LayerJobKind[];
+  close(): Promise<void>;
 }
 
 /** The dimensions of this embedder are known from what it has indexed: its server may be away at the start. */
@@ -138,4 +123,32 @@ export async function openEpisodes(
     await store.close();
     throw error;
   }
+}
+
+/** Throws what `openEpisodes` throws. */
+export async function openMemory(
+  config: Config,
+  database: Database,
+  onError: (error: unknown) => void,
+  observer: Observer,
+): Promise<Memory> {
+  const { ENABLE_SUMMARY, ENABLE_CORE_MEMORY, ENABLE_EPISODIC_MEMORY, CORE_MEMORY_SECTIONS = [] } = config;
+  const episodes = ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, onError, observer) : null;
+  return {
+    episodes,
+    erase: makeErase(makeEraseStore(database), episodes?.memory.index ?? null),
+    sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])],
+    layers: {
+      summary: ENABLE_SUMMARY,
+      core_memory: ENABLE_CORE_MEMORY,
+      episodic: ENABLE_EPISODIC_MEMORY,
+      knowledge: ENABLE_EPISODIC_MEMORY,
+    },
+    jobKinds: [
+      ...(ENABLE_SUMMARY ? ["summarise" as const] : []),
+      ...(ENABLE_EPISODIC_MEMORY ? ["index_episodes" as const] : []),
+      ...(ENABLE_CORE_MEMORY ? ["remember" as const] : []),
+    ],
+    close: async () => episodes?.close(),
+  };
 }

@@ -1,0 +1,73 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
+import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
+import type { Config } from "./config.ts";
+
+const OPENAI_URL = "https://api.openai.com/v1";
+/** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
+const BUILT_IN = "built-in";
+const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
+
+/** The chat models by what they are asked for; all null without a model's server, where the offline model answers. */
+export interface Models {
+  chat: BaseChatModel | null;
+  router: BaseChatModel | null;
+  summary: BaseChatModel | null;
+  memory: BaseChatModel | null;
+  timeouts: AnswerTimeouts;
+  /** Where they are asked; null without a model's server. */
+  server: { url: string; apiKey: string | undefined } | null;
+  /** For people: which model answers. */
+  description: string;
+}
+
+/** Whether a model's server is configured. */
+export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
+  return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
+}
+
+export function createModels(config: Config): Models {
+  const { CHAT_MODEL, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = config;
+  const hasServer = usesModelServer(config);
+  const create = (model: string | undefined): BaseChatModel | null =>
+    hasServer ? createOpenAIChatModel({ model: model ?? CHAT_MODEL, apiKey, baseUrl }) : null;
+  return {
+    chat: create(CHAT_MODEL),
+    router: create(config.ROUTER_MODEL),
+    summary: create(config.SUMMARY_MODEL),
+    memory: create(config.MEMORY_MODEL),
+    timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
+    server: hasServer ? { url: baseUrl ?? OPENAI_URL, apiKey } : null,
+    description: hasServer ? `${CHAT_MODEL} at ${baseUrl ?? "OpenAI"}` : "offline",
+  };
+}
+
+/** Whether embeddings are asked of a server; without one the built-in embedder serves. */
+export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY }: Config): boolean {
+  return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
+}
+
+/** The names of the models that embed passages and questions. */
+export function embeddingModels(config: Config): { model: string; questionModel: string } {
+  if (!usesEmbeddingServer(config)) return { model: BUILT_IN, questionModel: BUILT_IN };
+  const model = config.EMBEDDING_MODEL ?? DEFAULT_EMBEDDING_MODEL;
+  return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
+}
+
+/** Throws AppError `embedder_unavailable` when the dimensions have to be asked of a server that is away. */
+export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
+  if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
+  return openOpenAIEmbedder({
+    ...embeddingModels(config),
+    baseUrl: config.EMBEDDING_BASE_URL ?? config.OPENAI_BASE_URL,
+    apiKey: config.EMBEDDING_API_KEY ?? config.OPENAI_API_KEY,
+    questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
+    passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
+    dimensions: config.EMBEDDING_DIMENSIONS,
+    knownDimensions,
+    timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
+  });
+}

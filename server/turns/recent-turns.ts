@@ -1,0 +1,51 @@
+import { z } from "zod";
+import type { LastEvent } from "../../graph/start-turn.ts";
+import type { Owner } from "../../stores/owner.ts";
+import { Layer } from "../../turn/state.ts";
+import { canActFor, type Caller } from "../auth/caller.ts";
+import { type Sent, time } from "../http/openapi/operation.ts";
+
+const MAX_TURNS = 200;
+
+export const RecentTurn = z.object({
+  at: time,
+  total_ms: z.number().nullable(),
+  first_token_ms: z.number().nullable(),
+  degraded: z.array(Layer),
+  code: z.string().nullable().describe("Why it failed."),
+});
+/** What a turn of this process took, in milliseconds. */
+export type RecentTurn = Sent<z.output<typeof RecentTurn>>;
+
+/** The last turns of this process: for people who have no database of metrics. */
+export interface RecentTurns {
+  add(owner: Owner, last: LastEvent): void;
+  /** Those that a caller may know of, oldest first. */
+  list(caller: Caller): readonly RecentTurn[];
+}
+
+function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
+  return caller.everyTenant || (tenantId === caller.tenantId && canActFor(caller, userId));
+}
+
+export function makeRecentTurns(): RecentTurns {
+  const turns: { owner: Owner; turn: RecentTurn }[] = [];
+  return {
+    add({ tenantId, userId }, { status, content }) {
+      const at = new Date();
+      const turn =
+        status === "error"
+          ? { at, total_ms: null, first_token_ms: null, degraded: [], code: content.code }
+          : {
+              at,
+              total_ms: content.timings.total_ms,
+              first_token_ms: content.timings.first_token_ms,
+              degraded: content.degraded,
+              code: null,
+            };
+      turns.push({ owner: { tenantId, userId }, turn });
+      if (turns.length > MAX_TURNS) turns.shift();
+    },
+    list: (caller) => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
+  };
+}
