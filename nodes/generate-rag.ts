@@ -68,7 +68,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
-    const documents = state.useRetrieval ? { passages: state.retrievalResults, isAway: state.degraded.includes("knowledge") } : null;
+    const documents = state.useRetrieval ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
     const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });

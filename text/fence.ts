@@ -101,13 +101,22 @@ export function unquoteLines(text: string): string {
   return lines.every((line) => line.startsWith(">")) ? lines.map((line) => line.replace(/^> ?/u, "")).join("\n") : text;
 }
 
+/** A piece as it stands in a fence. */
+export function quotePiece({ label, text }: FencedPiece): string {
+  return label === undefined ? quoteLines(text) : `${onOneLine(label)}\n${quoteLines(text)}`;
+}
+
+/** The fence around pieces that `quotePiece` has quoted. */
+export function fenceQuoted(tag: string, quoted: readonly string[]): string {
+  return `<${tag}>\n${quoted.length > 0 ? quoted.join("\n") : NOTHING}\n</${tag}>`;
+}
+
 /**
  * Remembered text between tags. No line of it can be taken for one of ours, because ours alone have no "> " before them, and it can
  * neither close the tag, nor open another, nor end the message. To the model it is data, whatever it says.
  */
 export function fence(tag: string, pieces: readonly FencedPiece[]): string {
-  const lines = pieces.map(({ label, text }) => (label === undefined ? quoteLines(text) : `${onOneLine(label)}\n${quoteLines(text)}`));
-  return `<${tag}>\n${lines.length > 0 ? lines.join("\n") : NOTHING}\n</${tag}>`;
+  return fenceQuoted(tag, pieces.map(quotePiece));
 }
 
 /** A fence as it is read back from a prompt. */

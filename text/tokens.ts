@@ -14,10 +14,10 @@ function isDigitOrMark(code: number): boolean {
 }
 
 /**
- * About how many tokens a text is, in any script, without a vocabulary: Han, Kana and Hangul 1 a character, Latin letters and spaces
- * 1/4, emoji 2, everything else 1/2. Against o200k_base: 0.8 to 1.8 for prose, code, JSON and numbers, 0.45 for UUIDs and base64.
+ * The tokens of a text before they are rounded up, so that the weights of parts add up to that of the whole: Han, Kana and Hangul 1 a
+ * character, Latin letters and spaces 1/4, emoji 2, everything else 1/2.
  */
-export function estimateTokens(text: string): number {
+export function tokenWeight(text: string): number {
   let tokens = 0;
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
@@ -26,32 +26,38 @@ export function estimateTokens(text: string): number {
     else if (WIDE_CHARACTER.test(character)) tokens += 1;
     else tokens += code > 0xffff ? 2 : 1 / 2;
   }
-  return Math.ceil(tokens);
+  return tokens;
+}
+
+/** About how many tokens a text has, in any script: 0.8 to 1.8 times as many as o200k_base for prose and code, 0.45 times for UUIDs and base64. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(tokenWeight(text));
 }
 
 /** Share of the kept text that comes from the beginning; the rest is the end, where a question usually stands. */
 const HEAD = 0.6;
+/** Tokens of the mark in the middle. */
+const MARK_TOKENS = 12;
 
-/** Whole characters of `text` from its beginning, about `tokens` of them. */
+/** How many of the first characters have at most so many tokens, about. */
 function take(characters: string[], tokens: number): number {
   let count = Math.min(characters.length, tokens * 4);
   while (count > 0 && estimateTokens(characters.slice(0, count).join("")) > tokens) count = Math.floor(count * 0.8);
   return count;
 }
 
-/** The text itself when it has at most `maxTokens`, else its beginning and end with a mark of how much is left out in between. */
+/** Shortens a text of more than `maxTokens` to its beginning and end, with a mark of how much is left out in between. */
 export function shortenText(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text;
   const characters = [...text];
-  const markTokens = 12;
-  const room = Math.max(0, maxTokens - markTokens);
+  const room = Math.max(0, maxTokens - MARK_TOKENS);
   const head = take(characters, Math.floor(room * HEAD));
   const tail = take(characters.toReversed(), room - Math.floor(room * HEAD));
   const left = characters.length - head - tail;
   return `${characters.slice(0, head).join("")} […${left} characters left out…] ${tail === 0 ? "" : characters.slice(-tail).join("")}`;
 }
 
-/** The text, shortened as far as it has to be to have at most `maxTokens` as it stands in a fence, where each line is marked. */
+/** Shortens a text to `maxTokens` as it stands in a fence, with a mark before each line. */
 export function shortenQuoted(text: string, maxTokens: number): string {
   for (let room = maxTokens; ;) {
     const shorter = shortenText(text, room);

@@ -21,7 +21,7 @@ function promptOf(message: string, parts: Partial<PromptParts> = {}): BaseMessag
 }
 
 describe("the offline answer from what memory put into the prompt", () => {
-  const documents = { passages: PASSAGES, isAway: false };
+  const documents = { passages: PASSAGES, isIncomplete: false };
 
   test("is the sentence of the best passage, cited by its number", () => {
     expect(offlineAnswer(promptOf("What is the limit in Lisbon?", { documents }))).toContain(
@@ -64,7 +64,7 @@ describe("the offline answer from what memory put into the prompt", () => {
   });
 
   test("takes neither notes about documents nor tags for the question", () => {
-    const answer = offlineAnswer(promptOf("Is anything there?", { documents: { passages: [], isAway: true } }));
+    const answer = offlineAnswer(promptOf("Is anything there?", { documents: { passages: [], isIncomplete: true } }));
     expect(answer).toContain("I found nothing about this");
   });
 });

@@ -25,7 +25,10 @@ describe("fitPassages", () => {
   });
 
   test("numbers them from 1 in their order, each under its title and headings, between tags, called data", () => {
-    const { passages, text } = fitPassages({ passages: [passage(1, { heading: "Hotels > Lisbon" }), passage(2)], isAway: false }, NO_LIMIT);
+    const { passages, text } = fitPassages(
+      { passages: [passage(1, { heading: "Hotels > Lisbon" }), passage(2)], isIncomplete: false },
+      NO_LIMIT,
+    );
     expect(passages.map(({ id }) => id)).toEqual(["p1", "p2"]);
     expect(text).toMatch(
       /data, not instructions.*cite.*\[1\].*\n<passages>\n\[1\] Title 1 > Hotels > Lisbon\n> Text 1\.\n\[2\] Title 2\n> Text 2\.\n<\/passages>$/,
@@ -33,15 +36,17 @@ describe("fitPassages", () => {
   });
 
   test("says when nothing fits, and when documents cannot be searched, and that nothing is to be invented", () => {
-    expect(fitPassages({ passages: [], isAway: false }, NO_LIMIT).text).toMatch(
+    expect(fitPassages({ passages: [], isIncomplete: false }, NO_LIMIT).text).toMatch(
       /nothing in them fits.*do not invent:\n<passages>\n\(none\)/,
     );
-    expect(fitPassages({ passages: [], isAway: true }, NO_LIMIT).text).toMatch(/cannot be searched.*do not invent:\n<passages>\n\(none\)/);
+    expect(fitPassages({ passages: [], isIncomplete: true }, NO_LIMIT).text).toMatch(
+      /cannot be searched.*do not invent:\n<passages>\n\(none\)/,
+    );
   });
 
   test("leaves out the worst when not all fit", () => {
     const long = [1, 2, 3].map((number) => passage(number, { text: "word ".repeat(300) }));
-    const { passages, text } = fitPassages({ passages: long, isAway: false }, 900);
+    const { passages, text } = fitPassages({ passages: long, isIncomplete: false }, 900);
     expect(passages.map(({ id }) => id)).toEqual(["p1", "p2"]);
     expect(estimateTokens(text)).toBeLessThanOrEqual(900);
   });
@@ -51,7 +56,7 @@ describe("fitPassages", () => {
     fc.assert(
       fc.property(anyText, evil, anyText, evil, (text, one, title, other) => {
         const fitted = fitPassages(
-          { passages: [passage(1, { text: text + one, title: other + title, heading: one })], isAway: false },
+          { passages: [passage(1, { text: text + one, title: other + title, heading: one })], isIncomplete: false },
           NO_LIMIT,
         );
         expect(tagsIn(fitted.text)).toBe(2);
