@@ -114,11 +114,11 @@ function takeBatch(unread: UnreadConversation, readingTokens: number): Batch | n
     const read = {
       ...unread,
       again: unread.again.filter((id) => !later.has(id)),
-      messages: taken.map(({ toldBy }) => toldBy),
+      messages: taken.map(({ anchor }) => anchor),
     };
     return { turns, read, through: null };
   }
-  const last = (taken.length < exchanges.length && taken.at(-1)?.toldBy) || unread.messages.at(-1);
+  const last = (taken.length < exchanges.length && taken.at(-1)?.anchor) || unread.messages.at(-1);
   return last ? { turns, read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
 }
 
@@ -139,9 +139,9 @@ function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges:
 }
 
 /** An answer to nothing says nothing of the user; an imported message that nobody answered was said all the same. */
-function toTurns({ asked, answer, toldBy }: ReadExchange): TurnToRead[] {
-  if (!asked || toldBy.isKnown) return [];
-  const actor = toldBy.imported ? "import" : "agent";
+function toTurns({ asked, answer, anchor }: ReadExchange): TurnToRead[] {
+  if (!asked || anchor.isKnown) return [];
+  const actor = anchor.imported ? "import" : "agent";
   return [{ messageId: asked.id, userMessage: asked.content, assistantMessage: answer?.content ?? "", saidAt: asked.createdAt, actor }];
 }
 

@@ -4,10 +4,10 @@ import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.
 import type { JobFailure } from "./job-queue.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE } from "./pg-boss.ts";
 
-/** `waiting` for its first run, `retrying` after a failed one, `running`, or `dead`: failed for good. */
+/** `retrying` waits after a failed run; `dead` failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";
 
-/** How many jobs of one kind are in one state. */
+/** Jobs of one kind in one state. */
 export interface JobCount {
   kind: JobKind;
   state: JobState;
@@ -19,7 +19,6 @@ export interface DeadLetter {
   id: string;
   job: Job;
   failure: JobFailure;
-  /** Runs it had. */
   attempts: number;
   createdAt: Date;
   diedAt: Date;
@@ -30,27 +29,24 @@ interface ListedJob {
   id: string;
   kind: JobKind;
   state: JobState;
-  /** Runs it had, the present one not counted. */
+  /** Runs before the present one. */
   attempts: number;
-  /** Of its last run; null when none failed. */
+  /** Of its last run. */
   failure: JobFailure | null;
   createdAt: Date;
 }
 
-/** What operators see of the queue, and the one thing they do with it. A tenant of null stands for all of them. */
+/** What operators see of the queue, and how they retry. A tenant of null stands for all of them. */
 export interface JobOverview {
-  /** Jobs by kind and state. Nothing is listed of which there is none. */
+  /** Jobs by kind and state, without zeros. */
   count(tenantId: string | null): Promise<JobCount[]>;
-  /** How many jobs of a conversation wait or run, its user's memory agent among them. */
+  /** Jobs of a conversation that wait or run, its user's memory agent among them. */
   pending(conversation: OwnedConversation): Promise<number>;
-  /** These jobs, and those of this conversation that failed for good, oldest first. */
+  /** The same jobs, and dead ones of the conversation, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
-  /** The newest dead letters, `limit` at most. */
+  /** The newest dead letters. */
   listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
-  /**
-   * Puts every dead letter back into the queue, of a tenant, of one kind, user and conversation or of all; returns how many. One whose work is
-   * queued anew already just goes.
-   */
+  /** Puts dead letters back into the queue, those that match; returns how many. One whose work is queued anew is dropped. */
   retryDead(which: {
     tenantId: string | null;
     kind?: JobKind | undefined;
@@ -67,12 +63,12 @@ from pgboss.job
 where name in ('${QUEUE}', '${DEAD_LETTERS}') and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
 group by 1, 3 order by 1, 3`;
 
-/** Spelt like pg-boss' own unique index of exclusive queues, so that it is the one used. */
+/** Spelt like pg-boss' unique index of exclusive queues, so that Postgres uses it. */
 const PENDING = `
 select count(*)::int as count from pgboss.job
 where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
 
-/** A dead letter keeps the key of its job: pg-boss copies it. No index has it, as that queue is not exclusive. */
+/** A dead letter has its job's key, but no index on it: its queue is not exclusive. */
 const LIST_OF = `
 select id, data->>'kind' as kind, ${STATE}, coalesce(source_retry_count + 1, retry_count + (state = 'retry')::int) as attempts, coalesce(source_output, output) as output, coalesce(source_created_on, created_on) as "createdAt"
 from pgboss.job
@@ -99,10 +95,9 @@ function toFailure(output: Partial<JobFailure> | null): JobFailure {
   return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
 }
 
-/** Jobs moved at a time. */
 const REDRIVE_LIMIT = 1_000;
 
-/** The overview of a database's jobs. Reads pg-boss' table, whose columns it documents (https://pgboss.io/sql): its own statistics are up to a minute old. */
+/** The overview of a database's jobs. Reads pg-boss' documented table (https://pgboss.io/sql): its own statistics lag by up to a minute. */
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
   return {
@@ -141,12 +136,12 @@ export function makeJobOverview(database: Database): JobOverview {
 
     async retryDead({ tenantId, ...about }) {
       const which = tenantId === null ? about : { tenantId, ...about };
-      const filter = { data: JSON.parse(JSON.stringify(which)) as object }; // without what is undefined
+      const filter = { data: JSON.parse(JSON.stringify(which)) as object }; // drops undefined fields
       let moved = 0;
       while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {
         moved += await boss.redrive(DEAD_LETTERS, { ...filter, limit: REDRIVE_LIMIT });
       }
-      // Those that could not be put back, because a newer job for the same work is queued, are marked failed: nothing is lost with them.
+      // What could not be put back, because a newer job has the same work, is marked failed.
       await boss.deleteStoredJobs(DEAD_LETTERS);
       return moved;
     },
@@ -155,16 +150,16 @@ export function makeJobOverview(database: Database): JobOverview {
 
 export interface OldestWaiting {
   kind: JobKind;
-  /** Since it was added; trying again does not change it. */
+  /** Since it was added, retries included. */
   seconds: number;
 }
 
-/** Columns as pg-boss documents them: https://pgboss.io/sql */
+/** https://pgboss.io/sql */
 const OLDEST = `
 select data->>'kind' as kind, greatest(0, extract(epoch from clock_timestamp() - min(created_on)))::float8 as seconds
 from pgboss.job where name = '${QUEUE}' and state in ('created', 'retry') group by 1 order by 1`;
 
-/** How old the oldest job is that waits, for its first run or another, by kind and over all tenants; kinds of which none waits are left out. */
+/** The age of the oldest waiting job of each kind, over all tenants. */
 export function findOldestWaiting(database: Queryable): Promise<OldestWaiting[]> {
   return database.query<OldestWaiting>({ name: "job-oldest", text: OLDEST });
 }

@@ -4,34 +4,34 @@ import type { OwnedConversation, Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
 
-/** Why a job failed, as operators may read it. */
+/** Why a job failed, for operators. */
 export interface JobFailure {
   code: string;
   message: string;
 }
 
-/** When a job that failed is tried again; without `retryAfterSeconds` the queue's own delays hold. */
+/** When a failed job is tried again; without `retryAfterSeconds` the delays of the queue apply. */
 export interface RetryPlan {
   retryAfterSeconds?: number;
-  /** The next try is the last: when it fails too, the job is a dead letter. */
+  /** The next try is the last one. */
   isLast?: boolean;
-  /** There is no other try: the job is a dead letter at once. */
+  /** No other try: the job is a dead letter at once. */
   isOver?: boolean;
 }
 
-/** What can be done with jobs inside a transaction: it holds or falls with everything else written there. */
+/** Changes to jobs that commit or roll back with a transaction. */
 export interface JobTransaction {
-  /** Adds jobs, to be started at once or after a while; one that already waits or runs under the same key stands for the new one. */
+  /** Adds jobs, to start at once or after a while. A job that waits or runs under the same key stands for the new one. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
-  /** Adds the job that writes the files of an embedded database anew; a Postgres of its own vacuums by itself. */
+  /** Adds the job that vacuums an embedded database; a real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
-  /** Removes a job that is done; false when it is no longer this claim's, because it was erased or taken over. */
+  /** Removes a finished job; false when another process has claimed it, or it was erased. */
   settle(claimed: ClaimedJob): Promise<boolean>;
-  /** Gives a job back to be tried again; false, and nothing is done, when it is no longer this claim's. */
+  /** Returns a job for another try; false, with nothing changed, when the claim is lost. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
-  /** Removes every job of a conversation: waiting, running and dead. Returns how many there were. */
+  /** Removes the waiting, running and dead jobs of a conversation. Returns their number. */
   erase(conversation: OwnedConversation): Promise<number>;
-  /** Removes every job of a user. Returns how many there were. */
+  /** Removes every job of a user. Returns their number. */
   eraseOwner(owner: Owner): Promise<number>;
 }
 
@@ -41,51 +41,51 @@ export interface JobQueue {
   transaction<Result>(work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result>;
   /** Takes up to `limit` jobs that are due, oldest first. */
   claim(limit: number): Promise<ClaimedJob[]>;
-  /** Keeps, before a run begins, how many runs before it never ended; false when the job is no longer this claim's. */
+  /** Stores, before a run begins, how many earlier runs never ended; false when the claim is lost. */
   keepUnended(claimed: ClaimedJob): Promise<boolean>;
-  /** Says that the process is alive and at work on these; returns those that are still its own. */
+  /** Renews the heartbeat of these claims; returns those that still hold. */
   touch(claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
-  /** Takes back jobs of dead processes from now on, and calls `onJobs` whenever some may be waiting. Returns the end of both. */
+  /** Takes over jobs of dead processes, and calls `onJobs` when jobs may be waiting. Returns what stops it. */
   watch(onJobs: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>;
 }
 
 /**
- * pg-boss finds and deletes jobs one key and queue at a time: its table, whose columns it documents, in one go. A dead letter keeps the key
- * of its job. A job that failed for good is there twice, as a failed one and as the dead letter, and counts once. https://pgboss.io/sql
+ * pg-boss deletes one key and queue at a time; its documented table takes one statement. A dead letter keeps the key of its job. A job that
+ * failed for good has two rows, failed and dead letter, and counts once. https://pgboss.io/sql
  */
 const OF_OWNER = `name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;
 const ERASE_CONVERSATION = `delete from pgboss.job where ${OF_OWNER} and singleton_key = any($3)`;
 const ERASE_OWNER = `delete from pgboss.job where (name, id) in (select name, id from pgboss.job where ${OF_OWNER} limit $3)`;
 const COUNTS = "returning state <> 'failed' as counts";
-/** Jobs of a user that one statement removes: there are two for each conversation with something to do. */
-const ERASED_AT_ONCE = 5_000;
+/** Jobs that one statement deletes. */
+const ERASE_BATCH = 5_000;
 
-/** By then the request that erased is answered. */
+/** After the request that erased has its answer. */
 const VACUUM_AFTER_SECONDS = 1;
 
-/** What is kept with a job besides what it is about. */
+/** A job as pg-boss stores it. */
 type StoredJob = Job & { unended?: number };
 
 const THIS_CLAIM = `name = '${QUEUE}' and id = $1 and retry_count = $2 and state = 'active'`;
 const KEEP_UNENDED = `update pgboss.job set data = data || jsonb_build_object('unended', $3::int) where ${THIS_CLAIM} returning id`;
-/** No try is left, and one that somebody asks for begins anew. */
+/** No try is left; one by hand begins anew. */
 const END_TRIES = `update pgboss.job set data = data - 'unended', retry_limit = retry_count where ${THIS_CLAIM}`;
 
-/** A failure that this service did not write is pg-boss' own: nobody was there to end the run. */
+/** A failure without our code comes from pg-boss: the process of the run died. */
 function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<StoredJob>): ClaimedJob {
   const { unended = 0, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
   return { id, retryCount, job, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
 }
 
-/** Seconds between two looks for jobs of dead processes: with the heartbeat of 10, one is taken over within 20. */
+/** With the heartbeat of 10 seconds, a job of a dead process is taken over within 20. */
 const SUPERVISE_SECONDS = 5;
 
 /** A queue over a database in which `migrate` has installed it. */
 export function makeJobQueue(database: Database): JobQueue {
   const boss = makeBoss({ database, onError: () => undefined });
-  // pg-boss looks a queue up once, over the database itself. Inside a transaction on the embedded database, whose only connection is
-  // taken, that look would wait for ever: so it happens before.
+  // pg-boss looks a queue up once, over the database. Inside a transaction of the embedded database, with its only connection taken, that would
+  // wait for ever, so the look-up comes first.
   let known: Promise<unknown> | undefined;
   const lookUp = (): Promise<unknown> => {
     known ??= Promise.all([QUEUE, DEAD_LETTERS].map((queue) => boss.findJobs(queue, { id: crypto.randomUUID() }))).catch((error) => {
@@ -112,7 +112,7 @@ export function makeJobQueue(database: Database): JobQueue {
       add,
       addVacuum: async () => (database.isEmbedded ? add([{ kind: "vacuum" }], VACUUM_AFTER_SECONDS) : undefined),
       async settle({ id, retryCount }) {
-        // Deleted, not completed: nothing is left to read, to vacuum later or to erase.
+        // Deleted, not completed: no row is left to read, vacuum or erase.
         const { affected } = (await boss.deleteJob(QUEUE, [{ id, retryCount }], db("job-settle"))) as Affected;
         return affected === 1;
       },
@@ -130,9 +130,9 @@ export function makeJobQueue(database: Database): JobQueue {
         countOf(await erase("job-erase", ERASE_CONVERSATION, [tenantId, userId, conversationJobKeys(conversationId)])),
       async eraseOwner({ tenantId, userId }) {
         for (let count = 0; ;) {
-          const rows = await erase("job-erase-owner", ERASE_OWNER, [tenantId, userId, ERASED_AT_ONCE]);
+          const rows = await erase("job-erase-owner", ERASE_OWNER, [tenantId, userId, ERASE_BATCH]);
           count += countOf(rows);
-          if (rows.length < ERASED_AT_ONCE) return count;
+          if (rows.length < ERASE_BATCH) return count;
         }
       },
     };
@@ -168,13 +168,13 @@ export function makeJobQueue(database: Database): JobQueue {
       const supervisor = makeBoss(
         { database, onError, onJobs },
         {
-          migrate: true, // finishes index builds that an update of pg-boss left to the background
+          migrate: true, // finishes index builds of a pg-boss update
           useListenNotify: true,
           supervise: true,
           superviseIntervalSeconds: SUPERVISE_SECONDS,
           monitorIntervalSeconds: SUPERVISE_SECONDS,
           maintenanceIntervalSeconds: 60,
-          flowIntervalSeconds: 3_600, // jobs here do not depend on each other
+          flowIntervalSeconds: 3_600, // no job depends on another
         },
       );
       await supervisor.start();

@@ -1,21 +1,18 @@
 import { type ConstructorOptions, type Db, PgBoss, type QueuePolicy } from "pg-boss";
 import type { Database, Queryable } from "../postgres/database/database.ts";
 
-/** The queue of all jobs, and where those end that failed for good. */
+/** The queue of all jobs, and its dead letters. */
 export const QUEUE = "memory";
 export const DEAD_LETTERS = "memory_dead";
 
-/**
- * What pg-boss asks of a database, over a connection or transaction of ours. With a `name` the server keeps the plan of the statement,
- * which takes an insert in PGlite from 3.6 to 1.3 ms; the name must then always go with the same text.
- */
+/** pg-boss' view of our connection or transaction. With a `name` the server keeps the plan; a name always goes with the same text. */
 export function toBossDatabase(queryable: Queryable, name?: string): Db {
   return {
     async executeSql(text, values = []) {
       const rows = await queryable.query({
         text,
         ...(name === undefined ? {} : { name }),
-        // pg-boss gives strings, numbers, dates, string arrays, and objects for jsonb.
+        // pg-boss passes strings, numbers, dates, string arrays, and objects for jsonb.
         ...(values.length === 0 ? {} : { values: values.map(toStatementValue) }),
       });
       return { rows: rows ?? [] };
@@ -32,9 +29,9 @@ function toStatementValue(value: unknown): string | number | boolean | Date | nu
 
 interface BossParts {
   database: Database;
-  /** Hears of failures in pg-boss' background work: unheard, the first would end the process. */
+  /** Hears of failures in pg-boss' background work; unhandled, the first would end the process. */
   onError: (error: unknown) => void;
-  /** Called when jobs may be waiting, as soon as they are committed, in whichever process; needs the option `useListenNotify`. */
+  /** Called as soon as jobs are committed, in any process; needs `useListenNotify`. */
   onJobs?: () => void;
 }
 
@@ -47,7 +44,7 @@ export function makeBoss({ database, onError, onJobs }: BossParts, options: Part
     ...options,
     db: {
       ...toBossDatabase(database),
-      // pg-boss knows its channel and listens for its own workers, of which there are none: see decision 7.
+      // pg-boss listens only for its own workers, of which there are none: see decision 7.
       async listen(channel) {
         const wake = (): void => onJobs?.();
         return { close: await database.listen(channel, { onNotification: wake, onConnect: wake }) };
@@ -57,31 +54,34 @@ export function makeBoss({ database, onError, onJobs }: BossParts, options: Part
   return boss.on("error", onError);
 }
 
-/** What pg-boss' calls on jobs answer; its types leave it out. https://pgboss.io/api/jobs */
+/** What pg-boss' calls on jobs return; its types leave it out. https://pgboss.io/api/jobs */
 export interface Affected {
   affected: number;
-  /** The ids of the jobs that were affected. */
+  /** Ids of the affected jobs. */
   settled?: string[];
 }
 
 const DAY_SECONDS = 24 * 60 * 60;
 
 const SETTINGS = {
-  /** A row that is NOTIFYed when added: a worker starts it within milliseconds, in whichever process. */
+  /** A NOTIFY for each added job: a worker of any process starts it within milliseconds. */
   notify: true,
-  /** A job that was not touched for this long belongs to a process that died. 10 is the least that pg-boss takes. */
+  /** Without a heartbeat for so long, its process is dead. 10 is the least pg-boss takes. */
   heartbeatSeconds: 10,
-  /** Longer than any job: the heartbeat tells of a dead process, the model's deadlines end a call that hangs. */
+  /** Longer than any job: heartbeats reveal dead processes, the model's deadlines end calls that hang. */
   expireInSeconds: DAY_SECONDS,
-  /** 1 to 2 seconds, then twice as long each time, to 10; a worker looks every 2 seconds besides, so never more than 15 apart. */
+  /** 1 to 2 seconds, doubling up to 10; workers poll every 2 seconds, so tries are at most 15 apart. */
   retryBackoff: true,
   retryDelay: 1,
   retryDelayMax: 10,
-  /** More than fit in a day: the worker ends it by age, see memory/jobs/retry-plan.ts. This is for jobs that take their process down. */
+  /**
+   * More than fit in a day: the worker ends a job by age, see memory/jobs/retry-plan.ts. This bound is for jobs that take their process
+   * down.
+   */
   retryLimit: 6_000,
-  /** What a job that failed for good leaves in the queue itself; it is in the dead letters. */
+  /** A failed job's own row; the dead letter stays. */
   deleteAfterSeconds: 60,
-  /** How long a job may wait for a worker; pg-boss deletes it then, so as good as for ever. */
+  /** pg-boss deletes a job that waits longer: practically never. */
   retentionSeconds: 3_650 * DAY_SECONDS,
 };
 
@@ -89,8 +89,8 @@ const SETTINGS = {
 const POLICY: QueuePolicy = "exclusive";
 
 /**
- * Installs or updates pg-boss' tables with our two queues, in the schema `pgboss` that a migration has made. Safe when several processes start together: pg-boss takes advisory
- * locks, and both queue calls change nothing the second time.
+ * Installs or updates pg-boss' tables and both queues in the schema `pgboss`. Safe when several processes start together: pg-boss takes
+ * advisory locks, and repeating the calls changes nothing.
  */
 export async function installJobQueue(database: Database): Promise<void> {
   let failure: unknown;

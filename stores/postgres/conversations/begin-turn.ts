@@ -9,7 +9,7 @@ import { lockOwnerShared, ownerLock, shareOwner } from "./locks.ts";
 export interface BeginTurn extends Owner {
   sessionId: string;
   turnId: string;
-  /** Milliseconds the turn holds the conversation unless it renews. */
+  /** Milliseconds the turn holds the conversation, unless renewed. */
   leaseMs: number;
   message: string;
   tokenCount: number;
@@ -21,7 +21,7 @@ export interface BegunTurn {
   messageId: string;
 }
 
-/** The lease of a running turn, as its holder names it. */
+/** The lease of a running turn. */
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
@@ -79,7 +79,7 @@ select conversations.id from turns join conversations on conversations.id = turn
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3
 for update of conversations`;
 
-/** A message behind the question counts when it is in a window: answers that were cut short are not. */
+/** Later messages count when they are in a window: answers cut short are not. */
 const FIND_EARLIER = `
 select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
   coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,
@@ -113,9 +113,8 @@ interface EarlierTurn {
 }
 
 /**
- * Takes the conversation for another attempt at the stored message of an earlier one, and moves the key to it; null while another turn holds
- * the conversation. Throws KeyTaken when the earlier attempt is no longer what it was, AppError `turn_superseded` when the conversation has
- * gone on since.
+ * Takes the conversation for a retry of an earlier turn's stored message, and moves the key to it; null while another turn holds the
+ * conversation. Throws KeyTaken when the earlier turn has changed, AppError `turn_superseded` when the conversation has gone on.
  */
 async function retryTurn(
   database: Database,
@@ -126,7 +125,7 @@ async function retryTurn(
     const byKey = [tenantId, userId, keyHash];
     await lockOwnerShared(transaction, { tenantId, userId });
     await transaction.query({ name: "turn-retry-lock", text: LOCK_EARLIER, values: byKey });
-    // As it is now that no turn of this conversation can begin or end.
+    // Read under the lock: no turn of this conversation begins or ends now.
     const [found] = await transaction.query<EarlierTurn>({ name: "turn-retry-look", text: FIND_EARLIER, values: byKey });
     if (!found || found.id !== earlier.turnId || found.has_outcome !== earlier.hadOutcome) throw new KeyTaken();
     if (found.is_superseded) {
@@ -136,8 +135,8 @@ async function retryTurn(
         { retryable: false },
       );
     }
-    const isLeftByEarlier = earlier.isOverHere && found.holder === earlier.turnId;
-    if (found.holder !== null && found.is_held && !isLeftByEarlier) return null;
+    const isHeldByEarlier = earlier.isOverHere && found.holder === earlier.turnId;
+    if (found.holder !== null && found.is_held && !isHeldByEarlier) return null;
     await transaction.query({ name: "turn-retry-leave", text: RELEASE_KEY, values: [found.id] });
     await transaction.query({
       name: "turn-retry-take",

@@ -13,16 +13,16 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
-/** A conversation in a list, with how its oldest message begins; null while it has none. */
+/** A conversation in a list, with the beginning of its oldest message; null without one. */
 export interface ListedConversation extends StoredConversation {
   firstMessage: string | null;
 }
 
-/** Reads which conversations there are. */
+/** Reads conversations. */
 export interface ConversationStore {
   /** The conversation with this id; null when there is none in this scope. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
-  /** A user's conversations, the newest created first: a stable order to page through while turns go on. */
+  /** A user's conversations, newest first: a stable order for paging while turns run. */
   list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
 }
 
@@ -48,7 +48,7 @@ function toConversation(row: ConversationRow): StoredConversation {
 
 const COLUMNS = "id, user_id, session_id, message_count, created_at, updated_at";
 
-/** Characters by which people tell a conversation from others. */
+/** Enough to recognise a conversation. */
 const FIRST_CHARACTERS = 120;
 const LIST = `
 select ${COLUMNS}, (

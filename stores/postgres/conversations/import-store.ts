@@ -1,4 +1,4 @@
-import { setImmediate as letOthersRun } from "node:timers/promises";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
@@ -10,46 +10,45 @@ import { rewindCursors } from "./rewind-cursors.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
 
-/** Messages for one conversation, which is made when it is not there. */
+/** Messages for one conversation, which is created when missing. */
 export interface ImportRequest extends Owner {
   sessionId: string;
-  /** In any order: they are sorted by time, those of the same time stay in order. */
+  /** In any order; sorted by time, stably. */
   messages: readonly MessageToImport[];
-  /** Which jobs a conversation with new messages gets. */
+  /** Jobs to add when there are new messages. */
   jobKinds: readonly LayerJobKind[];
   /** Called after each batch. */
   onProgress?: (progress: ImportProgress) => void;
 }
 
-/** How far an import is. */
+/** Progress of an import. */
 export interface ImportProgress {
-  /** Messages that have been dealt with. */
+  /** Messages stored or skipped. */
   done: number;
-  /** Exchanges they made. */
   exchanges: number;
 }
 
-/** What an import came to. */
+/** The result of an import. */
 export interface Imported {
   conversationId: string;
   /** Messages. */
   imported: number;
-  /** Messages that had been imported before. */
+  /** Messages imported before. */
   skipped: number;
-  /** Those the new messages belong to: a question with its answer, which may have been there, or a message without a partner. */
+  /** Exchanges with new messages. */
   exchanges: number;
 }
 
-/** Takes in history from elsewhere. */
+/** Imports history from elsewhere. */
 export interface ImportStore {
   /**
-   * Stores messages with their own time, all or none, and pairs them with each other and with those that have no partner yet. Where a summary
-   * covers messages of later times it is made anew from the beginning, and indexing goes back to the earliest new one. Throws AppError `conversation_busy` while a turn holds the conversation.
+   * Stores messages with their own time, all or none, and pairs them with each other and with stored ones that lack a partner. A summary
+   * that covers later times is rebuilt from the start, and indexing goes back to the first new message. Throws AppError `conversation_busy`
+   * while a turn holds the conversation.
    */
   import(request: ImportRequest): Promise<Imported>;
 }
 
-/** Messages of one statement. */
 const BATCH = 500;
 
 const TAKE = `
@@ -91,11 +90,11 @@ async function insertAll(
     const values = [conversationId, JSON.stringify(batch.map(toRow))];
     await transaction.query({ name: "import-insert", text: INSERT, values });
     onBatch(batch);
-    await letOthersRun(); // the embedded database answers without letting go of the event loop: progress would be told at the end
+    await nextRound(); // the embedded database blocks the event loop, and progress could not be sent
   }
 }
 
-/** Imports into a database; `queue` takes the jobs of what is new. */
+/** Imports into a database; `queue` takes the jobs. */
 export function makeImportStore(database: Database, queue: JobQueue = makeJobQueue(database)): ImportStore {
   return {
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>

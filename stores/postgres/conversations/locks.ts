@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** Key of an owner's advisory lock: 64 bits of a hash, as Postgres reads them. Two owners who share one only wait for each other. */
+/** Key of an owner's advisory lock: 64 bits of a hash. Owners who share one only wait for each other. */
 export function ownerLock({ tenantId, userId }: Owner): string {
   const digest = createHash("sha256")
     .update(JSON.stringify(["owner", tenantId, userId]))
@@ -11,22 +11,21 @@ export function ownerLock({ tenantId, userId }: Owner): string {
 }
 
 /**
- * A common table expression that takes the owner's lock, shared with other turns, before anything that selects from it: a statement that
- * adds to a user's conversations is over before an erase of that user begins, or begins after it. `parameter` is the place of `ownerLock`.
+ * A common table expression that takes the owner's lock, shared, before anything that selects from it: a statement that adds to a user's
+ * conversations ends before an erase of the user begins, or starts after it. `parameter` is the place of `ownerLock`.
  */
 export const shareOwner = (parameter: number): string =>
   `guard as materialized (select pg_advisory_xact_lock_shared($${parameter}::bigint))`;
 
 /**
- * Takes an owner's lock until the transaction ends: first of all locks, before conversations and jobs. What has to be seen afterwards is
- * read by a statement of its own, whose snapshot has what was committed during the wait. The embedded database has one connection, where
- * transactions come one after another anyway.
+ * Takes an owner's lock until the transaction ends, before locks of conversations and jobs. Only later statements see what was committed
+ * during the wait.
  */
 export async function lockOwner(transaction: Queryable, owner: Owner): Promise<void> {
   await transaction.query({ name: "owner-lock", text: "select pg_advisory_xact_lock($1::bigint)", values: [ownerLock(owner)] });
 }
 
-/** The same, shared: several may hold it side by side, an erase waits for all of them. */
+/** The same, shared: an erase waits for all holders. */
 export async function lockOwnerShared(transaction: Queryable, owner: Owner): Promise<void> {
   await transaction.query({ name: "owner-share", text: "select pg_advisory_xact_lock_shared($1::bigint)", values: [ownerLock(owner)] });
 }
@@ -34,8 +33,8 @@ export async function lockOwnerShared(transaction: Queryable, owner: Owner): Pro
 const LOCK = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
 
 /**
- * Locks a conversation until the transaction ends: no turn of it can end meanwhile, and so none can find its job still running. False when
- * it is gone. What has to be seen afterwards is read by a statement of its own, whose snapshot has what was committed during the wait.
+ * Locks a conversation until the transaction ends, so that none of its turns can end; false when it is gone. Only later statements see what
+ * was committed during the wait.
  */
 export async function lockConversation(transaction: Queryable, { conversationId, tenantId, userId }: OwnedConversation): Promise<boolean> {
   const locked = await transaction.query({ name: "conversation-lock", text: LOCK, values: [conversationId, tenantId, userId] });

@@ -2,15 +2,14 @@ import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 
-/** Who said a message. */
 export type Role = "user" | "assistant";
 
-/** A message as it is kept. */
+/** A stored message. */
 export interface StoredMessage {
   id: string;
   role: Role;
   content: string;
-  /** False for an answer that was cut short; it goes into no prompt. */
+  /** False for an answer that was cut short; such an answer is in no prompt. */
   completed: boolean;
   /** Estimated. */
   tokenCount: number;
@@ -23,13 +22,13 @@ export type MessageOrder = "oldest_first" | "newest_first";
 
 /** Reads messages. */
 export interface MessageStore {
-  /** All messages, incomplete ones too, oldest first unless told otherwise. */
+  /** All messages, incomplete ones too. */
   list(conversation: OwnedConversation, page: PageRequest, order?: MessageOrder): Promise<Page<StoredMessage>>;
-  /** One message, and whose it is; null when there is none in this scope. */
+  /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
 }
 
-/** A message with whose it is. */
+/** A message and its owner. */
 export interface FoundMessage {
   userId: string;
   conversationId: string;

@@ -4,7 +4,7 @@ import { isLive } from "./exchanges.ts";
 import type { Role } from "./message-store.ts";
 import type { OwnedConversation } from "../../owner.ts";
 
-/** A message from elsewhere; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
+/** A message to import; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
 export interface MessageToImport {
   role: Role;
   content: string;
@@ -12,35 +12,35 @@ export interface MessageToImport {
   metadata: Record<string, unknown>;
 }
 
-/** A message as an import stores it. */
+/** A message as it will be stored. */
 export interface NewMessage extends MessageToImport {
   id: string;
   createdAt: Date;
-  /** Its place among all messages that were imported into the conversation, from 1. */
+  /** Its place among the imported messages of the conversation, from 1. */
   number: number;
   partnerId: string | null;
-  /** An exchange has all its messages with this one. */
+  /** It completes an exchange. */
   endsExchange: boolean;
 }
 
-/** What an import comes to, before anything is stored. */
+/** What an import will write. */
 interface ImportPlan {
-  /** In their order. */
+  /** In order. */
   messages: NewMessage[];
-  /** Messages that were there and get a partner. */
+  /** Stored messages that get a partner. */
   joined: { id: string; partnerId: string; createdAt: Date }[];
 }
 
-/** The conversation that messages are imported into. */
+/** The conversation to import into. */
 export interface ConversationToFill {
   createdAt: Date;
-  /** Messages that were ever imported into it. */
+  /** Messages imported so far. */
   importedCount: number;
-  /** When what has no time was said. */
+  /** The time of messages without one. */
   now: Date;
 }
 
-/** Messages that were there before and may be partners of new ones stand no further from them than this many messages. */
+/** Stored messages this near, in messages, may be partners of new ones. */
 const NEIGHBOURS = 100;
 
 const KNOWN_IDS = `
@@ -60,8 +60,8 @@ where conversation_id = $1 and completed
     ) behind), $3)
 order by created_at, id`;
 
-/** Those that are new: each external id counts once, in this import and in all before. */
-async function leaveOutKnown(
+/** The new messages: each external id counts once over all imports. */
+async function withoutKnown(
   transaction: Queryable,
   conversationId: string,
   messages: readonly MessageToImport[],
@@ -82,7 +82,7 @@ async function leaveOutKnown(
   });
 }
 
-/** In order of time; what has none comes last, a millisecond apart. */
+/** By time; messages without one come last, a millisecond apart. */
 function inOrder(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
   let last = now.getTime();
   return messages
@@ -98,8 +98,8 @@ interface Place {
 const byPlace = (one: Place, other: Place): number => one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 
 /**
- * Decides which messages are new and who is whose partner, in a conversation that nobody else can write to meanwhile. Pairs that were there
- * stay. Ids rise with the place among the imported messages and hang on no clock: they put later ones of the same time behind earlier ones.
+ * Decides which messages are new and pairs them, in a conversation that is locked. Stored pairs stay. Ids rise with a message's place,
+ * whatever the clock: of the same time, later imports sort behind earlier ones.
  */
 export async function planImport(
   transaction: Queryable,
@@ -107,7 +107,7 @@ export async function planImport(
   sent: readonly MessageToImport[],
   { createdAt: began, importedCount, now }: ConversationToFill,
 ): Promise<ImportPlan> {
-  const sorted = inOrder(await leaveOutKnown(transaction, conversationId, sent), now);
+  const sorted = inOrder(await withoutKnown(transaction, conversationId, sent), now);
   const added = sorted.map((message, index) => {
     const number = importedCount + index + 1;
     return { ...message, number, id: uuidv7({ msecs: began.getTime(), seq: number }) };
@@ -123,12 +123,12 @@ export async function planImport(
   const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(byPlace);
   const partners = new Map(pairByOrder(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
   const isNew = new Set(added.map(({ id }) => id));
-  const told = new Set<string>();
+  const placed = new Set<string>();
   return {
     messages: added.map((message) => {
       const partnerId = partners.get(message.id) ?? null;
-      told.add(message.id);
-      const endsExchange = partnerId === null || !isNew.has(partnerId) || told.has(partnerId);
+      placed.add(message.id);
+      const endsExchange = partnerId === null || !isNew.has(partnerId) || placed.has(partnerId);
       return { ...message, partnerId, endsExchange };
     }),
     joined: near.flatMap(({ id, createdAt }) => {
@@ -138,21 +138,19 @@ export async function planImport(
   };
 }
 
-/** A message among others in the order of their conversation. */
+/** A message in the order of its conversation. */
 interface OrderedMessage {
   id: string;
   role: Role;
-  /** It is imported and has no partner yet. */
+  /** Imported, and without a partner. */
   isFree: boolean;
 }
 
-/** A question and its answer, by their ids. */
 type Pair = readonly [questionId: string, answerId: string];
 
 /**
- * Pairs messages by their order: several questions in a row and the answers behind them one by one, so that times which cross do no harm.
- * Of more questions than answers the last ones are answered; of more answers the first ones are answers. A message that is not free
- * separates what is before it from what is behind it.
+ * Pairs messages by order: a run of questions with the run of answers behind it, one by one, as times may cross. Of too many questions the
+ * last are answered; of too many answers the first are used. A message that is not free ends a run.
  */
 export function pairByOrder(messages: readonly OrderedMessage[]): Pair[] {
   const pairs: Pair[] = [];

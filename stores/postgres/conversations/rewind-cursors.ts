@@ -2,8 +2,8 @@ import type { Queryable } from "../database/database.ts";
 import type { OwnedConversation } from "../../owner.ts";
 
 /**
- * The cover point moves back here only: the version still rises, so that a summary being written from the old one is not saved. Earlier
- * versions that stand for what is changed go.
+ * The one place where a cover point moves back. The version still rises, so a summary in the making is not saved. Later versions are
+ * deleted.
  */
 export const REBUILD_SUMMARY = `
 with outdated as (
@@ -22,7 +22,7 @@ const REINDEX = `
 update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${LAST_ID}
 where conversation_id = $1 and indexed_through_created_at >= $2`;
 
-/** Turns up to where the agent had been are known; of imported messages each says so itself. */
+/** Turns up to the old cursor count as known; imported messages are marked each. */
 const REREAD = `
 update memory_cursors
 set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
@@ -38,11 +38,11 @@ where conversation_id = $1 and read_through_created_at >= $2`;
 export interface ImportedRange {
   /** Of the first new message. */
   earliest: Date;
-  /** Of the first message of an exchange that has changed. */
+  /** Of the first message of a changed exchange. */
   changedFrom: Date;
 }
 
-/** Has everyone who reads a conversation in order go back to where an import has put messages, or changed exchanges. */
+/** Moves the cursors of summary, index and memory agent back to where an import added messages or changed exchanges. */
 export async function rewindCursors(
   transaction: Queryable,
   { conversationId }: OwnedConversation,

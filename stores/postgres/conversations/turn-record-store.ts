@@ -1,19 +1,19 @@
 import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** What came of a turn, and its key, are kept for so long after it began. */
+/** How long the outcome and key of a turn are stored. */
 const OUTCOME_LIFETIME = "24 hours";
 
-/** Milliseconds between two looks of a process for what is older. */
-const LOOK_EVERY_MS = 5 * 60_000;
-/** Turns emptied at once: some ten milliseconds. */
-const AT_ONCE = 1_000;
+/** Milliseconds between two clean-ups. */
+const CLEANUP_INTERVAL_MS = 5 * 60_000;
+/** Turns of one clean-up: some ten milliseconds. */
+const CLEANUP_LIMIT = 1_000;
 
-/** What is left of a turn whose outcome and key are no longer kept. */
+/** Clears outcome and key of a turn. */
 export const CLEARED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
 
-/** Those that never began, and only hold their id, go. */
-const CLEAR_OLD = `
+/** Closed turns that never began are deleted. */
+const CLEAR_OLD_TURNS = `
 with old as (
   select id, question_id from turns where emptied_at is null and started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}'
   order by started_at limit $1 for update skip locked
@@ -23,56 +23,55 @@ with old as (
 update turns set ${CLEARED} from old where turns.id = old.id and old.question_id is not null
 returning turns.id`;
 
-/** Empties turns that are old enough, at most `limit`; returns how many. */
-export async function clearOldTurns(database: Database, limit = AT_ONCE): Promise<number> {
-  return (await database.query({ name: "turns-empty", text: CLEAR_OLD, values: [limit] })).length;
+/** Clears turns that are old enough, at most `limit`; returns how many. */
+export async function clearOldTurns(database: Database, limit = CLEANUP_LIMIT): Promise<number> {
+  return (await database.query({ name: "turns-empty", text: CLEAR_OLD_TURNS, values: [limit] })).length;
 }
 
-/** Does so when it was not done lately; called at the end of turns, so that it keeps up with them. Never throws: the next one comes. */
+/** Returns a clean-up for the end of each turn, which runs when one is due. Never throws: the next one comes. */
 export function makeTurnCleanup(database: Database): () => Promise<void> {
-  let due = performance.now() + LOOK_EVERY_MS;
-  return async function emptyWhenDue() {
+  let due = performance.now() + CLEANUP_INTERVAL_MS;
+  return async function cleanUpWhenDue() {
     if (performance.now() < due) return;
-    due = performance.now() + LOOK_EVERY_MS;
+    due = performance.now() + CLEANUP_INTERVAL_MS;
     const emptied = await clearOldTurns(database).catch(() => 0);
-    if (emptied === AT_ONCE) due = 0; // there may be more
+    if (emptied === CLEANUP_LIMIT) due = 0; // there may be more
   };
 }
 
-/** One attempt at answering a message, as it stands now. */
+/** One attempt at answering a message. */
 export interface TurnRecord extends Owner {
   id: string;
   conversationId: string;
   /** The user's message. */
   questionId: string;
-  /** Null without one, and when the turn has not ended. */
+  /** Null without an answer, or before the end. */
   answerId: string | null;
   /** The text of the answer. */
   answer: string | null;
-  /** Of the request, when it came with a key. */
+  /** Of a request with an Idempotency-Key. */
   bodyHash: string | null;
-  /** As `finish` was given it; null while it runs, and when its process died. */
+  /** As `finish` stored it; null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
-  /** It holds its conversation: some process is at work on it, or died a moment ago. */
+  /** It holds the lease: a process runs it, or died just now. */
   isHeld: boolean;
-  /** What came of it is no longer kept. */
+  /** The outcome has been cleared. */
   isGone: boolean;
   startedAt: Date;
   endedAt: Date | null;
 }
 
-/** The channel on which processes hear the ids of turns that are to stop. */
+/** The channel for ids of turns to cancel. */
 export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
-/** What is known of turns, in every process. */
+/** Turns of all processes. */
 export interface TurnRecordStore {
-  /** Null when there is none in this scope. */
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
-  /** The newest attempt with this key; null when nobody has it. */
+  /** The newest attempt with this key. */
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
-  /** Asks whichever process runs it to stop it; false when it has ended. */
+  /** Asks the process that runs it to stop; false when it has ended. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
-  /** Forgets outcome and key of a turn at once. */
+  /** Clears outcome and key at once. */
   clear(owner: Owner, turnId: string): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { makeTurnCleanup } from "./turn-record-store.ts";
 
 export interface AnswerToStore {
   messageId: string;
-  /** The message it answers: when that has been erased, the answer is not stored. */
+  /** The message it answers; once that is erased, the answer is not stored. */
   questionId?: string;
   content: string;
   completed: boolean;
@@ -21,16 +21,16 @@ export interface AnswerToStore {
   metadata: Record<string, unknown>;
 }
 
-/** What a turn came to, for those who ask later. The text of the answer is in its message. */
+/** The result of a turn, for later requests. The text of the answer is in its message. */
 export interface OutcomeToStore {
   outcome: object;
-  /** Fields that are others when another turn has taken the conversation since. */
+  /** Fields that differ when another turn has taken the conversation since. */
   ifSuperseded: object;
 }
 
 /**
- * `stored`: written as given, the lease is released. `superseded`: another turn has taken the conversation since, so what there is of
- * the answer was kept with `completed` false. `gone`: the conversation or the question was deleted, nothing was written.
+ * `stored`: written as given, lease released. `superseded`: another turn has taken the conversation, the answer was stored with `completed`
+ * false. `gone`: conversation or question was deleted, nothing was written.
  */
 export type FinishOutcome = "stored" | "superseded" | "gone";
 
@@ -38,21 +38,21 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. With
-   * the key of an earlier attempt no message is stored, see begin-turn.ts. Throws KeyTaken when a turn has this key.
+   * the key of an earlier attempt it retries that one's stored message. Throws KeyTaken when another turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
-  /** What became of a begin whose reply was lost: the turn as it began, or null, and then it never will. */
+  /** What became of a begin whose reply was lost: the begun turn, or null, and then it never begins. */
   findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
-  /** Takes back a turn that has begun and of which nobody was told: its message goes, and the conversation is free. */
+  /** Rolls back a begun turn that nobody was told of: deletes its message and frees the conversation. */
   takeBack(turn: HeldTurn): Promise<void>;
   /**
-   * Holds on for another `leaseMs`; false when the lease was lost or the conversation is gone. Throws AppError `turn_cancelled`, and holds on,
-   * when somebody asked to stop the turn.
+   * Extends the lease by `leaseMs`; false when it was lost or the conversation is gone. Throws AppError `turn_cancelled`, with the lease
+   * extended, when a cancel was requested.
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores the answer, if there is one, and the outcome, releases the lease and adds the jobs of this turn, in one transaction. Asked again
-   * it changes nothing, and says what it said.
+   * Stores the answer, if any, and the outcome, releases the lease and adds the jobs, in one transaction. Repeating the call changes
+   * nothing and returns the same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
@@ -62,7 +62,7 @@ update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning (select cancel_requested from turns where turns.id = $4)`;
 
-/** Locks the owner and the row before anything else: what `held` says stays true until the commit. */
+/** Locks owner and row first, so `held` stays true until the commit. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
   select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
@@ -89,12 +89,11 @@ with ${shareOwner(11)}, held as (
 )
 select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now from released`;
 
-/** How a turn has ended, if it has: as it was told to, or as one that was superseded. */
+/** Whether a turn has ended, and with this outcome. */
 const ENDED = `
-select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_as_told
+select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_same
 from turns where id = $1 and ended_at is not null`;
 
-/** Rolls back the answer to a question that is no longer there. */
 class QuestionErased extends Error {}
 
 async function isStored(transaction: Queryable, messageId: string): Promise<boolean> {
@@ -106,17 +105,17 @@ const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   const emptyWhenDue = makeTurnCleanup(database);
 
-  /** The outcome of an earlier try of the same call that was committed and whose reply was lost; null when there was none. */
-  async function howItEnded(where: Queryable, values: StatementValue[]): Promise<FinishOutcome | null> {
-    const [ended] = await where.query<{ is_as_told: boolean }>({ name: "turn-ended", text: ENDED, values });
-    return ended ? (ended.is_as_told ? "stored" : "superseded") : null;
+  /** The outcome of an earlier identical call whose reply was lost; null without one. */
+  async function findOutcome(where: Queryable, values: StatementValue[]): Promise<FinishOutcome | null> {
+    const [ended] = await where.query<{ is_same: boolean }>({ name: "turn-ended", text: ENDED, values });
+    return ended ? (ended.is_same ? "stored" : "superseded") : null;
   }
 
   async function finishTurn(
     { conversationId, tenantId, userId, turnId }: HeldTurn,
     answer: AnswerToStore | null,
     jobs: readonly Job[] = [],
-    told: OutcomeToStore = NO_OUTCOME,
+    ending: OutcomeToStore = NO_OUTCOME,
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
     const owned = [conversationId, tenantId, userId, turnId];
@@ -133,31 +132,31 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
         JSON.stringify(metadata),
         ownerLock({ tenantId, userId }),
         questionId,
-        storableJson(told.outcome),
-        storableJson(told.ifSuperseded),
+        storableJson(ending.outcome),
+        storableJson(ending.ifSuperseded),
       ],
     };
-    const ending = [turnId, storableJson(told.outcome), completed];
-    async function run(where: Queryable): Promise<{ outcome: FinishOutcome; isAgain: boolean }> {
+    const endedAs = [turnId, storableJson(ending.outcome), completed];
+    async function run(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
       const [row] = await where.query<{ still_held: boolean; is_asked: boolean; has_ended_now: boolean }>(statement);
-      if (!row?.is_asked) return { outcome: "gone", isAgain: false };
-      const earlier = row.still_held || row.has_ended_now ? null : await howItEnded(where, ending);
-      return { outcome: earlier ?? (row.still_held ? "stored" : "superseded"), isAgain: earlier !== null };
+      if (!row?.is_asked) return { outcome: "gone", isRepeat: false };
+      const earlier = row.still_held || row.has_ended_now ? null : await findOutcome(where, endedAs);
+      return { outcome: earlier ?? (row.still_held ? "stored" : "superseded"), isRepeat: earlier !== null };
     }
     try {
       if (!answer && jobs.length === 0) return (await run(database)).outcome;
       return await queue.transaction(async (transaction, jobTransaction) => {
-        const { outcome, isAgain } = await run(transaction);
-        // It may have waited for an erase of its question, which it has not seen: the next statement does.
+        const { outcome, isRepeat } = await run(transaction);
+        // It may have waited for an erase of its question; only a new statement sees that.
         if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
-        if (outcome !== "gone" && !isAgain) await jobTransaction.add(jobs);
+        if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs);
         return outcome;
       });
     } catch (error) {
       if (error instanceof QuestionErased) return "gone";
       if (!isUniqueViolation(error)) throw error;
-      // The answer is stored already; this try was rolled back whole.
-      return (await howItEnded(database, ending)) ?? "superseded";
+      // The answer is stored already; this try was rolled back.
+      return (await findOutcome(database, endedAs)) ?? "superseded";
     }
   }
 
@@ -174,8 +173,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       return row !== undefined;
     },
 
-    async finish(...ending) {
-      const outcome = await finishTurn(...ending);
+    async finish(...args) {
+      const outcome = await finishTurn(...args);
       await emptyWhenDue();
       return outcome;
     },

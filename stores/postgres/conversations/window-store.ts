@@ -7,7 +7,7 @@ import type { Role } from "./message-store.ts";
 import { SUMMARY_OF, toSummary, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
 import type { OwnedConversation } from "../../owner.ts";
 
-/** A message as the model is given it. */
+/** A message as the model gets it. */
 export interface StoredWindowMessage {
   id: string;
   role: Role;
@@ -17,36 +17,36 @@ export interface StoredWindowMessage {
 }
 
 export interface WindowRequest extends OwnedConversation {
-  /** The message of the running turn, left out by its id: an equal text said before stays in. */
+  /** The message of the running turn, excluded by id: an equal earlier text stays. */
   exceptMessageId: string;
-  /** At least this many of the newest messages, also when the summary covers some of them. */
+  /** At least so many of the newest messages, even when the summary covers some. */
   atLeast: number;
-  /** Older messages are not read once those read have this many tokens. */
+  /** Stop reading older messages at so many tokens. */
   maxTokens: number;
-  /** Without, the summary is left aside and the window is every message. */
+  /** False: no summary, and the window is every message. */
   useSummary: boolean;
 }
 
 export interface LoadedWindow {
   summary: StoredSummary | null;
-  /** Every completed message that the summary does not cover, oldest first. */
+  /** Completed messages that the summary does not cover, oldest first. */
   messages: StoredWindowMessage[];
-  /** False when there are older ones which neither are here nor covered. */
+  /** False when older uncovered messages were not read. */
   isWhole: boolean;
-  /** When this user was last erased, as far as is recorded; null: never. */
+  /** When this user was last erased, as recorded; null for never. */
   lastErasure: string | null;
 }
 
 export interface WindowStore {
-  /** The summary and the window behind it, read at one moment: no message is between them. */
+  /** The summary and the window behind it, from one snapshot: no message is between them. */
   load(request: WindowRequest): Promise<LoadedWindow>;
 }
 
-/** Messages read with the summary: more than there are unless the summariser is behind. */
+/** Messages read with the summary: enough unless the summariser is behind. */
 const FIRST_PAGE = 200;
 const NEXT_PAGE = 1_000;
 
-/** One statement, one snapshot: a summary that is saved meanwhile can neither leave a gap before the window nor be in it twice. */
+/** One statement, one snapshot: a summary saved meanwhile leaves no gap before the window, and no overlap. */
 const WINDOW = `
 with kept as materialized (${SUMMARY_OF} and $4::boolean)
 select
@@ -122,8 +122,8 @@ export function makeWindowStore(database: Database): WindowStore {
       const page = Math.max(FIRST_PAGE, request.atLeast);
       const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more tells whether there are older ones
       if (summary && newest.length < request.atLeast) {
-        // HISTORY_WINDOW was raised since the summary was made, or the running turn's own message is among those it leaves uncovered: the
-        // window reaches back behind the cover point. What was read with the summary stays in it, whatever has happened since.
+        // HISTORY_WINDOW was raised since the summary was made, or the turn's own message is among the uncovered ones: the
+        // window reaches back behind the cover point. What was read with the summary stays.
         const last = await readNewest(request, false, request.atLeast);
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
         return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };

@@ -11,7 +11,7 @@ function isBusy(error: unknown): boolean {
   return isNativeError(error) && "errcode" in error && error.errcode === BUSY;
 }
 
-/** Whether a folder could not be opened because another process has it. */
+/** Whether opening a folder failed because another process has it. */
 export function isFolderInUse(error: unknown): boolean {
   return error instanceof AppError && isBusy(error.cause);
 }
@@ -32,9 +32,8 @@ async function openLockFile(dataDir: string): Promise<DatabaseSync> {
 }
 
 /**
- * Takes a data folder for this process alone and returns the release. PGlite itself has no lock: a second process' writes vanish silently.
- * Node offers no file lock, so an exclusive SQLite transaction serves as one: the operating system frees it when the process dies,
- * kill -9 included, and it is neither stale nor fooled by a reused process id.
+ * Locks a data folder for this process; returns the release. PGlite has no lock: writes of a second process vanish silently. Node offers no
+ * file lock, so an exclusive SQLite transaction serves as one: the operating system frees it when the process dies, kill -9 included.
  */
 export async function lockDataFolder(dataDir: string): Promise<() => void> {
   const lock = await openLockFile(dataDir);

@@ -1,12 +1,12 @@
-import { setImmediate as letOthersRun } from "node:timers/promises";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { bulkhead } from "cockatiel";
 import type { Observer } from "../../../observe/observer.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
 
-/** What tells statements of one kind apart: a batch size, or the digest of an index' columns. */
+/** The part of a name that varies within a kind: a batch size, or the digest of an index. */
 const VARIANT = /-(\d+|[0-9a-f]{16})$/;
 
-/** The name of a statement without its variant: there are as many as in the code. Those without a name are one, `other`. */
+/** The name of a statement without its variant, `other` without a name: as many kinds as statements in the code. */
 export function statementKind({ name }: Pick<Statement, "name">): string {
   return name?.replace(VARIANT, "") ?? "other";
 }
@@ -17,7 +17,7 @@ function watchedQueryable(queryable: Queryable, observer: Observer): Queryable {
   };
 }
 
-/** The same database, each statement watched with its wait for a connection, and each transaction as a whole (`transaction`). */
+/** The same database, observed: each statement with its wait for a connection, each transaction as a whole (`transaction`). */
 export function watchedDatabase(database: Database, observer: Observer): Database {
   return {
     description: database.description,
@@ -36,7 +36,7 @@ function patientQueryable(queryable: Queryable, timeoutMs: number): Queryable {
   return { query: (statement) => queryable.query({ ...statement, timeoutMs }) };
 }
 
-/** The same database, with so many milliseconds for each statement: for work that takes longer than anything a turn waits for. */
+/** The same database with another deadline for each statement: for work that no turn waits for. */
 export function withStatementTimeout(database: Database, timeoutMs: number): Database {
   return {
     ...database,
@@ -45,26 +45,24 @@ export function withStatementTimeout(database: Database, timeoutMs: number): Dat
   };
 }
 
-/** Work that is late lets the event loop go round when it has held it for so many milliseconds. */
+/** Late work yields to the event loop after so many milliseconds. */
 const SLICE_MS = 5;
 
 /**
- * The same database for the background work of a process whose database is embedded: one statement or transaction at a time, and before each the
- * event loop goes round. The embedded database answers without letting go of it: jobs at work side by side, whose steps follow each other in
- * microtasks, would let no request in and no token out until all have come to wait for a model. Where users ask without a pause, p95 of the
- * first token was 67 ms, and is 23 (docs/decisions/0007). While `isLate`, background work stands in line for the connection as everybody does:
- * beside ten streams it would never get done. The wait for the others is not in the times of statements.
+ * The embedded database for background work: one statement or transaction at a time, and the event loop runs before each. Otherwise jobs,
+ * whose statements block the loop in turn, would hold back requests and tokens (docs/decisions/0007). While `isLate`, background work
+ * competes like any other. Observed times leave out the wait.
  */
 export function backgroundDatabase(database: Database, isLate: () => boolean): Database {
-  const inTurn = bulkhead(1, Infinity);
-  let lastRound = 0;
-  async function goRound(): Promise<void> {
-    await letOthersRun();
-    lastRound = performance.now();
+  const mutex = bulkhead(1, Infinity);
+  let lastYield = 0;
+  async function yieldLoop(): Promise<void> {
+    await nextRound();
+    lastYield = performance.now();
   }
   async function next<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (!isLate()) return inTurn.execute(() => goRound().then(work));
-    if (performance.now() - lastRound >= SLICE_MS) await goRound();
+    if (!isLate()) return mutex.execute(() => yieldLoop().then(work));
+    if (performance.now() - lastYield >= SLICE_MS) await yieldLoop();
     return work();
   }
   return {

@@ -1,12 +1,12 @@
 /**
- * What a statement may be given. Anything else is turned into text first: a value that the driver fails to serialise leaves the one
- * connection of the embedded database out of step. A Buffer is given as it is, in the binary form of the type that the statement says.
+ * A parameter of a statement. Anything else becomes text first: a value that the driver cannot serialise breaks the one connection of the
+ * embedded database. A Buffer is sent in the binary form of its type.
  */
 export type StatementValue = string | number | boolean | Date | null | Buffer | readonly string[];
 
 /**
- * A statement; `name` makes the server keep its plan, so a name must always go with the same text. `timeoutMs` is how long it may take where
- * that is not what all statements of the database have.
+ * A statement; `name` makes the server keep its plan, so a name must always go with the same text. `timeoutMs` overrides the deadline of
+ * the database.
  */
 export interface Statement {
   name?: string;
@@ -21,34 +21,33 @@ export interface Queryable {
   query<Row>(statement: Statement): Promise<Row[]>;
 }
 
-/** Hears of what is told on a channel. */
+/** Receives the notifications of a channel. */
 export interface Listener {
-  /** Called with the payload of every NOTIFY on the channel. */
   onNotification: (payload: string) => void;
-  /** Called when notifications may have been missed: at the beginning, and after each time the connection was lost. */
+  /** Called when notifications may have been missed: at the start, and after each reconnect. */
   onConnect: () => void;
 }
 
 /** Postgres, real or embedded. Whoever opens it closes it. */
 export interface Database extends Queryable {
-  /** For the log: what kind of database this is and where. Holds no password. */
+  /** For the log; without password. */
   readonly description: string;
-  /** It is in this process: with one connection, and it answers without letting go of the event loop. */
+  /** In this process: one connection, and each answer blocks the event loop. */
   readonly isEmbedded: boolean;
   /**
-   * Runs `work` in one transaction, rolled back when it throws. Everything inside goes through the given Queryable: the embedded
-   * database has a single connection, so the Database itself waits for ever there.
+   * Runs `work` in one transaction, rolled back when it throws. Statements inside go through the given Queryable: with the one connection
+   * of the embedded database, the Database itself would wait for ever.
    */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
-  /** Listens on a channel until the returned function is called; a lost connection is taken up again by itself. */
+  /** Listens on a channel until the returned function is called; reconnects by itself. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
-  /** Ends its connections; statements after it fail. */
+  /** Ends its connections; later statements fail. */
   close(): Promise<void>;
 }
 
-/** How long a real Postgres may take, in milliseconds in which the event loop of this process went round. */
+/** How long a real Postgres may take, in milliseconds of a running event loop. */
 export interface Deadlines {
-  /** For a connection, from the pool or a new one. */
+  /** For a connection, pooled or new. */
   connectMs: number;
   /** For the answer to one statement. */
   statementMs: number;

@@ -1,11 +1,11 @@
 import type pg from "pg";
 
-/** One turn of the event loop counts for no more than this, in milliseconds. */
+/** The most that one round of the event loop counts, in milliseconds. */
 const LONGEST_ROUND_MS = 100;
 
 /**
- * Calls `onTimeout` after so many milliseconds in which the event loop went round. Time in which it stood still does not count: what was waited
- * for may have arrived, and nobody has read it. Returns what stops the timer.
+ * Calls `onTimeout` after so many milliseconds in which the event loop ran. Time while it was blocked does not count: the answer may have
+ * arrived unread. Returns what stops the timer.
  */
 export function startEventLoopTimer(milliseconds: number, onTimeout: () => void): () => void {
   let left = milliseconds;
@@ -16,7 +16,7 @@ export function startEventLoopTimer(milliseconds: number, onTimeout: () => void)
     timer = setTimeout(() => {
       left -= step;
       if (left > 0) arm();
-      else last = setImmediate(onTimeout); // behind what can be read now
+      else last = setImmediate(onTimeout); // after pending input is read
     }, step);
   }
   arm();
@@ -26,17 +26,17 @@ export function startEventLoopTimer(milliseconds: number, onTimeout: () => void)
   };
 }
 
-/** The share of a deadline that the server has: it gives up first, so that a statement nobody waits for any more is not carried out. */
+/** The server's share of a deadline: it gives up first, so that no abandoned statement is carried out. */
 const SERVER_SHARE = 0.8;
-/** How long a transaction may stand still between two statements, in milliseconds: that of a process that is gone must not keep its locks. */
+/** How long a transaction may be idle, in milliseconds: a dead process must not keep its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
-/** What the server of each connection was told. */
+/** The statement timeout set on each connection. */
 const serverTimeouts = new WeakMap<pg.PoolClient, number>();
 
 /**
- * Tells the server how long the next statement of this connection may take, unless it knows. Not at the start of the connection: a pooler in
- * front refuses such parameters.
+ * Sets the timeouts of the server for the next statement of this connection, unless they are set. Not as startup parameters: poolers refuse
+ * them.
  */
 export async function setServerTimeouts(client: pg.PoolClient, statementMs: number): Promise<void> {
   if (serverTimeouts.get(client) === statementMs) return;
@@ -45,7 +45,7 @@ export async function setServerTimeouts(client: pg.PoolClient, statementMs: numb
   serverTimeouts.set(client, statementMs);
 }
 
-/** After a failure or a rollback nobody knows what the server goes by. */
+/** After a failure or a rollback the setting is unknown. */
 export function forgetServerTimeouts(client: pg.PoolClient): void {
   serverTimeouts.delete(client);
 }

@@ -7,21 +7,20 @@ import { withStatementTimeout } from "./database-decorators.ts";
 import { isLockFailure } from "./storage-errors.ts";
 
 const MIGRATIONS = new URL("../migrations/", import.meta.url);
-/** Key of the advisory lock that lets one process migrate at a time: the ASCII bytes of "convers" as a number. */
+/** The advisory lock of migrations: the ASCII bytes of "convers" as a number. */
 const LOCK_KEY = "27988542917800563";
-/** How long one statement of a migration may take, in milliseconds, and how long a process waits for another that migrates. */
+/** In milliseconds: for one statement, and for another process that migrates. */
 const STATEMENT_MS = 600_000;
 /**
- * How long a migration waits for the lock of a table, in milliseconds, before it takes back what it has done and tries again: whoever else
- * wants that table waits behind it. Less than the second after which Postgres ends one of two that wait for each other, so that this is
- * never somebody's turn.
+ * How long a migration waits for a table's lock, in milliseconds, before it rolls back and tries again: others queue behind it. Less than
+ * the second of Postgres' deadlock check, so that no turn is ever its victim.
  */
 const LOCK_WAIT_MS = 500;
-/** How often it tries, and the pause between, in milliseconds. */
+/** Tries, and the pause between them in milliseconds. */
 const TRIES = 60;
 const PAUSE_MS = 500;
 
-/** The first line of a migration names the newest migration of the version before its own, which may serve beside it. */
+/** The first line of a migration: the newest migration of the version before, which may serve beside it. */
 const COMPATIBLE_FROM = /^-- Compatible from (\d{4})\.$/m;
 
 interface Migration {
@@ -33,7 +32,7 @@ interface Migration {
 interface AppliedMigration {
   version: number;
   name: string;
-  /** The newest migration that a process must know, at least, to serve beside this one; null: any process may. */
+  /** The newest migration a process must know to serve beside this one; null: any process may. */
   compatibleFrom: number | null;
 }
 
@@ -42,7 +41,7 @@ async function listMigrations(folder: URL): Promise<Migration[]> {
   return files.map((name) => ({ version: Number.parseInt(name, 10), name, file: new URL(name, folder) }));
 }
 
-/** The number of the newest migration that this version has. */
+/** The number of the newest migration of this version. */
 export async function newestMigration(): Promise<number> {
   return (await listMigrations(MIGRATIONS)).at(-1)?.version ?? 0;
 }
@@ -51,7 +50,7 @@ const CREATE_TABLE = `
 create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz not null default now());
 alter table schema_migrations add column if not exists compatible_from integer`;
 
-/** As JSON, because an older version made the table without `compatible_from`. */
+/** As JSON: older versions made the table without `compatible_from`. */
 const APPLIED = `
 select version, name, (to_jsonb(schema_migrations) ->> 'compatible_from')::integer as "compatibleFrom"
 from schema_migrations order by version`;
@@ -61,7 +60,7 @@ async function listApplied(database: Database): Promise<AppliedMigration[]> {
   return table?.exists ? database.query<AppliedMigration>({ text: APPLIED }) : [];
 }
 
-/** Throws AppError `invalid_configuration` when the schema is of a version that does not serve beside one that knows `newest` at most. */
+/** Throws AppError `invalid_configuration` when the schema is too new for a process that knows `newest`. */
 function assertCompatible(applied: readonly AppliedMigration[], newest: number): void {
   const tooNew = applied.find(({ version, compatibleFrom }) => version > newest && (compatibleFrom ?? 0) > newest);
   if (!tooNew) return;
@@ -72,7 +71,7 @@ function assertCompatible(applied: readonly AppliedMigration[], newest: number):
   );
 }
 
-/** Runs one migration in a transaction of its own; does nothing when another process was faster. */
+/** Runs one migration in a transaction; false when another process was faster. */
 async function applyMigration(database: Database, migration: Migration): Promise<boolean> {
   const sql = await readFile(migration.file, "utf8");
   return database.transaction(async (transaction) => {
@@ -85,12 +84,11 @@ async function applyMigration(database: Database, migration: Migration): Promise
     });
     if (claimed.length === 0) return false;
     await transaction.query({ text: `set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_WAIT_MS}` });
-    await transaction.query({ text: sql }); // without values: the simple protocol, which takes several statements
+    await transaction.query({ text: sql }); // without values: the simple protocol takes several statements
     return true;
   });
 }
 
-/** Tries until nobody holds the tables that it needs. */
 async function applyInTurn(database: Database, migration: Migration): Promise<boolean> {
   const isInTheWay = ({ error }: { error: unknown }): boolean => isLockFailure(error);
   try {
@@ -104,12 +102,10 @@ async function applyInTurn(database: Database, migration: Migration): Promise<bo
 }
 
 /**
- * Brings the schema up to date, the job queue's included, and returns the names of the migrations this call applied. Safe when several
- * processes start together: each migration is one transaction under an advisory lock, and its version row is written first. Migrations that
- * are applied and not known here are left alone when they are the next version's, which keeps its schema usable for the one before. A statement
- * has ten minutes; tables that are in use are asked for again and again for a minute, and are never in the way of others for longer than half a
- * second. Throws AppError `storage_unavailable` when Postgres cannot be reached or a table stays locked, and `invalid_configuration` when the
- * schema is more than one version newer.
+ * Brings the schema up to date, the job queue included, and returns the names of the migrations it applied. Each migration is one
+ * transaction under an advisory lock, so several processes may start together. Unknown migrations of the next version are left alone: its
+ * schema serves this version too. Throws AppError `storage_unavailable` when Postgres cannot be reached or a table stays locked,
+ * `invalid_configuration` when the schema is more than one version newer.
  */
 export function migrate(database: Database): Promise<string[]> {
   return migrateFrom(database, MIGRATIONS);

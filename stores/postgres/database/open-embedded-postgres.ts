@@ -10,9 +10,8 @@ import { makePooledDatabase } from "./pooled-database.ts";
 import { AppError } from "../../../errors/app-error.ts";
 
 /**
- * What pg_textsearch must have loaded at the start is said at each start: PGlite would write it into the folder, which then opens nowhere
- * without the extension. Files of the log that are no longer needed are deleted, not kept for what is written next: they hold what was erased.
- * https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
+ * pg_textsearch must be preloaded. As a start parameter: written into the folder, it would make the folder open nowhere else. Old log files
+ * are deleted, not recycled: they hold what was erased. https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
  */
 const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch", "-c", "wal_recycle=off"];
 const TEXT_SEARCH: typeof pg_textsearch = {
@@ -38,9 +37,9 @@ export async function createPGlite(dataDir: string, options: PGliteOptions): Pro
 export const IN_MEMORY = "memory://";
 
 /**
- * Postgres in this process (PGlite) with the extensions of the search index, kept in `dataDir`; `memory://` keeps nothing. Throws AppError
- * `invalid_configuration` when another process has the folder or it cannot be used.
- * `loadDataDir` is an archive as PGlite's `dumpDataDir` makes it, for a folder that is not there yet.
+ * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `loadDataDir`
+ * is an archive of PGlite's `dumpDataDir` for a new folder. Throws AppError `invalid_configuration` when another process has the folder or
+ * it cannot be used.
  */
 export async function openEmbeddedPostgres(dataDir: string, options: { loadDataDir?: Blob } = {}): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);

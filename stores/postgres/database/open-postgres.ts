@@ -7,8 +7,8 @@ import type { Database, Deadlines, Listener } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 /**
- * A socket for the driver, which reads what comes in without a guard: bytes that are no Postgres protocol, from a proxy or from another
- * server on the port, would throw out of the event loop and end the process. Here they end the connection, as a reset does.
+ * The driver parses input without a guard: bytes that are no Postgres protocol would throw out of the event loop and end the process. Here
+ * they end the connection.
  */
 class PostgresSocket extends Socket {
   override emit(event: string | symbol, ...values: unknown[]): boolean {
@@ -22,9 +22,9 @@ class PostgresSocket extends Socket {
   }
 }
 
-/** A server that hangs must not hold a turn for ever; node-postgres would wait. */
+/** node-postgres itself would wait for ever. */
 const DEADLINES: Deadlines = { connectMs: 5_000, statementMs: 10_000 };
-/** For the connection that listens, which is taken up again whatever ends it. */
+/** For the listening connection. */
 const LISTENING = { connectionTimeoutMillis: DEADLINES.connectMs, query_timeout: DEADLINES.statementMs };
 const POOL_SIZE = 10;
 
@@ -34,13 +34,13 @@ function describe(url: string): string {
   return `Postgres at ${hostname || "a local socket"}${port ? `:${port}` : ""}${pathname}`;
 }
 
-/** What the driver reported: an errno like ECONNREFUSED, or an SQLSTATE like 28P01 (wrong password) or 3D000 (no such database). */
+/** An errno like ECONNREFUSED, or an SQLSTATE like 28P01 (wrong password). */
 function reportedCode(error: unknown): string {
   const reported = error instanceof AppError ? error.cause : error;
   return typeof reported === "object" && reported !== null && "code" in reported ? String(reported.code) : "no answer";
 }
 
-/** A client that gives up connecting in time. */
+/** A client with a deadline for connecting. */
 function clientWith(deadlines: Deadlines): typeof pg.Client {
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
@@ -57,9 +57,9 @@ function clientWith(deadlines: Deadlines): typeof pg.Client {
     private async connectInTime(): Promise<pg.Client> {
       const giveUp = (): void => void this.connection.stream.destroy(new Error("no connection in time"));
       const stopTimer = startEventLoopTimer(deadlines.connectMs, giveUp);
-      // A connection that drops between two steps emits 'error', which ends the process when nobody listens; the next step fails in any case.
-      const unheard = (): void => undefined;
-      this.on("error", unheard);
+      // Without a listener, an 'error' between two steps would end the process; the next step fails anyway.
+      const ignoreError = (): void => undefined;
+      this.on("error", ignoreError);
       try {
         await super.connect();
         return this;
@@ -68,7 +68,7 @@ function clientWith(deadlines: Deadlines): typeof pg.Client {
         throw error;
       } finally {
         stopTimer();
-        this.off("error", unheard);
+        this.off("error", ignoreError);
       }
     }
   };
@@ -103,20 +103,19 @@ export async function openPostgres(url: string, deadlines = DEADLINES): Promise<
   return database;
 }
 
-/** How long the farewell to the server may take, in milliseconds: on a dead network it would never be answered. */
-const FAREWELL_MS = 1_000;
-/** Pause before the next try to connect, in milliseconds. */
+/** How long to wait for the goodbye of the server, in milliseconds: a dead network never answers. */
+const END_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 1_000;
 
 async function close(client: pg.Client): Promise<void> {
   const ended = client.end().catch(() => undefined);
-  await Promise.race([ended, sleep(FAREWELL_MS, undefined, { ref: false })]);
+  await Promise.race([ended, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
   client.connection.stream.destroy();
 }
 
 /**
- * Listens on a connection of its own, outside the pool. A connection that is lost is taken up again, again and again, until the returned
- * function is called; `onConnect` then says that notifications may have been missed. Throws when the first connection fails.
+ * Listens on a connection of its own, outside the pool, and reconnects until the returned function is called. Throws when the first
+ * connection fails.
  */
 async function listenOnPostgres(
   connection: pg.ClientConfig,
@@ -129,7 +128,7 @@ async function listenOnPostgres(
   async function connect(): Promise<void> {
     const client = new pg.Client(connection);
     current = client;
-    // Without a listener an 'error' ends the process; 'end' follows in any case.
+    // An unhandled 'error' ends the process; 'end' follows anyway.
     client.on("error", () => undefined);
     client.on("notification", ({ payload }) => onNotification(payload ?? ""));
     try {
@@ -151,7 +150,7 @@ async function listenOnPostgres(
       try {
         return await connect();
       } catch {
-        // The server is still away: the next try comes after the same pause.
+        // Still away: the next try comes after the pause.
       }
     }
   }

@@ -4,7 +4,7 @@ import { forgetServerTimeouts, startEventLoopTimer, setServerTimeouts } from "./
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
 import { ReplyLost, toStatementError, toStorageError } from "./storage-errors.ts";
 
-/** A connection of the pool, within `connectMs`; one that comes later goes back to it. */
+/** A connection within `connectMs`; a late one goes back to the pool. */
 async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg.PoolClient> {
   if (pool.ending) throw new AppError("storage_unavailable", "The database was closed.", { retryable: false });
   const connecting = pool.connect();
@@ -31,23 +31,23 @@ async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg
 const BEGIN = "begin";
 const COMMIT = "commit";
 const ROLLBACK = "rollback";
-/** In a transaction that failed, and beside one, nothing else can be said. */
+/** Statements that must pass also in a failed transaction, without settings before them. */
 const CONTROL = new Set([BEGIN, COMMIT, ROLLBACK]);
 
-/** A statement of a transaction failed, somebody went on all the same, and nothing of it is stored. */
+/** A failed statement was ignored, so the commit became a rollback. */
 class RolledBack extends Error {
   override readonly name = "RolledBack";
   override readonly message = "The transaction was rolled back at its commit, because a statement of it had failed before.";
 }
 
-/** Postgres answers the commit of a transaction in which a statement failed with a rollback, and no error. */
+/** Postgres answers the commit of a failed transaction with ROLLBACK and no error. */
 function assertCommitted({ command }: pg.QueryResult): void {
   if (command === "ROLLBACK") throw new RolledBack();
 }
 
 /**
- * Checks out a client for `work`. It is destroyed only when its connection is in doubt: `pool.query` would also destroy it after a
- * statement that merely failed, and the embedded database has no second one ("Connection terminated unexpectedly" from then on).
+ * Checks out a client for `work`, and destroys it only when its connection is in doubt. `pool.query` would destroy it after any failed
+ * statement, and the embedded database has no second one.
  */
 async function withClient<Result>(
   { pool, deadlines }: Pick<PooledDatabaseParts, "pool" | "deadlines">,
@@ -55,13 +55,13 @@ async function withClient<Result>(
 ): Promise<Result> {
   const client = await connect(pool, deadlines?.connectMs);
   let broken: Error | undefined;
-  // A checked-out client whose connection drops emits 'error'; without a listener that ends the process.
+  // A dropped connection emits 'error'; without a listener that ends the process.
   const onError = (error: Error): void => {
     broken ??= error;
   };
   client.on("error", onError);
 
-  /** Ends the connection of a statement that is not answered in time; the driver then says so to whoever waits. */
+  /** Ends the connection of a statement that gets no answer in time. */
   async function answerInTime<Answer>(statementMs: number, ask: () => Promise<Answer>): Promise<Answer> {
     const stopTimer = startEventLoopTimer(statementMs, () => client.connection.stream.destroy(new Error("no answer in time")));
     return ask().finally(stopTimer);
@@ -69,7 +69,7 @@ async function withClient<Result>(
 
   function send({ name, text, values = [], timeoutMs }: Statement): Promise<pg.QueryResult> {
     const ask = () => client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
-    if (!deadlines) return ask(); // straight away: a step between lets pglite.listen's end come before a statement, which then never ends
+    if (!deadlines) return ask(); // at once: a tick before it would let the end of pglite.listen overtake, and the statement would hang
     const statementMs = timeoutMs ?? deadlines.statementMs;
     return answerInTime(statementMs, async () => {
       if (!CONTROL.has(text)) await setServerTimeouts(client, statementMs);
@@ -83,7 +83,7 @@ async function withClient<Result>(
       try {
         const result = await send(statement);
         if (statement.text === COMMIT) assertCommitted(result);
-        // A text of several statements has several results, which the driver's types do not say.
+        // Several statements give several results, unlike the type says.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {
         forgetServerTimeouts(client);
@@ -102,12 +102,12 @@ async function withClient<Result>(
   }
 }
 
-/** A script without values may begin a transaction of its own: when it fails, that ends before the connection goes back to the pool. */
+/** A script without values may have begun a transaction: when it fails, that must end before the connection is reused. */
 async function runAlone<Row>(client: Queryable, statement: Statement): Promise<Row[]> {
   try {
     return await client.query<Row>(statement);
   } catch (error) {
-    // Not behind a statement that took too long: its connection does not go back to the pool.
+    // A connection that lost a reply is not reused.
     if (!statement.values && !(error instanceof ReplyLost)) await client.query({ text: ROLLBACK }).catch(() => undefined);
     throw error;
   }
@@ -115,18 +115,18 @@ async function runAlone<Row>(client: Queryable, statement: Statement): Promise<R
 
 export interface PooledDatabaseParts {
   pool: pg.Pool;
-  /** Undefined: the database is in this process, and always answers. */
+  /** Undefined for a database in this process. */
   deadlines?: Deadlines;
   description: string;
   isEmbedded: boolean;
   listen: (channel: string, listener: Listener) => Promise<() => Promise<void>>;
-  /** Releases what lies under the pool. */
+  /** Releases what is under the pool. */
   afterClose: () => Promise<void>;
 }
 
 /** A Database over a node-postgres pool. */
 export function makePooledDatabase({ pool, deadlines, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
-  // An idle connection that drops emits 'error' on the pool; unheard, it ends the process. The next statement connects anew.
+  // An idle connection that drops emits 'error' on the pool; unhandled, it ends the process.
   pool.on("error", () => undefined);
   const connections = deadlines ? { pool, deadlines } : { pool };
   return {
@@ -142,7 +142,7 @@ export function makePooledDatabase({ pool, deadlines, description, isEmbedded, l
           await transaction.query({ text: COMMIT });
           return result;
         } catch (error) {
-          // When this fails too, the client is marked broken, and the server rolls back as the connection ends.
+          // When this fails too, the broken connection ends and the server rolls back.
           await transaction.query({ text: ROLLBACK }).catch(() => undefined);
           throw error;
         }

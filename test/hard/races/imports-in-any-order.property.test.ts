@@ -78,7 +78,7 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
           if (!found || !last) return false;
           const outcome = await unread.save(owner, found, { createdAt: last.createdAt, id: last.id }, NOTHING);
           if (outcome !== "saved") return true;
-          for (const { asked, toldBy } of toExchanges(found.messages)) if (asked && !toldBy.isKnown) read.push(asked.id);
+          for (const { asked, anchor } of toExchanges(found.messages)) if (asked && !anchor.isKnown) read.push(asked.id);
           return true;
         }
         async function bringWithin(within: "nothing" | "index" | "read", work: () => Promise<void>): Promise<void> {

@@ -43,7 +43,7 @@ describeOnBothDatabases("what the memory agent has not read", (open) => {
     for (let steps = 0; steps < 30; steps++) {
       const read = await unread.next(owner, limit);
       if (!read) return asked;
-      const exchanges = toExchanges(read.messages).filter(({ toldBy }) => !toldBy.isKnown);
+      const exchanges = toExchanges(read.messages).filter(({ anchor }) => !anchor.isKnown);
       asked.push(...exchanges.map((exchange) => firstMessageOf(exchange).content));
       expect(await unread.save(owner, read, endOf(read), NOTHING)).toBe("saved");
     }
