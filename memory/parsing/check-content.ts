@@ -8,7 +8,7 @@ import {
   UnreadableReason,
 } from "./document.ts";
 
-/** How far into a file "%PDF-" may begin: readers of PDF take rubbish before it. */
+/** How far into a file "%PDF-" may begin: PDF readers accept other bytes before it. */
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
@@ -19,8 +19,8 @@ export function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string
 }
 
 /**
- * The cheap check at upload, milliseconds: that the type is one we read and the bytes look like it. Whether they can be read to the end
- * shows in parseDocument. Throws AppError `unsupported_media_type` or `document_unreadable`.
+ * Checks at upload, in milliseconds, that a file has a type that can be read and looks like it. Only parseDocument finds out whether it can
+ * be read to the end. Throws AppError `unsupported_media_type` or `document_unreadable`.
  */
 export function assertLooksReadable(
   { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string },
@@ -58,13 +58,13 @@ const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** A page may name its own charset, which older Chinese ones do; the standard looks at the first 1,024 bytes for it. */
+/** An HTML page may name its own charset, as older Chinese ones do. The standard looks for it in the first 1,024 bytes. */
 const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
 const META_BYTES = 1024;
 
 /**
- * The text of a file: as its byte order mark says, else the charset of its content type, else that of an HTML page's <meta>, else UTF-8.
- * Throws UnreadableReason when the bytes are not of that charset or hold NUL, as binary files do. Lines end in "\n".
+ * Decodes a file by its byte order mark, else by the charset of its content type, else by the <meta> of an HTML page, else as UTF-8. Lines
+ * end in "\n". Throws UnreadableReason when the bytes are not of that charset, or hold NUL as binary files do.
  */
 export function decodeText(bytes: Uint8Array, charset: string | null, { html = false }: { html?: boolean } = {}): string {
   const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
@@ -78,7 +78,7 @@ export function decodeText(bytes: Uint8Array, charset: string | null, { html = f
 function metaCharset(bytes: Uint8Array): string | null {
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, META_BYTES));
   const label = META_CHARSET.exec(head)?.[1];
-  // A page that was read as ASCII so far cannot be UTF-16, whatever it says.
+  // What could be read as ASCII so far is not UTF-16, whatever it says.
   return label === undefined || /^utf-?16/i.test(label) ? null : label;
 }
 

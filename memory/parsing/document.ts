@@ -3,23 +3,22 @@ import { AppError } from "../../errors/app-error.ts";
 
 const MIB = 2 ** 20;
 
-/** What one document may cost. A file is made by whoever uploads it, so each number is one that somebody will try to exceed. */
+/** What one document may cost. Somebody will try to exceed each of these. */
 export interface DocumentLimits {
   /** Of the file as uploaded. */
   bytes: number;
   /** Of a PDF. */
   pages: number;
-  /** Of the XML inside a DOCX, which is a zip: what a zip bomb makes large. */
+  /** Of the XML in a DOCX when it is unzipped. */
   expandedBytes: number;
-  /** Of text that comes out, in UTF-16 units and headings included. */
+  /** Of the text and headings that are read, in UTF-16 units. */
   characters: number;
-  /** From the start of the worker to its last part, in milliseconds. */
+  /** Of the worker, in milliseconds. */
   timeoutMs: number;
-  /** Of the worker: its JavaScript heap and its buffers. */
+  /** Of the worker's heap and buffers. */
   memoryBytes: number;
 }
 
-/** The limits of the service; tests give smaller ones. */
 export const DOCUMENT_LIMITS: DocumentLimits = {
   bytes: 20 * MIB,
   pages: 2_000,
@@ -29,7 +28,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
   memoryBytes: 768 * MIB,
 };
 
-/** A piece of a document as its author cut it: a section, a page of a PDF or a row of a CSV file. */
+/** A section of a document, a page of a PDF or a row of a CSV file. */
 export interface DocumentPart {
   /** The headings above it, outermost first, joined with HEADING_SEPARATOR; "" when there are none. */
   heading: string;
@@ -39,12 +38,12 @@ export interface DocumentPart {
   page?: number;
 }
 
-/** What was read of a document, in its order. */
+/** The parts of a document in their order. */
 export type ParsedDocument = DocumentPart[];
 
 export const HEADING_SEPARATOR = " > ";
 
-/** The media types that can be read, and how a person calls them. */
+/** The media types that can be read, with their names for people. */
 export const DOCUMENT_TYPES = {
   "text/plain": "plain text",
   "text/markdown": "Markdown",
@@ -56,7 +55,7 @@ export const DOCUMENT_TYPES = {
 
 export type DocumentType = keyof typeof DOCUMENT_TYPES;
 
-/** A content type taken apart; `charset` is null when it names none. Throws AppError `unsupported_media_type` for any other type. */
+/** Parses a content type; `charset` is null when it names none. Throws AppError `unsupported_media_type` for a type that cannot be read. */
 export function readContentType(contentType: string): { type: DocumentType; charset: string | null } {
   const parsed = parseMediaType(contentType);
   const type = parsed?.essence;
@@ -76,44 +75,44 @@ function parseMediaType(contentType: string): MIMEType | null {
   }
 }
 
-/** Thrown while a document is parsed, in the worker, when what is wrong is known; parseDocument makes the AppError of it. */
+/** What is wrong with a document, for its author. The worker throws it; parseDocument makes an AppError of it. */
 export class UnreadableReason extends Error {
   override readonly name = "UnreadableReason";
 }
 
-/** The error of a document that cannot be read. `reason` goes on after "cannot be read: " and says what the person can do about it. */
+/** The error of a document that cannot be read. `reason` continues "cannot be read: " and says what to do. */
 export function unreadable(reason: string, { title, cause }: { title?: string; cause?: unknown } = {}): AppError {
   const name = title === undefined ? "The document" : `The document ${JSON.stringify(title.slice(0, 200).toWellFormed())}`;
   return new AppError("document_unreadable", `${name} cannot be read: ${reason}`, cause === undefined ? {} : { cause });
 }
 
-/** A heading, `level` 1 to 6, and the text up to the next one; level 0 and "" for what precedes the first heading. */
+/** A heading of `level` 1 to 6 and the text up to the next one. Before the first heading: level 0 and "". */
 export interface Section {
   level: number;
   heading: string;
   text: string;
 }
 
-/** The path is kept with every chunk, so a "heading" of a page's length, as broken files have, must not be in it whole. */
-const HEADING_CHARACTERS = 200;
+/** Every chunk has the path of its headings, and in broken files a "heading" may have the length of a page. */
+const MAX_HEADING = 200;
 
-/** Sections in the order of the document as parts with the path of their headings. No word of a heading is lost. */
+/** Turns sections into parts with the path of their headings. No word of a heading is lost. */
 export function buildSections(sections: readonly Section[]): DocumentPart[] {
   const parts: DocumentPart[] = [];
   let above: { level: number; heading: string }[] = [];
   for (const [index, section] of sections.entries()) {
     const heading = section.heading.replaceAll(/\s+/g, " ").trim();
     const parents = heading === "" ? above : above.filter(({ level }) => level < section.level);
-    const cut = Array.from(heading.slice(0, HEADING_CHARACTERS * 2))
-      .slice(0, HEADING_CHARACTERS)
+    const cut = Array.from(heading.slice(0, MAX_HEADING * 2))
+      .slice(0, MAX_HEADING)
       .join("")
       .toWellFormed();
     const text = (cut === heading ? section.text : `${heading}\n\n${section.text}`).replace(/^(?:[^\S\n]*\n)+/, "").trimEnd();
     above = heading === "" ? parents : [...parents, { level: section.level, heading: cut }];
     const next = sections[index + 1];
-    const isInAPath = next !== undefined && next.level > section.level;
+    const hasSubsection = next !== undefined && next.level > section.level;
     if (text !== "") parts.push({ heading: pathOf(above), text });
-    else if (heading !== "" && !isInAPath) parts.push({ heading: pathOf(parents), text: heading });
+    else if (heading !== "" && !hasSubsection) parts.push({ heading: pathOf(parents), text: heading });
   }
   return parts;
 }

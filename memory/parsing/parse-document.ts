@@ -12,7 +12,39 @@ interface UploadedDocument {
   title: string;
 }
 
-async function ask(
+/**
+ * Parses a document in a thread of its own: a stranger may have made it. Throws AppError `unsupported_media_type` or `document_unreadable`,
+ * and the signal's reason when that aborts.
+ */
+export async function parseDocument(
+  document: UploadedDocument,
+  signal: AbortSignal,
+  limits: Partial<DocumentLimits> = {},
+): Promise<ParsedDocument> {
+  const answer = await askWorker(document, false, signal, limits);
+  return "parts" in answer ? answer.parts : [];
+}
+
+/** Parses a document and cuts it into chunks, all in that thread. Throws like parseDocument. */
+export async function readChunks(document: UploadedDocument, signal: AbortSignal): Promise<Chunk[]> {
+  const answer = await askWorker(document, true, signal, {});
+  return "chunks" in answer ? answer.chunks : [];
+}
+
+/** What the worker thread is given. */
+export interface WorkerTask {
+  bytes: Uint8Array<ArrayBuffer>;
+  type: DocumentType;
+  charset: string | null;
+  limits: DocumentLimits;
+  /** The answer is to be chunks and not parts. */
+  splits: boolean;
+}
+
+/** What the worker answers. `cause` is the error as text, for the log: errors lose their class between threads. */
+export type WorkerAnswer = { parts: ParsedDocument } | { chunks: Chunk[] } | { reason: string; cause: string };
+
+async function askWorker(
   { bytes, contentType, title }: UploadedDocument,
   splits: boolean,
   signal: AbortSignal,
@@ -27,53 +59,18 @@ async function ask(
   return answer;
 }
 
-/**
- * Reads a document, in a thread of its own because anyone may have made it. Throws AppError `unsupported_media_type` or
- * `document_unreadable`, and the signal's reason when that aborts.
- */
-export async function parseDocument(
-  document: UploadedDocument,
-  signal: AbortSignal,
-  limits: Partial<DocumentLimits> = {},
-): Promise<ParsedDocument> {
-  const answer = await ask(document, false, signal, limits);
-  return "parts" in answer ? answer.parts : [];
-}
-
-/** Reads a document and cuts it into chunks, all of it in that thread: a table of megabytes has a hundred thousand parts. Throws as parseDocument. */
-export async function readChunks(document: UploadedDocument, signal: AbortSignal): Promise<Chunk[]> {
-  const answer = await ask(document, true, signal, {});
-  return "chunks" in answer ? answer.chunks : [];
-}
-
-/** What the parsing thread is given. */
-export interface WorkerTask {
-  bytes: Uint8Array<ArrayBuffer>;
-  type: DocumentType;
-  charset: string | null;
-  limits: DocumentLimits;
-  /** Cuts the parts into chunks as well. */
-  splits: boolean;
-}
-
-/** What it answers: the parts or chunks, or why there are none, with the error as text for the log (errors lose their class between threads). */
-export type WorkerAnswer = { parts: ParsedDocument } | { chunks: Chunk[] } | { reason: string; cause: string };
-
-/** The worker has this module's ending, .ts from the sources and .js in dist, where tsc rewrites imports but no URLs. */
+/** Ends like this module: .ts from the sources, .js in dist, where tsc rewrites imports but not URLs. */
 const WORKER_FILE = new URL(`./parse-worker${path.extname(import.meta.filename)}`, import.meta.url);
 
 const MIB = 2 ** 20;
 const MEMORY_CHECK_MS = 50;
-/** V8 may end the whole process, not the worker alone, when its own limit is met by one large allocation: ours is checked, far below it. */
+/** One large allocation that meets V8's own limit may end the whole process. So our limit is checked, and is a fourth of V8's. */
 const HEAP_SHARE_OF_V8 = 1 / 4;
 const SMALLEST_V8_HEAP_MIB = 1024;
 
 const TOO_MUCH_MEMORY = "it takes too much memory to read. Split it into smaller documents.";
 
-/**
- * Parses in a thread of its own, which is gone when this settles, be it stopped in an endless loop. Rejects with the signal's reason when
- * that aborts; every other end is an answer.
- */
+/** Runs a worker thread and stops it, even in an endless loop. Rejects with the signal's reason when that aborts; every other end is an answer. */
 async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<WorkerAnswer> {
   signal.throwIfAborted();
   const { timeoutMs, memoryBytes } = task.limits;
@@ -81,7 +78,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     workerData: task,
     transferList: [task.bytes.buffer],
     resourceLimits: { maxOldGenerationSizeMb: Math.max(memoryBytes / MIB / HEAP_SHARE_OF_V8, SMALLEST_V8_HEAP_MIB) },
-    // No secrets for code that reads strangers' files, and none of its warnings in our log.
+    // No secrets for code that reads files of strangers, and none of its warnings in our log.
     env: {},
     execArgv: [],
     stdout: true,
@@ -102,7 +99,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
   worker.once("exit", (code) => giveUp("the program that reads it ended early. Save it as another type.", `exit code ${code}`));
   const slow = `reading it took longer than ${timeoutMs / 1000} s. Split it into smaller documents.`;
   const deadline = setTimeout(() => giveUp(slow, "deadline"), timeoutMs);
-  // V8 would not count buffers anyway, and they are where a compressed stream unfolds.
+  // V8 itself would not count buffers, which is where a compressed stream unfolds.
   const watch = setInterval(() => {
     worker.getHeapStatistics().then(
       ({ used_heap_size: heap, external_memory: buffers }) => {

@@ -1,14 +1,24 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
-import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
-import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
 import { checkContent, decodeText } from "./check-content.ts";
+import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
+import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
 
-/** Reads a document in this thread, without a deadline: only parse-worker may call it. Each reader is loaded when it is needed. */
+/** The program of the thread that reads one document; parse-document starts it. It answers once. */
+const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => {
+  return { reason: reasonOf(error), cause: inspect(error) };
+});
+parentPort?.postMessage(answer);
+
+async function answerTo(task: WorkerTask): Promise<WorkerAnswer> {
+  const parts = await readDocument(task);
+  return task.splits ? { chunks: await (await import("./split-document.ts")).splitDocument(parts) } : { parts };
+}
+
 async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
   const { characters } = task.limits;
   checkContent(task.bytes, task.type, task.charset);
-  const parts = (await read(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
+  const parts = (await readParts(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
   const total = parts.reduce((sum, { heading, text }) => sum + heading.length + text.length, 0);
   if (total > characters) {
     throw new UnreadableReason(`it has ${total} characters of text, more than the ${characters} allowed. Split it into smaller documents.`);
@@ -19,10 +29,11 @@ async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
   throw new UnreadableReason(`there is no text in it. ${advice}`);
 }
 
-async function read({ bytes, type, charset, limits }: WorkerTask): Promise<DocumentPart[]> {
+/** Each reader is loaded only when it is needed. */
+async function readParts({ bytes, type, charset, limits }: WorkerTask): Promise<DocumentPart[]> {
   switch (type) {
     case "text/plain":
-      return (await import("./read-text.ts")).readText(decodeText(bytes, charset));
+      return [{ heading: "", text: decodeText(bytes, charset) }];
     case "text/markdown":
       return (await import("./read-markdown.ts")).readMarkdown(decodeText(bytes, charset));
     case "text/csv":
@@ -36,20 +47,10 @@ async function read({ bytes, type, charset, limits }: WorkerTask): Promise<Docum
   }
 }
 
-/** Postgres stores neither NUL nor half a surrogate pair. */
-const storable = (text: string): string => text.replaceAll("\0", "").toWellFormed();
-
-async function answerTo(task: WorkerTask): Promise<WorkerAnswer> {
-  const parts = await readDocument(task);
-  return task.splits ? { chunks: await (await import("./split-document.ts")).splitDocument(parts) } : { parts };
+/** The text as Postgres can store it: without NUL and halves of surrogate pairs. */
+function storable(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
 }
-
-/** The program of the thread that reads one document, started by runParseWorker. It answers once. */
-const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => ({
-  reason: reasonOf(error),
-  cause: inspect(error),
-}));
-parentPort?.postMessage(answer);
 
 function reasonOf(error: unknown): string {
   if (error instanceof UnreadableReason) return error.message;

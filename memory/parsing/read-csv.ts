@@ -5,8 +5,8 @@ import type { DocumentPart } from "./document.ts";
 const SEPARATORS = [",", ";", "\t"] as const;
 
 /**
- * One part per row, as lines "column: value". By d3-dsv, the library under LangChain's CSVLoader, which itself loses what does not fit an
- * object: the first of two columns of one name, cells beyond the header, and the order of columns that are numbers.
+ * Reads a CSV file row by row, as lines "column: value". Rows are arrays: an object would lose columns of one name, cells beyond the header
+ * and the order of columns that are numbers.
  */
 export function readCsv(text: string): DocumentPart[] {
   const rows = dsvFormat(separatorOf(text))
@@ -24,7 +24,7 @@ export function readCsv(text: string): DocumentPart[] {
   }));
 }
 
-/** The one that cuts the first line into most columns. */
+/** The separator that cuts the first line into most columns. */
 function separatorOf(text: string): string {
   const start = text.trimStart();
   const end = start.indexOf("\n");

@@ -3,17 +3,14 @@ import { type UnzipFileInfo, unzipSync, zipSync } from "fflate";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 import { readHtml } from "./read-html.ts";
 
-/** Word's "heading 1" to "heading 6" are known to mammoth; these are not. */
+/** Heading styles that mammoth does not know. */
 const STYLES = [
   "p[style-name='Title'] => h1:fresh",
   "p[style-name='标题'] => h1:fresh",
   ...[1, 2, 3, 4, 5, 6].map((level) => `p[style-name='标题 ${level}'] => h${level}:fresh`),
 ];
 
-/**
- * A Word document by its headings. LangChain's DocxLoader takes mammoth's raw text, which has neither headings nor tables, so mammoth makes
- * HTML of it and that is read like a page.
- */
+/** Reads a Word document section by section: mammoth turns it into HTML, which keeps headings and tables. */
 export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "expandedBytes">): Promise<DocumentPart[]> {
   const buffer = Buffer.from(repackDocx(bytes, limits));
   const convertImage = mammoth.images.imgElement(async () => ({ src: "" }));
@@ -26,13 +23,13 @@ export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "
   return readHtml(value);
 }
 
-/** Text and what it needs to be understood; pictures, fonts and macros are never unpacked. */
+/** Entries of the zip that are unpacked: no pictures, fonts or macros. */
 const NEEDED = /\.(?:xml|rels)$/i;
 const MAX_ENTRIES = 10_000;
 
 /**
- * The DOCX again as a zip without compression and with its XML alone. mammoth would unpack a zip bomb whole; here every entry gets a buffer
- * of the size that the zip states, summed up beforehand, and what lies about its size is cut off there.
+ * Packs the XML of a DOCX again, without compression: mammoth itself would unpack a zip bomb whole. The sizes that the zip states are
+ * added up first, and an entry is cut off at its stated size.
  */
 function repackDocx(bytes: Uint8Array, { expandedBytes }: Pick<DocumentLimits, "expandedBytes">): Uint8Array {
   let expanded = 0;

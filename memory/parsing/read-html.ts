@@ -1,9 +1,7 @@
-import { HtmlToTextTransformer } from "@langchain/community/document_transformers/html_to_text";
-import { Document } from "@langchain/core/documents";
-import type { DomNode, FormatCallback, HtmlToTextOptions } from "html-to-text";
+import { convert, type DomNode, type FormatCallback, type HtmlToTextOptions } from "html-to-text";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
-/** Around each heading in the transformer's output: control characters, which no text needs. */
+/** A heading as the formatter below marks it: "\u0001", its level, its text, "\u0002". No text needs these control characters. */
 const HEADING = /\u0001(\d)([^\u0001\u0002]*)\u0002/g;
 
 const LEFT_OUT = ["script", "style", "nav", "[role=navigation]", "noscript", "template", "title", "svg", "[hidden]"];
@@ -67,25 +65,23 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-/**
- * A page by its headings; tables become lines of "| cell", code is fenced. With LangChain's transformer, whose own output has the headings
- * in capitals and no levels: the formatters above mark them, and the text is cut at the marks.
- */
-export async function readHtml(html: string): Promise<DocumentPart[]> {
-  const document = new Document({ pageContent: html });
-  const [{ pageContent } = document] = await new HtmlToTextTransformer(OPTIONS).transformDocuments([document]);
+/** Reads a page section by section. Tables become lines of "| cell"; code is fenced. */
+export function readHtml(html: string): DocumentPart[] {
+  const text = convert(html, OPTIONS);
   const sections: Section[] = [{ level: 0, heading: "", text: "" }];
   let end = 0;
-  for (const match of pageContent.matchAll(HEADING)) {
+  const endSection = (index: number): void => {
     const last = sections.at(-1);
-    if (last) last.text = withoutMarks(pageContent.slice(end, match.index));
+    if (last) last.text = withoutMarks(text.slice(end, index));
+  };
+  for (const match of text.matchAll(HEADING)) {
+    endSection(match.index);
     sections.push({ level: Number(match[1]), heading: match[2] ?? "", text: "" });
     end = match.index + match[0].length;
   }
-  const last = sections.at(-1);
-  if (last) last.text = withoutMarks(pageContent.slice(end));
+  endSection(text.length);
   return buildSections(sections);
 }
 
-/** Marks are left when a page holds such characters itself, or a heading within a heading. */
+/** Removes marks that are left: the page has such characters itself, or a heading within a heading. */
 const withoutMarks = (text: string): string => text.replaceAll(/\u0001\d|[\u0001\u0002]/g, " ");

@@ -1,13 +1,10 @@
 import MarkdownIt from "markdown-it";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
-/** YAML at the top, which Markdown itself would read as a heading. */
+/** YAML at the top. Markdown would read it as a heading. */
 const FRONT_MATTER = /^---[^\S\n]*\n(?:(?!---)[^\n]*\n)*?---[^\S\n]*(?:\n|$)/;
 
-/**
- * Markdown by its headings, the source of each section unchanged. LangChain's Markdown splitter cuts at "\n## " by text alone: it takes
- * comments in code for headings, does not know underlined ones and forgets the path, so markdown-it finds the headings.
- */
+/** Reads Markdown section by section, the source of each unchanged. markdown-it tells headings from comments in code. */
 export function readMarkdown(text: string): DocumentPart[] {
   const frontMatter = FRONT_MATTER.exec(text)?.[0] ?? "";
   const source = text.slice(frontMatter.length);
@@ -30,7 +27,7 @@ export function readMarkdown(text: string): DocumentPart[] {
 const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 
-/** What a reader sees of a heading: without the badges behind it and the addresses of its links, which every chunk under it would repeat. */
+/** A heading without badges and the addresses of links: every chunk under it repeats it. */
 function headingText(source: string): string {
   return source.replace(IMAGE, "").replace(LINK, "$1").replace(/\s+/g, " ").trim();
 }
@@ -45,11 +42,11 @@ interface Heading {
 
 function* headingsOf(source: string): Generator<Heading> {
   const markdown = new MarkdownIt({ html: true });
-  // Blocks alone: emphasis and links stay as they were written, and are where hostile input costs most.
+  // Blocks alone: hostile input costs most in emphasis and links.
   markdown.core.ruler.enableOnly(["normalize", "block"]);
   const tokens = markdown.parse(source, {});
   for (const [index, token] of tokens.entries()) {
-    // Headings within lists and quotations (level above 0) belong to their text.
+    // Headings in lists and quotations (level above 0) belong to their text.
     if (token.type !== "heading_open" || token.level !== 0 || !token.map) continue;
     const [start, end] = token.map;
     yield { level: Number(token.tag.slice(1)), heading: headingText(tokens[index + 1]?.content ?? ""), start, end };

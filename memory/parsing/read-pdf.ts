@@ -1,45 +1,49 @@
 import { fileURLToPath } from "node:url";
-import { PDFLoader } from "@langchain/community/document_loaders/fs/pdf";
-import { getDocument, VerbosityLevel, version } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { getDocument, type PDFDocumentProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
-/** What pdf.js needs to read Chinese, Japanese and Korean text whose font is not in the file. */
+/** Where pdf.js finds what it needs for Chinese, Japanese and Korean text whose font is not in the file. */
 const FILES = fileURLToPath(new URL("./", import.meta.resolve("pdfjs-dist/package.json")));
 
-type GetDocumentOptions = Extract<Parameters<typeof getDocument>[0], { verbosity?: unknown }>;
-
-/** A line of Chinese text as long as this, in characters, was broken by the page's width and not by its author. */
+/** A Chinese line of so many characters was broken by the width of the page and not by its author. */
 const FULL_LINE = 15;
 
-/**
- * A PDF by its pages. With LangChain's PDFLoader over pdf.js itself: its default, pdf-parse, comes with 35 MB of native drawing code, gives
- * no character maps for Chinese, and reads every page before one could look at their number.
- */
+/** Reads a PDF page by page. */
 export async function readPdf(bytes: Uint8Array<ArrayBuffer>, { pages }: Pick<DocumentLimits, "pages">): Promise<DocumentPart[]> {
-  const open = (options: GetDocumentOptions) => {
-    const { promise } = getDocument({
-      ...options,
+  try {
+    const document = await getDocument({
+      data: bytes,
+      useWorkerFetch: false,
+      useSystemFonts: true,
       verbosity: VerbosityLevel.ERRORS,
       cMapUrl: `${FILES}cmaps/`,
       cMapPacked: true,
       standardFontDataUrl: `${FILES}standard_fonts/`,
-    });
-    return {
-      promise: promise.then((document) => {
-        if (document.numPages <= pages) return document;
-        throw new UnreadableReason(`it has ${document.numPages} pages, more than the ${pages} allowed. Split it into smaller documents.`);
-      }),
-    };
-  };
-  const pdfjs = async () => ({ isV2: false as const, version, getDocument: open });
-  const documents = await new PDFLoader(new Blob([bytes]), { pdfjs }).load().catch((error: unknown) => {
+    }).promise;
+    if (document.numPages > pages)
+      throw new UnreadableReason(`it has ${document.numPages} pages, more than the ${pages} allowed. Split it into smaller documents.`);
+    const parts: DocumentPart[] = [];
+    for (let page = 1; page <= document.numPages; page++) {
+      parts.push({ heading: "", text: joinChineseLines(await readPage(document, page)), page });
+    }
+    return parts;
+  } catch (error) {
     throw reasonOf(error);
-  });
-  return documents.map(({ pageContent, metadata }) => ({
-    heading: "",
-    text: joinChineseLines(pageContent),
-    page: (metadata.loc as { pageNumber: number }).pageNumber,
-  }));
+  }
+}
+
+/** The text of a page. Pieces at the same height are one line. */
+async function readPage(document: PDFDocumentProxy, number: number): Promise<string> {
+  const { items } = await (await document.getPage(number)).getTextContent();
+  let text = "";
+  let height: unknown;
+  for (const item of items) {
+    if (!("str" in item)) continue;
+    const itemHeight: unknown = item.transform[5];
+    text += height === undefined || itemHeight === height ? item.str : `\n${item.str}`;
+    height = itemHeight;
+  }
+  return text;
 }
 
 function joinChineseLines(text: string): string {
@@ -47,12 +51,11 @@ function joinChineseLines(text: string): string {
   return text.replaceAll(joint, "");
 }
 
-/** pdf.js names its errors; other libraries' texts stay in the cause. */
+/** What a person can do about an error of pdf.js, which names its errors. Other errors stay as they are. */
 function reasonOf(error: unknown): unknown {
   const name = error instanceof Error ? error.name : "";
-  if (name === "PasswordException") {
+  if (name === "PasswordException")
     return new UnreadableReason("it is protected by a password. Upload a copy without one.", { cause: error });
-  }
   if (error instanceof UnreadableReason || error instanceof RangeError || !/^(?:InvalidPDF|Unknown|Format)|^Error$/.test(name))
     return error;
   return new UnreadableReason("it is damaged or incomplete. Export it again and upload the new file.", { cause: error });

@@ -2,23 +2,20 @@ import { setImmediate } from "node:timers/promises";
 import { TextSplitter } from "@langchain/textsplitters";
 import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 
-/** What is embedded and found: a piece of a document that can be read by itself. */
+/** A piece of a document that can be read by itself. It is what is embedded and found. */
 export interface Chunk {
   /** In the document, from 0. */
   position: number;
-  /** The path of headings above it, not repeated in the text; "" when there are none. */
+  /** The path of headings above it, which is not in the text; "" when there are none. */
   heading: string;
   text: string;
 }
 
-/** In characters, of which Chinese ones count twice (see textSize): about 1,200 characters of English, 600 of Chinese. */
+/** In characters as textSize counts them: 1,200 of English, 600 of Chinese. */
 const SIZE = 1_200;
 const OVERLAP = 120;
 
-/**
- * Cuts a document into chunks, of which no word is missing. A document of millions of characters takes a second or more, in which other
- * work of the process gets its turns.
- */
+/** Cuts a document into chunks. No word is lost. Other work of the thread gets its turns in between. */
 export async function splitDocument(
   parts: readonly DocumentPart[],
   { size = SIZE, overlap = OVERLAP }: { size?: number; overlap?: number } = {},
@@ -40,12 +37,12 @@ export async function splitDocument(
 
 type JoinedSection = Pick<DocumentPart, "heading" | "text">;
 
-/** A section up to this share of a chunk says too little to stand alone. */
+/** A section up to this share of a chunk is too small to stand alone. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * Parts under one heading (rows, pages) become one section, and small neighbours under one parent too: under the parent's heading, their
- * own above their texts. `size` is that of a chunk, in textSize.
+ * Joins parts under one heading, such as rows or pages, and small neighbours under one parent: these get the parent's heading, and their own
+ * headings stand in the text. `size` is that of a chunk.
  */
 function joinSections(parts: readonly DocumentPart[], size: number): JoinedSection[] {
   const joined: JoinedSection[] = [];
@@ -58,7 +55,7 @@ function joinSections(parts: readonly DocumentPart[], size: number): JoinedSecti
   return joined;
 }
 
-/** Neighbours that go into one chunk together; most are alone. */
+/** Groups neighbours that go into one chunk together; most are alone. */
 function runsOf(sections: readonly JoinedSection[], size: number): JoinedSection[][] {
   const runs: JoinedSection[][] = [];
   let total = 0;
@@ -97,10 +94,10 @@ function lastHeading(heading: string): string {
   return at < 0 ? heading : heading.slice(at + HEADING_SEPARATOR.length);
 }
 
-/** In UTF-16 units: what is split without letting others have a turn, some milliseconds. */
+/** In UTF-16 units: what is split at a time, in some milliseconds. */
 const STRETCH = 20_000;
 
-/** A long text in stretches, cut at a paragraph, a line or a blank if there is one, and never within a surrogate pair. */
+/** Cuts a long text into stretches, at a paragraph, a line or a blank if there is one, and never within a surrogate pair. */
 function* textStretches(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > STRETCH) {
@@ -124,8 +121,8 @@ function endOfStretch(stretch: string): number {
 }
 
 /**
- * LangChain's TextSplitter with pieces of our own. Its recursive splitter cuts surrogate pairs, code and Chinese sentences, knowing blanks
- * and single UTF-16 units only. Sizes are those of textSize. Pieces that fit are merged, with an overlap where they are small.
+ * LangChain's TextSplitter, which merges pieces into chunks with an overlap, with pieces of our own: its recursive splitter cuts surrogate
+ * pairs, code and Chinese sentences.
  */
 class DocumentSplitter extends TextSplitter {
   constructor({ size, overlap }: { size: number; overlap: number }) {
@@ -159,10 +156,7 @@ class DocumentSplitter extends TextSplitter {
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS = new Intl.Segmenter("zh", { granularity: "word" });
 
-/**
- * The ways to take a text to pieces, coarse to fine, each without loss: joined, the pieces are the text. The last ones are code points, so
- * that no surrogate pair is ever cut.
- */
+/** Ways to cut a text into pieces, coarse to fine, without loss. The last cuts between code points: no surrogate pair is ever cut. */
 const TEXT_PIECES: readonly ((text: string) => string[])[] = [
   paragraphs,
   (text) => text.split(/(?<=\n)/),
@@ -174,7 +168,7 @@ const TEXT_PIECES: readonly ((text: string) => string[])[] = [
 
 const segments = (segmenter: Intl.Segmenter, text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** A sentence ends with a blank, or in Chinese without one; "?" and "!" in the middle of a web address end none. */
+/** A sentence ends with a blank, or in Chinese without one. "?" and "!" in a web address end none. */
 const SENTENCE_END = /[\s\p{Script=Han}\u3000-\u303F\uFF00-\uFFEF]$/u;
 
 function sentences(text: string): string[] {
@@ -188,7 +182,7 @@ function sentences(text: string): string[] {
   return pieces.map((piece) => piece.join(""));
 }
 
-/** Cuts after blank lines, but not within fenced code; a table has no blank lines, so it stays whole. */
+/** Cuts after blank lines, but not in fenced code. A table has no blank lines and stays whole. */
 function paragraphs(text: string): string[] {
   const pieces: string[] = [];
   let piece: string[] = [];
@@ -209,10 +203,10 @@ function paragraphs(text: string): string[] {
   return piece.length === 0 ? pieces : [...pieces, piece.join("")];
 }
 
-/** Scripts that say in one character what English says in two or more. */
+/** Scripts of which one character says as much as two of English. */
 const DENSE_SCRIPTS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/gu;
 
-/** The size of a text: its characters (UTF-16 units), Chinese, Japanese and Korean ones twice. So 1,200 is 600 Chinese characters. */
+/** The size of a text in UTF-16 units. Chinese, Japanese and Korean characters count twice. */
 export function textSize(text: string): number {
   return text.length + (text.match(DENSE_SCRIPTS)?.length ?? 0);
 }
