@@ -1,5 +1,5 @@
 import { copyFileSync, cpSync, mkdirSync } from "node:fs";
-import { DOCS_FILES } from "../server/http/openapi/docs-files.ts";
+import { DOCS_FILES } from "../server/http/openapi/openapi-routes.ts";
 
 // tsc leaves behind what is no TypeScript; the built service reads it from beside itself.
 cpSync("stores/postgres/migrations", "dist/stores/postgres/migrations", { recursive: true });

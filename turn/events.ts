@@ -1,46 +1,46 @@
-import type { ErrorContent } from "../errors/app-error.ts";
-import type { ExecutionLog, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
+import { z } from "zod";
+import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
 
-/**
- * Milliseconds of a turn; `first_token_ms` is null when no token came. `nodes` is how long each node took, `started` when it began after the
- * turn did: those side by side overlap. Persist, which stores them, is in no stored one.
- */
-export interface TurnTimings {
-  total_ms: number;
-  first_token_ms: number | null;
-  nodes: Record<string, number>;
-  started: Record<string, number>;
-}
+/** Milliseconds of a turn. Nodes that run side by side overlap; `persist`, which stores the timings, is in no stored one. */
+export const TurnTimings = z.object({
+  total_ms: z.number(),
+  first_token_ms: z.number().nullable().describe("Null when no token came."),
+  nodes: z.record(z.string(), z.number()).describe("Milliseconds by node of the graph."),
+  started: z.record(z.string(), z.number()).describe("When each of them began, in milliseconds after the turn did."),
+});
+export type TurnTimings = z.infer<typeof TurnTimings>;
 
 /** What a finished turn came to, also one whose answer was cut short. */
-export interface TurnResult {
-  answer: string;
-  conversation_id: string;
-  /** Of the answer. */
-  message_id: string;
-  /** False when the answer was cut short. */
-  completed: boolean;
-  usage: Usage;
-  timings: TurnTimings;
-  receipt: Receipt;
-  /** Memory layers that are switched on but could not be used in this turn. */
-  degraded: Layer[];
-}
+export const TurnResult = z.object({
+  answer: z.string(),
+  conversation_id: z.uuid(),
+  message_id: z.uuid().describe("The message in which the answer is stored."),
+  completed: z.boolean().describe("False when the answer was cut short; such an answer is listed and never used as memory."),
+  usage: Usage,
+  timings: TurnTimings,
+  receipt: Receipt,
+  degraded: z.array(Layer).describe("Memory layers that were switched on but could not be used in this turn."),
+});
+export type TurnResult = z.infer<typeof TurnResult>;
 
 /** Something a user should know about an answer that is given all the same. */
-export interface Notice {
-  code: "context_trimmed" | "handler_failed";
-  message: string;
-}
+export const Notice = z.object({ code: z.enum(["context_trimmed", "handler_failed"]), message: z.string() });
+export type Notice = z.infer<typeof Notice>;
+
+/** An event of a stream: what it tells, and the content. */
+export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
+  z.object({ status: z.literal(status), content });
 
 /** What a turn tells while it runs. Ends with exactly one `done` or `error`. */
-export type TurnEvent =
-  | { status: "route_decision"; content: RouteDecision }
-  | { status: "token"; content: string }
-  | { status: "execution_log"; content: ExecutionLog }
-  | { status: "notice"; content: Notice }
-  | { status: "done"; content: TurnResult }
-  | { status: "error"; content: ErrorContent };
+export const TurnEvent = z.discriminatedUnion("status", [
+  event("route_decision", RouteDecision),
+  event("token", z.string()),
+  event("execution_log", ExecutionLog),
+  event("notice", Notice),
+  event("done", TurnResult),
+  event("error", TurnError),
+]);
+export type TurnEvent = z.infer<typeof TurnEvent>;
 
 /** What nodes write to LangGraph's custom stream: the turn's events, and that the turn holds its conversation from now on. */
 export type NodeEvent =

@@ -1,17 +1,20 @@
-import express, { type Response, Router } from "express";
+import express, { type Response, type Router } from "express";
 import { z } from "zod";
 import type { Stores } from "../start/open-stores.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { Config } from "../start/config.ts";
 import type { Limits } from "../limits/open-limits.ts";
-import type { Imported, ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
+import type { ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
+import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
 import { userInBody } from "../limits/rate-limits.ts";
 import { callerId, metadata, parseRequest, storableText, toProblems } from "../http/parse-request.ts";
-import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
+import { makeRouter, operationGroup, route, jsonBody } from "../http/openapi/operation.ts";
+import { event } from "../../turn/events.ts";
+import { TurnError } from "../../turn/state.ts";
 
 export const MAX_IMPORTED_MESSAGES = 10_000;
 /** Problems of one message that are told. */
@@ -55,7 +58,7 @@ function requestOf<Sent extends z.ZodType>(message: Sent) {
   );
 }
 
-export const ImportRequest = requestOf(Message);
+const ImportRequest = requestOf(Message);
 const AnyMessages = requestOf(z.unknown());
 
 /** Why a message is wrong. */
@@ -103,6 +106,50 @@ export function parseImportRequest(body: unknown, maxMessageChars: number): Impo
 /** The largest body: 10,000 messages of an ordinary length many times over. */
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
+const ImportResult = z.object({
+  conversation_id: z.uuid(),
+  imported: z.int(),
+  skipped: z.int().describe("Messages whose metadata.external_id was imported before."),
+  exchanges: z
+    .int()
+    .describe(
+      "Exchanges that the new messages belong to: a question with its answer, which may have been there, or a message without a partner.",
+    ),
+  invalid: z
+    .array(z.object({ index: z.int(), field: z.string(), problem: z.string() }))
+    .describe('Messages that are wrong and were left out with `"on_invalid": "skip"`, and why; `index` counts from 0.'),
+});
+type ImportResult = z.infer<typeof ImportResult>;
+const ImportEvent = z.discriminatedUnion("status", [
+  event("progress", z.object({ done: z.int(), total: z.int(), exchanges: z.int().describe("Those made so far.") })),
+  event("done", ImportResult),
+  event("error", TurnError),
+]);
+type ImportEvent = z.infer<typeof ImportEvent>;
+
+export const importOperations = operationGroup({
+  tag: "conversations",
+  schemas: { ImportRequest, ImportResult, ImportEvent },
+  routes: {
+    importMessages: route(
+      "POST /api/v1/conversations/import",
+      "History from elsewhere: all of it, or nothing when one message is wrong, unless wrong ones are to be skipped",
+      {
+        details:
+          "With `Accept: text/event-stream` it tells its progress. Questions are paired with the answers behind them; a message without a partner is remembered, too.",
+        body: jsonBody(ImportRequest),
+        answers: {
+          200: {
+            what: "What was imported. As server-sent events each `data:` line is one JSON object of the schema; the last one is `done` or `error`.",
+            content: { "application/json": ImportResult, "text/event-stream": ImportEvent },
+          },
+        },
+        errors: ["conversation_busy"],
+      },
+    ),
+  },
+});
+
 export interface ImportRouteParts {
   config: Config;
   stores: Stores;
@@ -110,12 +157,6 @@ export interface ImportRouteParts {
   limits: Limits;
   heartbeatMs: number;
 }
-
-interface ImportResult extends Imported {
-  invalid: InvalidMessage[];
-}
-
-const toJson = ({ conversationId, ...counts }: ImportResult) => ({ conversation_id: conversationId, ...counts });
 
 /** Sends progress as server-sent events while the import runs, and its result or error as the last one. */
 async function streamProgress(
@@ -125,36 +166,43 @@ async function streamProgress(
 ): Promise<void> {
   using stream = openEventStream(response, { heartbeatMs });
   let id = 0;
-  const send = (status: string, content: object): void =>
-    void stream.send([{ id: String(++id), data: JSON.stringify({ status, content }) }]);
+  const send = (told: ImportEvent): void => void stream.send([{ id: String(++id), data: JSON.stringify(told) }]);
   try {
-    send("done", toJson(await run(({ done, exchanges }) => send("progress", { done, total, exchanges }))));
+    const content = await run(({ done, exchanges }) => send({ status: "progress", content: { done, total, exchanges } }));
+    send({ status: "done", content });
   } catch (error) {
-    send("error", toAppError(error).toContent());
+    send({ status: "error", content: toAppError(error).toContent() });
   }
   stream.end();
 }
 
 /** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
 export function importRoutes({ config, stores, memory, limits, heartbeatMs }: ImportRouteParts): Router {
-  return Router().post(
-    "/conversations/import",
-    requireJson,
-    limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
-    limits.rates.ofUser(userInBody),
-    async (request, response) => {
-      const { userId, sessionId, messages, invalid } = parseImportRequest(
-        withCallersUser(response, request.body),
-        config.MAX_MESSAGE_CHARS,
-      );
-      const conversation = { tenantId: tenantOf(response), userId, sessionId };
-      const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
-        return { ...(await stores.imports.import({ ...conversation, messages, jobKinds: memory.jobKinds, onProgress })), invalid };
-      };
-      if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
-        return streamProgress(response, { total: messages.length, heartbeatMs }, run);
-      }
-      response.json(toJson(await run(() => undefined)));
-    },
-  );
+  return makeRouter(importOperations, {
+    importMessages: [
+      requireJson,
+      limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
+      limits.rates.ofUser(userInBody),
+      async (request, response) => {
+        const { userId, sessionId, messages, invalid } = parseImportRequest(
+          withCallersUser(response, request.body),
+          config.MAX_MESSAGE_CHARS,
+        );
+        const conversation = { tenantId: tenantOf(response), userId, sessionId };
+        const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
+          const { conversationId, ...counts } = await stores.imports.import({
+            ...conversation,
+            messages,
+            jobKinds: memory.jobKinds,
+            onProgress,
+          });
+          return { conversation_id: conversationId, ...counts, invalid };
+        };
+        if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
+          return streamProgress(response, { total: messages.length, heartbeatMs }, run);
+        }
+        response.json(await run(() => undefined));
+      },
+    ],
+  });
 }

@@ -34,6 +34,7 @@ import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { parseQuery } from "./parse-request.ts";
 import { assertUtf8, limitBody, requireJson } from "./read-body.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "./web-security.ts";
+import { buildDescription } from "./openapi/build-description.ts";
 
 /** What the routes are made of. */
 export interface AppParts {
@@ -76,18 +77,18 @@ export function makeApp(parts: AppParts): Express {
     .use(authenticate(identity), countRequests(limits.rates), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, metrics: observing.metrics, log }))
-    .use(openApiRoutes({ maxMessageChars, sections: memory.sections }))
-    .use("/v1", openaiRoutes(parts))
-    .use("/api/v1", importRoutes(parts))
-    .use(knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
+    .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
+    .use(openaiRoutes(parts))
+    .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
     .use(
       "/api/v1",
       requireJson,
       limitBody(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
       limits.rates.ofUser(userInBody),
     )
-    .use("/api/v1", chatRoutes(parts), turnRoutes(parts))
     .use(
+      chatRoutes(parts),
+      turnRoutes(parts),
       conversationRoutes(parts),
       summaryRoutes(parts),
       episodeRoutes(parts),

@@ -1,9 +1,11 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
+import { z } from "zod";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { errorFacts } from "../observe/logger.ts";
 import { HTTP_STATUS } from "./http-status.ts";
 import { toOpenAIError } from "../openai/openai-error.ts";
+import { ERROR_CODES, type ErrorCode } from "../../errors/error-codes.ts";
 
 /** What body-parser and Express throw, by its `type`: https://github.com/expressjs/body-parser#errors */
 function fromExpress(error: unknown, maxBodyBytes: number): AppError {
@@ -33,6 +35,18 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
 export const unknownRoute: RequestHandler = (request) => {
   throw new AppError("not_found", `There is no ${request.method} ${request.path}. The README lists the routes.`);
 };
+
+/** An error of every route but OpenAI's. */
+export const ErrorAnswer = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
+    message: z.string().describe("What failed, with which value, and what to do."),
+    details: z
+      .array(z.object({ field: z.string(), problem: z.string(), index: z.int().optional().describe("Of a wrong message of an import.") }))
+      .optional()
+      .describe("Every field that is wrong, when fields are."),
+  }),
+});
 
 /** Everything under /v1 speaks OpenAI's protocol, its errors too. */
 const OPENAI_PATH = /^\/v1(\/|$)/i;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { ServerResponse } from "node:http";
 import type { Usage } from "../../turn/state.ts";
 import { toOpenAIError } from "./openai-error.ts";
@@ -41,6 +42,58 @@ export async function* toCompletionEvents(batches: AsyncIterable<TurnEvent[]>): 
   for await (const batch of batches) yield batch.flatMap(ofTurn);
 }
 
+const toolCall = z.object({
+  id: z.string(),
+  type: z.literal("function"),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+const finishReason = z.enum(["stop", "length", "tool_calls"]);
+const tokens = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() });
+const answerFacts = { id: z.string(), created: z.int().describe("Seconds since 1970."), model: z.string() };
+
+/** An answer that is sent whole: https://platform.openai.com/docs/api-reference/chat */
+export const Completion = z.object({
+  ...answerFacts,
+  object: z.literal("chat.completion"),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal("assistant"),
+        content: z.string().nullable(),
+        refusal: z.null(),
+        tool_calls: z.array(toolCall).optional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage: tokens,
+});
+
+type Completion = z.infer<typeof Completion>;
+
+/** A piece of one that is streamed. */
+export const CompletionChunk = z.object({
+  ...answerFacts,
+  object: z.literal("chat.completion.chunk"),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      delta: z.object({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        tool_calls: z.array(toolCall.extend({ index: z.int() })).optional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason.nullable(),
+    }),
+  ),
+  usage: tokens.nullish(),
+});
+type CompletionChunk = z.infer<typeof CompletionChunk>;
+type Choice = CompletionChunk["choices"][number];
+
 /** What every part of one answer repeats. */
 export interface CompletionFacts {
   id: string;
@@ -52,7 +105,7 @@ export interface CompletionFacts {
 const toUsage = ({ prompt_tokens, completion_tokens, total_tokens }: Usage) => ({ prompt_tokens, completion_tokens, total_tokens });
 
 const toToolCall = ({ name, arguments: given }: ToolCall, id: string) => {
-  return { id: `call_${id}`, type: "function", function: { name, arguments: given } };
+  return { id: `call_${id}`, type: "function" as const, function: { name, arguments: given } };
 };
 
 export interface CompletionFrames {
@@ -64,9 +117,9 @@ export interface CompletionFrames {
 /** The server-sent events of a streamed answer: https://platform.openai.com/docs/api-reference/chat-streaming */
 export function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUsage: boolean): CompletionFrames {
   const frame = (content: object): ServerSentEvent => ({ data: JSON.stringify(content) });
-  const chunk = (choices: object[], usage: object | null = null): ServerSentEvent =>
-    frame({ id, object: "chat.completion.chunk", created, model, choices, ...(includeUsage ? { usage } : {}) });
-  const delta = (content: object, finish_reason: string | null = null): ServerSentEvent =>
+  const chunk = (choices: CompletionChunk["choices"], usage: CompletionChunk["usage"] = null): ServerSentEvent =>
+    frame({ id, object: "chat.completion.chunk", created, model, choices, ...(includeUsage ? { usage } : {}) } satisfies CompletionChunk);
+  const delta = (content: Choice["delta"], finish_reason: Choice["finish_reason"] = null): ServerSentEvent =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason }]);
   return {
     opening: delta({ role: "assistant", content: "" }),
@@ -86,15 +139,18 @@ export function makeCompletionFrames({ id, model, created }: CompletionFacts, in
 }
 
 /** The body of an answer that is sent whole. Throws its AppError when it ended with one: what there was of it is not sent. */
-export async function wholeCompletion({ id, model, created }: CompletionFacts, batches: AsyncIterable<CompletionEvent[]>): Promise<object> {
+export async function wholeCompletion(
+  { id, model, created }: CompletionFacts,
+  batches: AsyncIterable<CompletionEvent[]>,
+): Promise<Completion> {
   let content: string | null = null;
-  const tool_calls: object[] = [];
+  const tool_calls: z.infer<typeof toolCall>[] = [];
   for await (const event of flat(batches)) {
     if (event.kind === "error") throw event.error;
     if (event.kind === "text") content = (content ?? "") + event.text;
     if (event.kind === "tool_call") tool_calls.push(toToolCall(event.call, id));
     if (event.kind !== "end") continue;
-    const message = { role: "assistant", content, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
+    const message = { role: "assistant" as const, content, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
     const choices = [{ index: 0, message, logprobs: null, finish_reason: event.finishReason }];
     return { id, object: "chat.completion", created, model, choices, usage: toUsage(event.usage) };
   }

@@ -1,11 +1,13 @@
+import { z } from "zod";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 import { HTTP_STATUS } from "../http/http-status.ts";
 
 /** An error as OpenAI's clients read it. */
-export interface OpenAIError {
-  error: { message: string; type: string; param: string | null; code: string };
-}
+export const OpenAIErrorAnswer = z.object({
+  error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
+});
+export type OpenAIError = z.infer<typeof OpenAIErrorAnswer>;
 
 /** Where OpenAI has a word of its own for a code. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {

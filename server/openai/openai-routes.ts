@@ -1,5 +1,6 @@
-import express, { type Request, type Response, Router } from "express";
+import express, { type Request, type Response, type Router } from "express";
 import { v7 as uuidv7 } from "uuid";
+import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
@@ -21,11 +22,39 @@ import {
   sendCompletionStream,
   wholeCompletion,
 } from "./completion-stream.ts";
-import { type CompletionRequest, userMessage, parseCompletionRequest, wantedStructure } from "./completion-request.ts";
+import { type CompletionRequest, userMessage, parseCompletionRequest, wantedStructure, CompletionBody } from "./completion-request.ts";
 import { type FrontEndTask, detectFrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
+import { makeRouter, operationGroup, route, jsonBody } from "../http/openapi/operation.ts";
+import { Completion, CompletionChunk } from "./completion-stream.ts";
+import { START_ERRORS, MODEL_ERRORS } from "../turns/chat-routes.ts";
+
+const OpenAIModel = z.object({ id: z.string(), object: z.literal("model"), created: z.int(), owned_by: z.string() });
+const OpenAIModelList = z.object({ object: z.literal("list"), data: z.array(OpenAIModel) });
+
+export const openaiOperations = operationGroup({
+  tag: "OpenAI's protocol",
+  schemas: { CompletionBody, Completion, CompletionChunk, OpenAIModel, OpenAIModelList },
+  routes: {
+    createCompletion: route("POST /v1/chat/completions", "One turn, as OpenAI's clients ask for it", {
+      details:
+        "The last message is what the user says; history is the service's own. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
+      headers: ["X-Session-Id", "X-User-Id"],
+      body: jsonBody(CompletionBody),
+      answers: {
+        200: {
+          what: "With `stream`, each `data:` line is one chunk; the last one is `[DONE]`.",
+          content: { "application/json": Completion, "text/event-stream": CompletionChunk },
+        },
+      },
+      errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "turn_cancelled", "turn_superseded"],
+    }),
+    listModels: route("GET /v1/models", "The service as a model, and one for each knowledge base", { answer: OpenAIModelList }),
+    getModel: route("GET /v1/models/*id", "One of them", { params: { id: z.string() }, answer: OpenAIModel, errors: ["not_found"] }),
+  },
+});
 
 export interface OpenAIRouteParts {
   config: Config;
@@ -81,29 +110,35 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     return { id: turnId, batches: toCompletionEvents(source.eventBatches(abortSignalOnClose(response))), headers: { "x-turn-id": turnId } };
   }
 
-  return Router()
-    .get("/models", async (_request, response) => {
+  return makeRouter(openaiOperations, {
+    async listModels(_request, response) {
       response.json({ object: "list", data: listModels(await knowledgeBases.list(callerOf(response).tenantId)).map(toModel) });
-    })
-    .get("/models/*id", async (request, response) => {
-      const id = [request.params.id].flat().join("/");
+    },
+    async getModel(request, response) {
+      const id = [request.params["id"]].flat().join("/");
       response.json(toModel(await modelOf(id, response)));
-    })
-    .post("/chat/completions", requireJson, readBody, limits.rates.ofUser(claimedUser), async (request, response) => {
-      const body = parseCompletionRequest(request.body);
-      const { kbPrefix } = await modelOf(body.model, response);
-      const task = detectFrontEndTask(request, body);
-      const { id, batches, headers } = task
-        ? await startTask(request, response, task, body)
-        : await startTurn(request, response, body, kbPrefix);
-      const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
-      if (body.stream) {
-        const frames = makeCompletionFrames(facts, body.stream_options?.include_usage === true);
-        return sendCompletionStream(response, batches, { frames, headers, heartbeatMs });
-      }
-      const completion = await wholeCompletion(facts, batches);
-      response.set(headers).json(completion);
-    });
+    },
+    createCompletion: [
+      requireJson,
+      readBody,
+      limits.rates.ofUser(claimedUser),
+      async (request, response) => {
+        const body = parseCompletionRequest(request.body);
+        const { kbPrefix } = await modelOf(body.model, response);
+        const task = detectFrontEndTask(request, body);
+        const { id, batches, headers } = task
+          ? await startTask(request, response, task, body)
+          : await startTurn(request, response, body, kbPrefix);
+        const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
+        if (body.stream) {
+          const frames = makeCompletionFrames(facts, body.stream_options?.include_usage === true);
+          return sendCompletionStream(response, batches, { frames, headers, heartbeatMs });
+        }
+        const completion = await wholeCompletion(facts, batches);
+        response.set(headers).json(completion);
+      },
+    ],
+  });
 }
 
 /** The model that finds documents by itself; one more for each knowledge base answers from that one. */
@@ -111,11 +146,7 @@ const MODEL = "conversation-graph";
 /** Clients want a time; models here have none: 2026-01-01. */
 const CREATED = Date.UTC(2026, 0, 1) / 1_000;
 
-export interface ModelEntry {
-  id: string;
-  object: "model";
-  created: number;
-  owned_by: string;
+export interface ModelEntry extends z.infer<typeof OpenAIModel> {
   /** The kb_prefix that this model asks for, null for none in particular. */
   kbPrefix: string | null;
 }

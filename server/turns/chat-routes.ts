@@ -1,14 +1,62 @@
-import { type Request, type Response, Router } from "express";
+import type { Request, Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Config } from "../start/config.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { parseChatRequest } from "./chat-request.ts";
-import { BEGINNING, parseLastEventId, sendTurnStream } from "./turn-stream.ts";
+import { parseChatRequest, ChatRequest } from "./chat-request.ts";
+import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { Turns } from "./open-turn.ts";
 import type { TurnSource } from "./turn-source.ts";
+import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../http/openapi/operation.ts";
+import { TurnEvent, TurnResult } from "../../turn/events.ts";
+import { RouteDecision, Receipt, Usage, Layer, TurnError } from "../../turn/state.ts";
+import type { ErrorCode } from "../../errors/error-codes.ts";
+
+/** What a model can fail with. */
+export const MODEL_ERRORS = [
+  "model_unavailable",
+  "model_rate_limited",
+  "model_refused",
+  "model_first_token_timeout",
+  "model_stalled",
+  "model_interrupted",
+  "model_incomplete",
+  "model_bad_response",
+] as const satisfies readonly ErrorCode[];
+
+/** What a turn can be refused with before it begins. */
+export const START_ERRORS = [
+  "message_too_long",
+  "conversation_busy",
+  "idempotency_mismatch",
+  "too_many_turns",
+  "token_quota_exceeded",
+  "overloaded",
+  "shutting_down",
+] as const satisfies readonly ErrorCode[];
+
+const errors = [...START_ERRORS, ...MODEL_ERRORS, "turn_cancelled", "turn_superseded", "turn_interrupted", "turn_gone"] as const;
+
+export const chatOperations = operationGroup({
+  tag: "turns",
+  schemas: { ChatRequest, TurnEvent, TurnResult, RouteDecision, Receipt, Usage, Layer, TurnError },
+  routes: {
+    streamTurn: route("POST /api/v1/chat/stream", "One turn, streamed", {
+      headers: ["Idempotency-Key", "Last-Event-ID"],
+      body: jsonBody(ChatRequest),
+      answers: { 200: turnStream },
+      errors,
+    }),
+    runTurn: route("POST /api/v1/chat", "One turn, answered when it is done", {
+      headers: ["Idempotency-Key"],
+      body: jsonBody(ChatRequest),
+      answers: { 200: jsonAnswer(TurnResult, "The content of `done`.", ["X-Turn-Id"]) },
+      errors,
+    }),
+  },
+});
 
 export interface ChatRouteParts {
   config: Config;
@@ -43,20 +91,21 @@ export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbea
     return turns.open(request, response, body);
   }
 
-  return Router()
-    .post("/chat/stream", async (request, response) => {
+  return makeRouter(chatOperations, {
+    async streamTurn(request, response) {
       // A retry with its Idempotency-Key may say how much of the answer has come.
       const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
       const source = await begin(request, response);
       // A refusal is a plain HTTP error. Who waits in line gets the stream at once instead, whose heartbeats keep the connection.
       const turnId = source.waits ? source.turnId : await untilAccepted(source, response);
       await sendTurnStream(response, source, { turnId, heartbeatMs, flushHeaders: source.waits, after });
-    })
-    .post("/chat", async (request, response) => {
+    },
+    async runTurn(request, response) {
       const source = await begin(request, response);
       response.set("x-turn-id", await untilAccepted(source, response));
       const { status, content } = await source.last(abortSignalOnClose(response));
       if (status === "error") throw new AppError(content.code, content.message);
       response.json(content);
-    });
+    },
+  });
 }

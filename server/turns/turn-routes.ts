@@ -1,5 +1,6 @@
-import { type Request, type Response, Router } from "express";
-import { parseLastEventId, sendTurnStream } from "./turn-stream.ts";
+import { z } from "zod";
+import type { Request, Response, Router } from "express";
+import { parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
@@ -8,6 +9,54 @@ import type { RegisteredTurn } from "./turn-registry.ts";
 import type { Turns } from "./open-turn.ts";
 import type { Stores } from "../start/open-stores.ts";
 import { parseUuid } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
+import { TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
+import { TurnTimings } from "../../turn/events.ts";
+import { Notice } from "../../turn/events.ts";
+
+const Turn = z
+  .object({
+    id: z.uuid(),
+    state: z
+      .enum(["running", "done", "failed", "interrupted"])
+      .describe("Of an interrupted turn the process died; send its message again."),
+    conversation_id: z.uuid().nullable(),
+    message_id: z.uuid().nullable().describe("The user's message."),
+    answer_message_id: z.uuid().nullable(),
+    started_at: time.nullable(),
+    ended_at: time.nullable(),
+    completed: z.boolean().nullable(),
+    error: TurnError.nullable(),
+    route_decision: RouteDecision.nullable(),
+    receipt: Receipt.nullable(),
+    usage: Usage.nullable(),
+    timings: TurnTimings.nullable(),
+    degraded: z.array(Layer),
+    notices: z.array(Notice),
+  })
+  .describe("Fields of its end are null, or empty, before it.");
+type Turn = z.infer<typeof Turn>;
+const CancelledTurn = z.object({ turn_id: z.uuid(), cancelled: z.boolean().describe("False when it had ended already.") });
+
+export const turnOperations = operationGroup({
+  tag: "turns",
+  schemas: { Turn, CancelledTurn },
+  routes: {
+    getTurn: route("GET /api/v1/turns/:id", "A turn: whether it runs, and what came of it", {
+      answer: Turn,
+      errors: ["not_found", "turn_gone"],
+    }),
+    resumeTurn: route("GET /api/v1/turns/:id/stream", "The events of a turn, from the first or behind the last one that arrived", {
+      headers: ["Last-Event-ID"],
+      answers: { 200: turnStream },
+      errors: ["not_found", "turn_gone"],
+    }),
+    cancelTurn: route("POST /api/v1/turns/:id/cancel", "Stops a turn, whichever process runs it; what there is of the answer is kept", {
+      answer: CancelledTurn,
+      errors: ["not_found", "unsupported_media_type"],
+    }),
+  },
+});
 
 export interface TurnRouteParts {
   stores: Stores;
@@ -15,16 +64,13 @@ export interface TurnRouteParts {
   heartbeatMs: number;
 }
 
-export type TurnState = "running" | "done" | "failed" | "interrupted";
-
-function stateOf({ record, isRunningHere }: FoundTurn): TurnState {
+function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
   const outcome = record && storedOutcome(record);
   if (outcome) return outcome.error ? "failed" : "done";
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }
 
-/** A turn as clients see it; fields of its end are null, or empty, before it. */
-function toTurn(found: FoundTurn) {
+function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
   return {
@@ -67,26 +113,27 @@ export function turnRoutes(parts: TurnRouteParts): Router {
     return storedSource(record);
   }
 
-  return Router()
-    .get("/turns/:id", async (request, response) => {
+  return makeRouter(turnOperations, {
+    async getTurn(request, response) {
       const found = await findTurn(parts, request, response);
       assertKept(found);
       response.json(toTurn(found));
-    })
-    .get("/turns/:id/stream", async (request, response) => {
+    },
+    async resumeTurn(request, response) {
       const after = parseLastEventId(request.get("last-event-id"));
       const found = await findTurn(parts, request, response);
       const source = sourceOf(found);
       registry.attach(found.id, response, { cancels: false });
       await sendTurnStream(response, source, { turnId: found.id, heartbeatMs, flushHeaders: true, after });
-    })
-    .post("/turns/:id/cancel", async (request, response) => {
+    },
+    async cancelTurn(request, response) {
       const found = await findTurn(parts, request, response);
       const { id, entry, isRunningHere, record } = found;
       if (isRunningHere) entry?.turn.cancel();
       const cancelled = isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
       response.json({ turn_id: id, cancelled });
-    });
+    },
+  });
 }
 
 /** What this process and the database know of a turn. */

@@ -1,8 +1,15 @@
 import type { ServerResponse } from "node:http";
-import type { TurnEvent } from "../../turn/events.ts";
+import { TurnEvent } from "../../turn/events.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
+
+/** A turn's stream, as clients see it. */
+export const turnStream = {
+  what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done` or `error`.",
+  content: { "text/event-stream": TurnEvent },
+  headers: ["X-Turn-Id"],
+} as const;
 
 export interface TurnStreamOptions {
   /** For the header X-Turn-Id. */

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { chatMessage } from "../../turns/chat-request.ts";
 import { importedText } from "../../conversations/import-routes.ts";
-import { COMPONENTS } from "./components.ts";
 import { errorsOf } from "./described-errors.ts";
 import { ANSWER_HEADERS, type AnswerHeader, REQUEST_HEADERS } from "./headers.ts";
 import { configuredSection } from "../../memory/core-memory-routes.ts";
 import { type Answer, type Content, jsonBody, type Operation, TAGS } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
+import { GROUPS, OPERATIONS } from "./operations.ts";
 import { type JsonSchema, makeSchemaWriter, type SchemaWriter } from "./schema-writer.ts";
+import { ErrorAnswer } from "../error-response.ts";
+import { OpenAIErrorAnswer } from "../../openai/openai-error.ts";
 
 /** What differs from one installation to the next. */
 export interface DescribedLimits {
@@ -21,6 +22,9 @@ const HEADERS_OF_STATUS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   429: ["Retry-After"],
   503: ["Retry-After"],
 };
+
+/** The schemas that clients know by name, as they take them over. */
+const SCHEMAS = Object.assign({ ErrorAnswer, OpenAIErrorAnswer }, ...GROUPS.map(({ schemas }) => schemas)) as Record<string, z.ZodType>;
 
 const PARAMETER = /[:*](\w+)/g;
 
@@ -76,7 +80,7 @@ function toOperation(operation: Operation, writer: SchemaWriter) {
 /** The description of the API in OpenAPI 3.1, from the schemas that validate it. */
 export function buildDescription({ maxMessageChars, sections }: DescribedLimits) {
   const writer = makeSchemaWriter(
-    COMPONENTS,
+    SCHEMAS,
     new Map<z.core.$ZodType, JsonSchema>([
       [chatMessage, { maxLength: maxMessageChars }],
       [importedText, { maxLength: maxMessageChars }],

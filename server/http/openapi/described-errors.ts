@@ -2,9 +2,9 @@ import type { z } from "zod";
 import type { ErrorCode } from "../../../errors/error-codes.ts";
 import { HTTP_STATUS } from "../http-status.ts";
 import { toOpenAIError } from "../../openai/openai-error.ts";
-import { ErrorAnswer } from "./answers.ts";
-import { OpenAIErrorAnswer } from "./openai-answers.ts";
 import type { Operation } from "./operation.ts";
+import { ErrorAnswer } from "../error-response.ts";
+import { OpenAIErrorAnswer } from "../../openai/openai-error.ts";
 
 /** Codes every operation behind the key can refuse with. */
 const COMMON_ERRORS = [

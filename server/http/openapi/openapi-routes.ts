@@ -1,34 +1,82 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Router } from "express";
+import type { Router } from "express";
+import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { buildDescription, type DescribedLimits } from "./build-description.ts";
-import { DOCS_FILES } from "./docs-files.ts";
-import { DOCS_PAGE, DOCS_POLICY, START_SCRIPT } from "./docs-page.ts";
+import { makeRouter, operationGroup, route } from "./operation.ts";
+
+/** What the page takes from the package swagger-ui-dist; the build copies it. */
+export const DOCS_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
+
+/** The page that shows /openapi.json. Everything it loads comes from this service. */
+const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>conversation-graph: the API</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+  </head>
+  <body>
+    <div id="description"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** Starts it; a script in the page itself would be refused by DOCS_POLICY. */
+const START_SCRIPT = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#description", deepLinking: true, validatorUrl: null });
+`;
+
+/** The icons of the page are data: addresses in its style sheet; it calls this service only. */
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Whatever OpenAPI 3.1 allows. */
+const ApiDescription = z.looseObject({ openapi: z.string() });
+
+export const descriptionOperations = operationGroup({
+  tag: "service",
+  schemas: { ApiDescription },
+  routes: {
+    getApiDescription: route("GET /openapi.json", "This description", { answer: ApiDescription }),
+    readApiDescription: route("GET /docs", "A page to read it", {
+      answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
+      errors: ["not_found"],
+    }),
+    getDocsAsset: route("GET /docs/:file", "What the page is made of", {
+      params: { file: z.string() },
+      answers: { 200: { what: "A script or a style sheet.", content: { "text/javascript": z.string(), "text/css": z.string() } } },
+      errors: ["not_found"],
+    }),
+  },
+});
 
 /** Beside this module once it is built; the sources use what the build made. */
 const BUILT_FILES = import.meta.url.endsWith(".ts") ? "../../../dist/server/http/openapi/swagger-ui/" : "./swagger-ui/";
 const FILES_FOLDER = fileURLToPath(new URL(BUILT_FILES, import.meta.url));
 
 /** `GET /openapi.json`, written on the first request, and `GET /docs`, the page to read it. */
-export function openApiRoutes(limits: DescribedLimits, filesFolder = FILES_FOLDER): Router {
-  let description: string | undefined;
+export function openApiRoutes(describe: () => z.infer<typeof ApiDescription>, filesFolder = FILES_FOLDER): Router {
+  let description: Buffer | undefined;
   const isBuilt = (): boolean => DOCS_FILES.every((name) => existsSync(join(filesFolder, name)));
 
-  return Router()
-    .get("/openapi.json", (_request, response) => {
-      description ??= JSON.stringify(buildDescription(limits));
-      response.type("application/json").send(description);
-    })
-    .get("/docs", (_request, response) => {
+  return makeRouter(descriptionOperations, {
+    getApiDescription(_request, response) {
+      description ??= Buffer.from(JSON.stringify(describe()));
+      response.type("application/json").end(description);
+    },
+    readApiDescription(_request, response) {
       if (!isBuilt()) {
         throw new AppError("not_found", "The page has not been built: run `npm run build`. GET /openapi.json is there without it.");
       }
       response.set("content-security-policy", DOCS_POLICY).type("text/html").send(DOCS_PAGE);
-    })
-    .get("/docs/:file", (request, response) => {
-      const { file } = request.params;
+    },
+    getDocsAsset(request, response) {
+      const file = request.params["file"];
       response.set("cache-control", "no-cache"); // nothing of anybody
       if (file === "start.js") {
         response.type("text/javascript").send(START_SCRIPT);
@@ -37,5 +85,6 @@ export function openApiRoutes(limits: DescribedLimits, filesFolder = FILES_FOLDE
       const name = DOCS_FILES.find((known) => known === file && existsSync(join(filesFolder, known)));
       if (!name) throw new AppError("not_found", `There is no ${request.path}.`);
       response.sendFile(name, { root: filesFolder });
-    });
+    },
+  });
 }

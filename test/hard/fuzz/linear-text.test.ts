@@ -20,8 +20,7 @@ const ELSEWHERE: Record<string, string> = {
   "memory/parsing/split-document.ts splitDocument": "runs in a thread that is ended after a while",
   "memory/parsing/parse-document.ts parseDocument": "starts a thread",
   "server/observe/health-routes.ts checkModelServer": "asks a server",
-  "server/openapi/build-description.ts buildDescription": "writes the description of the service",
-  "server/openapi/openapi-routes.ts openApiRoutes": "writes the description of the service",
+  "server/http/openapi/build-description.ts buildDescription": "writes the description of the service",
 };
 
 /** Arguments of functions whose callers give them something else than a long text. */

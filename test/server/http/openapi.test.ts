@@ -6,7 +6,7 @@ import express from "express";
 import { pino } from "pino";
 import { errorResponse } from "../../../server/http/error-response.ts";
 import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
-import { describedPath } from "../../../server/http/openapi/build-description.ts";
+import { buildDescription, describedPath } from "../../../server/http/openapi/build-description.ts";
 import { openApiRoutes } from "../../../server/http/openapi/openapi-routes.ts";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { callApi } from "../../support/clients/api-client.ts";
@@ -81,7 +81,7 @@ describe("the description of the API", () => {
 
 test("a page that was never built says how to build it, and the description is there all the same", async () => {
   const empty = await mkdtemp(path.join(os.tmpdir(), "no-docs-"));
-  const routes = openApiRoutes({ maxMessageChars: 10, sections: ["profile"] }, empty);
+  const routes = openApiRoutes(() => buildDescription({ maxMessageChars: 10, sections: ["profile"] }), empty);
   const server = await listen(express().use(routes, errorResponse(pino({ level: "silent" }), 1)), 0, "127.0.0.1");
   const url = `http://127.0.0.1:${portOf(server)}`;
   try {
