@@ -4,6 +4,7 @@ import { expect, test } from "@jest/globals";
 import { renderApiPage } from "../scripts/api-page.ts";
 import { renderConfigurationPage, renderEnvExample } from "../scripts/configuration-page.ts";
 import { renderArchitecture } from "../scripts/draw-graph.ts";
+import { buildDescription } from "../server/http/openapi/build-description.ts";
 
 const read = (file: string): string => readFileSync(file, "utf8");
 
@@ -29,6 +30,16 @@ test("docs/api.md is what npm run docs makes of the sources", async () => {
 test("docs/configuration.md and .env.example are what npm run docs makes of the settings", async () => {
   expect(await renderConfigurationPage()).toBe(read("docs/configuration.md"));
   expect(renderEnvExample()).toBe(read(".env.example"));
+});
+
+test("docs/http.md lists every route of the API's description, and no other", () => {
+  const { paths } = buildDescription({ maxMessageChars: 1, sections: [] });
+  const described = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
+  );
+  const listed = [...read("docs/http.md").matchAll(/^\| `([A-Z]+ \/[^`?]*)/gm)].map(([, route]) => route);
+  const filesOfPages = ["GET /assets/:file", "GET /docs/:file"];
+  expect(listed.toSorted()).toEqual(described.filter((route) => !filesOfPages.includes(route)).toSorted());
 });
 
 test("the picture in docs/architecture.md is the compiled graph", async () => {
