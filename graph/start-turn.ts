@@ -150,8 +150,9 @@ export function startTurn(
       for await (const batch of log.readBatches()) yield* batch;
     },
     eventBatches: () => log.readBatches(),
-    cancel: (reason = new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.")) =>
-      cancellation.abort(reason),
+    cancel: (
+      reason = new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete."),
+    ) => cancellation.abort(reason),
     ended,
   };
 }

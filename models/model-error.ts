@@ -30,7 +30,7 @@ export function toModelError(cause: unknown, streaming: boolean): AppError {
   if (cause instanceof AppError) return cause;
   const status = statusOf(cause);
   if (status === 429)
-    return new AppError("model_rate_limited", "The chat model is asked too much at the moment. Try again in a while.", { cause });
+    return new AppError("model_rate_limited", "The chat model's server limits requests at the moment. Try again in a while.", { cause });
   if (status !== undefined && TRANSIENT_STATUS.has(status)) {
     return new AppError("model_unavailable", `The chat model's server answered with status ${status}. Try again in a while.`, { cause });
   }

@@ -113,7 +113,7 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
     // A connection that is closed early ends the stream like a complete answer: only the finish reason tells.
     if (!finishReason)
       answer.error = new AppError("model_incomplete", "The chat model ended its answer without saying that it was complete. Try again.");
-    else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model answered with nothing. Try again.");
+    else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model gave an empty answer. Try again.");
   } catch (error) {
     // The SDK reports an abort in words of its own; the reason of the abort is what happened.
     answer.error = toModelError(deadlines.signal.aborted ? deadlines.signal.reason : error, answer.text !== "");

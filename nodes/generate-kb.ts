@@ -69,7 +69,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       const answer = await abortable(async () => handler(request), signal);
       if (answer?.rest) stream(answer.rest);
       if (answer?.passages) handled.passages = answer.passages;
-      if (handled.text === "") throw new AppError("model_incomplete", "The handler of this knowledge base answered with nothing.");
+      if (handled.text === "") throw new AppError("model_incomplete", "The handler of this knowledge base gave an empty answer.");
     } catch (error) {
       handled.error = toAppError(signal.aborted ? signal.reason : error);
     } finally {

@@ -33,7 +33,7 @@ const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   superseded: SUPERSEDED,
   gone: new AppError(
     "turn_superseded",
-    "The conversation or this message was deleted while this turn was answering; nothing of it was kept.",
+    "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.",
   ).toContent(),
 };
 

@@ -7,8 +7,8 @@ import { openDatabase } from "../server/start/open-stores.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { listIndexNames } from "../stores/search/open-episode-index.ts";
 
-const USAGE = `npm run audit -- --user ID [--tenant TENANT]    what every store holds of a user; nothing after an erase
-ends with status 0 when there is nothing, 2 when there is something, 1 when it could not look`;
+const USAGE = `npm run audit -- --user ID [--tenant TENANT]    shows what every store holds of a user: nothing after an erase
+Exit status: 0 nothing was found, 2 something was found, 1 a store could not be searched`;
 
 function readArguments(): { tenantId: string; userId: string } {
   try {
@@ -34,7 +34,7 @@ try {
   for (const { place, count } of leftovers) console.log(`${place}: ${count}`);
   const unseen = store ? [] : await listIndexNames(database, "milvus");
   if (unseen.length > 0) {
-    throw new AppError("invalid_configuration", `Not looked at: ${unseen.join(", ")} in Milvus. Set MILVUS_ADDRESS and ask again.`);
+    throw new AppError("invalid_configuration", `Not searched: ${unseen.join(", ")} in Milvus. Set MILVUS_ADDRESS and run it again.`);
   }
   console.log(
     leftovers.length === 0 ? `nothing of user "${owner.userId}"` : `${leftovers.length} places hold something of user "${owner.userId}"`,

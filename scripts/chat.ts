@@ -49,7 +49,7 @@ for await (const line of terminal) {
     await ask(line, answering.signal).catch((error: unknown) => {
       const stopped = answering?.signal.aborted;
       process.stdout.write(
-        stopped ? "\n[stopped]\n" : `[${values.url} does not answer: start the service with npm start. ${String(error)}]\n`,
+        stopped ? "\n[stopped]\n" : `[${values.url} does not answer. Start the service with npm start. ${String(error)}]\n`,
       );
     });
     answering = undefined;

@@ -9,18 +9,18 @@ import path from "node:path";
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unknown> }>> = {
   migrate: { about: "brings the database up to date and ends; the service does it too when it starts", load: () => import("./migrate.ts") },
   reindex: {
-    about: "builds the index of episodes and documents anew, for another embedding model say; `reindex --drop-old` only drops old ones",
+    about: "rebuilds the search index, for another embedding model for example; `reindex --drop-old` only drops old ones",
     load: () => import("./reindex.ts"),
   },
-  jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs those again that failed for good", load: () => import("./jobs.ts") },
-  audit: { about: "`audit --user ID [--tenant TENANT]`: what every store holds of a user", load: () => import("./audit.ts") },
+  jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs failed ones again", load: () => import("./jobs.ts") },
+  audit: { about: "`audit --user ID [--tenant TENANT]`: shows what every store holds of a user", load: () => import("./audit.ts") },
   export: {
-    about: "`export FILE [--tenant TENANT] [--user ID]`: everything that was said, remembered and brought in, in one file",
+    about: "`export FILE [--tenant TENANT] [--user ID]`: writes all conversations, memories and documents to one file",
     load: () => import("./export.ts"),
   },
-  restore: { about: "`restore FILE`: brings it back, into an empty database", load: () => import("./restore.ts") },
-  ingest: { about: "`ingest KB FOLDER`: documents for a knowledge base of the running service", load: () => import("./ingest.ts") },
-  chat: { about: "a terminal client of the running service", load: () => import("./chat.ts") },
+  restore: { about: "`restore FILE`: brings it back into an empty database", load: () => import("./restore.ts") },
+  ingest: { about: "`ingest KB FOLDER`: adds documents to a knowledge base of the running service", load: () => import("./ingest.ts") },
+  chat: { about: "talks to the running service in the terminal", load: () => import("./chat.ts") },
 };
 
 const resolve = createRequire(import.meta.url).resolve;
@@ -29,8 +29,8 @@ const { version, engines } = JSON.parse(readFileSync(manifest, "utf8")) as { ver
 
 const HELP = `conversation-graph ${version}: a self-hosted chat service that remembers
 
-conversation-graph              serves on http://127.0.0.1:8000; SIGTERM or Ctrl-C stops it when the running turns are through
-conversation-graph COMMAND      where a message says \`npm run COMMAND --\`, this is meant
+conversation-graph              serves on http://127.0.0.1:8000; Ctrl-C or SIGTERM lets running turns finish and stops it
+conversation-graph COMMAND      does what messages call \`npm run COMMAND\`:
 ${Object.entries(COMMANDS)
   .map(([name, { about }]) => `  ${name.padEnd(30)}${about}`)
   .join("\n")}
@@ -47,8 +47,8 @@ function problemOfNode(): string | null {
   const problem = `conversation-graph needs Node ${least} or later, and this is Node ${process.versions.node}.`;
   // As a .bin in front of the PATH the package `node` is found first; a global installation or an unrun install script leaves it out.
   const brought = path.join(path.dirname(resolve("node/package.json")), "bin", "node");
-  if (existsSync(brought)) return `${problem} It has brought one that can:\n  ${brought} ${process.argv[1]}`;
-  return `${problem} Install that, or let the package \`node\` bring it, whose install script was not run: npm rebuild node`;
+  if (existsSync(brought)) return `${problem} The package brings one that can:\n  ${brought} ${process.argv[1]}`;
+  return `${problem} Install that one. Or run \`npm rebuild node\`: the package \`node\` brings it, but its install script was not run.`;
 }
 
 async function run([word, ...rest]: string[]): Promise<void> {

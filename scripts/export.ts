@@ -14,9 +14,9 @@ import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { showProgress } from "./progress-bar.ts";
 
-const USAGE = `npm run export -- FILE [--tenant TENANT] [--user ID]    writes everything that was said, remembered and brought in to a new file
---tenant: only what is of that tenant; --user: only what is of that user, of the tenant "default" unless --tenant says otherwise
-\`npm run restore -- FILE\` brings it back, into any empty database. FILE is compressed: name it like backup.jsonl.gz`;
+const USAGE = `npm run export -- FILE [--tenant TENANT] [--user ID]    writes all conversations, memories and documents to a new file
+--tenant: only that tenant; --user: only that user, of the tenant "default" unless --tenant names another
+\`npm run restore -- FILE\` brings it back into an empty database. FILE is compressed: name it like backup.jsonl.gz`;
 
 function readArguments(): ExportScope & { file: string } {
   try {
@@ -39,15 +39,15 @@ async function openExisting(config: Config): Promise<Database> {
   if (DATABASE_URL === undefined && !existsSync(path.join(DATA_DIR, "postgres"))) {
     throw new AppError(
       "invalid_configuration",
-      `There is no database in DATA_DIR "${DATA_DIR}". Set DATA_DIR or DATABASE_URL to the one to export.`,
+      `There is no database in DATA_DIR "${DATA_DIR}". Set DATA_DIR or DATABASE_URL to the one you want to export.`,
     );
   }
   return openDatabase(config).catch((error: unknown) => {
     if (!isFolderInUse(error)) throw error;
     throw new AppError(
       "invalid_configuration",
-      `DATA_DIR "${DATA_DIR}" is in use by another process. Stop the service, export, and start it again; what is of one user the running service` +
-        " gives, too: GET /api/v1/users/ID/export.",
+      `DATA_DIR "${DATA_DIR}" is in use by another process. Stop the service, export, and start it again. A running service exports one user:` +
+        " GET /api/v1/users/ID/export.",
       { cause: error },
     );
   });
@@ -67,11 +67,9 @@ async function write(database: Database, { file, ...scope }: ExportScope & { fil
     }
     // Everything that everybody has said: for nobody else to read.
     const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-      throw new AppError(
-        "invalid_request",
-        `"${file}" cannot be written, or is there already. Name a new file in a folder that is there.`,
-        { cause },
-      );
+      throw new AppError("invalid_request", `"${file}" cannot be written, or exists already. Name a new file in an existing folder.`, {
+        cause,
+      });
     });
     await handle.close();
     try {
@@ -81,7 +79,7 @@ async function write(database: Database, { file, ...scope }: ExportScope & { fil
       await rm(file, { force: true });
       if (cause instanceof AppError) throw cause;
       const why = signal.aborted ? "The export was interrupted" : `"${file}" could not be written to its end (${reportedCode(cause)})`;
-      throw new AppError("invalid_request", `${why}. Nothing is left of it: export again.`, { cause });
+      throw new AppError("invalid_request", `${why}. The unfinished file was deleted. Export again.`, { cause });
     }
     return total;
   });

@@ -6,7 +6,7 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import { showProgress } from "./progress-bar.ts";
 
 const USAGE = `npm run ingest -- KB FOLDER [--url URL] [--key KEY] [--description TEXT]    brings a folder of documents into a knowledge base
-The service must be running. A file that was brought in before is replaced. The knowledge base is made if it is not there.`;
+The service must be running. A file that is there already is replaced. A knowledge base that does not exist is made.`;
 
 /** Content type by the end of a file's name; others are left out. */
 const TYPES: Record<string, string> = {
@@ -59,7 +59,7 @@ async function call<Body>(
 ): Promise<Body> {
   const headers = { ...init.headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
   const response = await fetch(address, { ...init, headers }).catch((cause: unknown) => {
-    throw new AppError("storage_unavailable", `${address} does not answer: start the service with npm start.`, { cause });
+    throw new AppError("storage_unavailable", `${address} does not answer. Start the service with npm start.`, { cause });
   });
   const body = (await response.json()) as Body & { error?: { message: string } };
   if (!response.ok) throw new AppError("invalid_request", body.error?.message ?? `status ${response.status}`);
@@ -69,7 +69,7 @@ async function call<Body>(
 async function run(): Promise<void> {
   const { kb, folder, url, key, description } = readArguments();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
-    throw new AppError("invalid_request", `The folder "${folder}" cannot be read. Name one that is there.`, { cause });
+    throw new AppError("invalid_request", `The folder "${folder}" cannot be read. Name one that exists.`, { cause });
   });
   const base = `${url}/api/v1/knowledge/${encodeURIComponent(kb)}`;
   const known = await call<{ knowledge: { kb_prefix: string }[] }>(`${url}/api/v1/knowledge`, {}, key);

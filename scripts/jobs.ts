@@ -5,8 +5,8 @@ import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
 import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 
-const USAGE = `npm run jobs                    how many background jobs there are, and which failed for good
-npm run jobs -- retry [KIND]    runs those again that failed for good; kinds: ${JOB_KINDS.join(", ")}`;
+const USAGE = `npm run jobs                    counts the background jobs and lists those that failed for good
+npm run jobs -- retry [KIND]    runs the failed ones again; kinds: ${JOB_KINDS.join(", ")}`;
 
 const isKind = (text: string): text is JobKind => (JOB_KINDS as readonly string[]).includes(text);
 

@@ -11,8 +11,8 @@ import { withStatementTimeout } from "../stores/postgres/database/database-decor
 import { dropRetiredIndexes, type RetiredIndex } from "../stores/search/retired-indexes.ts";
 import { showProgress } from "./progress-bar.ts";
 
-const USAGE = `npm run reindex                  builds the index anew; can be interrupted and called again
-npm run reindex -- --drop-old    only drops the indexes that serve no more and are still there; those in Milvus with MILVUS_ADDRESS set`;
+const USAGE = `npm run reindex                  rebuilds the search index; may be interrupted and run again
+npm run reindex -- --drop-old    only drops old indexes that are still there; for those in Milvus, set MILVUS_ADDRESS`;
 
 /** How long one statement may take, in milliseconds: some read every conversation, which takes longer than anything a turn waits for. */
 const STATEMENT_MS = 600_000;
@@ -26,13 +26,13 @@ function readArguments(): { dropOld: boolean } {
   }
 }
 
-/** Says what is still there of indexes that serve no more: words and vectors of users, which no erase reaches. */
+/** Names the old indexes that are still there. They hold words and vectors of users, which no erase reaches. */
 function tellLeft(left: readonly RetiredIndex[]): void {
   for (const { name, places, why } of left) console.error(`The old index ${name} is still there: ${places}. ${why.message}`);
   if (left.length === 0) return;
   console.error(
-    "It is tried again by the next reindex, by a service that starts, and by `npm run reindex -- --drop-old`, which does nothing else;" +
-      " with MILVUS_ADDRESS set for this call it reaches a Milvus that serves no more.",
+    "The next reindex tries again, and so does each start of the service. `npm run reindex -- --drop-old` only drops old indexes;" +
+      " for a Milvus that is no longer configured, set MILVUS_ADDRESS for that call.",
   );
 }
 
@@ -53,7 +53,7 @@ async function rebuild(config: Config, database: Database, signal: AbortSignal):
   });
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(
-    `\n${episodes} episodes ${resumed ? "in all, taken up where it was interrupted" : "indexed"}, ${embedder.name} in ${store.description}, ${seconds} s`,
+    `\n${episodes} episodes ${resumed ? "in all, resumed where it was interrupted" : "indexed"}, ${embedder.name} in ${store.description}, ${seconds} s`,
   );
   tellLeft(left);
 }
@@ -66,7 +66,7 @@ async function dropOnly(config: Config, database: Database, signal: AbortSignal)
   const left = await dropRetiredIndexes({ database, store, isAlone: database.isEmbedded, signal });
   tellLeft(left);
   if (left.length > 0) process.exitCode = 1;
-  else console.log("no old index is there any more");
+  else console.log("no old index is left");
 }
 
 try {

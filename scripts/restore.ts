@@ -7,8 +7,8 @@ import { migrate } from "../stores/postgres/database/migrate.ts";
 import { IN_MEMORY } from "../stores/postgres/database/open-embedded-postgres.ts";
 import { showProgress } from "./progress-bar.ts";
 
-const USAGE = `npm run restore -- FILE    brings back what \`npm run export\` or GET /api/v1/users/ID/export wrote, into an empty database
-all or nothing; a service that runs on the database, or is started on it, indexes and summarises it in the background`;
+const USAGE = `npm run restore -- FILE    brings an export into an empty database, all or nothing
+FILE is from \`npm run export\` or GET /api/v1/users/ID/export. The service then indexes and summarises it in the background.`;
 
 function readArguments(): { file: string } {
   try {

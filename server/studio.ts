@@ -26,7 +26,7 @@ type Options = NonNullable<Parameters<Stream>[1]>;
 function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
   const cancellation = new AbortController();
   const cancel = (): void =>
-    cancellation.abort(new AppError("turn_cancelled", "The run was cancelled; what there is of the answer is kept as incomplete."));
+    cancellation.abort(new AppError("turn_cancelled", "The run was cancelled. The part of the answer that exists is kept as incomplete."));
   if (signal?.aborted) cancel();
   signal?.addEventListener("abort", cancel, { once: true });
   return cancellation.signal;

@@ -27,7 +27,7 @@ export interface StorableOutcome {
 /** The error of a turn whose answer came after another turn had taken its conversation. */
 export const SUPERSEDED = new AppError(
   "turn_superseded",
-  "Another turn took the conversation over before this answer was stored; what there is of it was kept as incomplete.",
+  "Another turn took over the conversation before this answer was stored. The part that exists is kept as incomplete.",
 ).toContent();
 
 /** Of a turn whose nodes took so long; what it has told is not known where nobody listens. */

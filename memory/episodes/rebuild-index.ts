@@ -68,7 +68,7 @@ async function takeOver(database: Database, name: string): Promise<void> {
     const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";
     const own = await transaction.query({ text, values: [name] });
     if (own.length === 0)
-      throw new AppError("index_unavailable", "A reindex with another configuration has begun since, and gave this one up.");
+      throw new AppError("index_unavailable", "A reindex with another configuration has begun meanwhile, so this one stopped.");
     const old = await findIndexRecord(transaction, "current");
     if (old?.name === name) return; // another reindex of the same index was quicker
     if (old) await retireIndex(transaction, old.name, "current");

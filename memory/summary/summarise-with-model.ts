@@ -54,7 +54,7 @@ export function makeSummariseWithModel({
     });
     if (error) throw error;
     const summary = unquoteLines(text.trim()).toWellFormed();
-    if (!summary) throw new AppError("model_incomplete", "The summary model answered with nothing but blanks.");
+    if (!summary) throw new AppError("model_incomplete", "The summary model gave an empty answer.");
     return shortenText(summary, MAX_SUMMARY_TOKENS);
   };
 }

@@ -100,9 +100,6 @@ export function makeRouteByModel(
     });
     const answer = readAnswer(whole, schema);
     if (answer) return answer;
-    throw new AppError(
-      "model_bad_response",
-      "The router model's answer is no route to a knowledge base that is there. Check ROUTER_MODEL.",
-    );
+    throw new AppError("model_bad_response", "The router model named no knowledge base that exists. Check ROUTER_MODEL.");
   };
 }

@@ -44,7 +44,7 @@ const READING = new Set(["GET", "HEAD"]);
 /** Lets a caller of scope `read` only read: GET and HEAD. Throws AppError `forbidden`. */
 export const requireScope: RequestHandler = (request, response, next) => {
   if (callerOf(response).scope === "read" && !READING.has(request.method)) {
-    throw new AppError("forbidden", `This key or token may only read; ${request.method} needs one of scope write.`);
+    throw new AppError("forbidden", `This key or token may only read. ${request.method} needs scope write.`);
   }
   next();
 };
@@ -52,7 +52,7 @@ export const requireScope: RequestHandler = (request, response, next) => {
 /** For what belongs to a tenant as a whole: refuses whoever is one of its users. Throws AppError `forbidden`. */
 export function assertWholeTenant(response: Response): void {
   if (callerOf(response).userId !== null) {
-    throw new AppError("forbidden", "This concerns every user of the tenant; it needs a token of scope admin, or a key.");
+    throw new AppError("forbidden", "This touches every user of the tenant. Send a key, or a token of scope admin.");
   }
 }
 
@@ -80,7 +80,7 @@ export function withCallersUser(response: Response, given: unknown): unknown {
   if (caller.userId === null || typeof given !== "object" || given === null || Array.isArray(given)) return given;
   const { user_id: named = caller.userId } = given as { user_id?: unknown };
   if (typeof named === "string" && !canActFor(caller, named)) {
-    throw new AppError("forbidden", "user_id: is not the user of this token; leave it out, or send a token of that user.");
+    throw new AppError("forbidden", "user_id: is not the user of this token. Leave it out, or send that user's token.");
   }
   return { ...given, user_id: named };
 }

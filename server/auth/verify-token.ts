@@ -165,7 +165,7 @@ export function makePublishedKeys(
       if (TOKENS_FAULT.some((fault) => cause instanceof fault)) throw cause;
       throw new AppError(
         "identity_unavailable",
-        "The key of this token cannot be asked for: the server at JWT_JWKS_URL does not answer. Try again.",
+        "The key that signed this token cannot be fetched: the server at JWT_JWKS_URL does not answer. Try again.",
         {
           cause,
         },

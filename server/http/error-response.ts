@@ -18,7 +18,7 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
     return new AppError("body_too_large", `The body is larger than ${limit} bytes. Shorten it.`, { cause: error });
   }
   if (type === "encoding.unsupported" || type === "charset.unsupported") {
-    return new AppError("unsupported_media_type", "The body's encoding is not known here. Send UTF-8, plain or with gzip.", {
+    return new AppError("unsupported_media_type", "The body's encoding is not supported. Send UTF-8, plain or gzipped.", {
       cause: error,
     });
   }
@@ -33,7 +33,7 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
 }
 
 export const unknownRoute: RequestHandler = (request) => {
-  throw new AppError("not_found", `There is no ${request.method} ${request.path}. The README lists the routes.`);
+  throw new AppError("not_found", `There is no ${request.method} ${request.path}. GET /openapi.json lists the routes.`);
 };
 
 /** An error of every route but OpenAI's. */

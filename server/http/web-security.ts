@@ -65,7 +65,7 @@ export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHan
     if (isLoopback(hostname) || allowed.has(hostname) || isProbe) return next();
     throw new AppError(
       "misdirected_request",
-      "The Host header names another host than this service, which has no keys and answers as localhost only. ALLOWED_HOSTS adds names.",
+      "A service without keys answers only as localhost, and the Host header names another host. Add its name to ALLOWED_HOSTS.",
     );
   };
 }
@@ -103,7 +103,7 @@ export function refuseCrossSite({ corsOrigins = [], needsKey }: CrossSiteParts):
     if (HARMLESS.has(request.method) || isAllowed) return next();
     const hasForeignOrigin = !needsKey && origin !== undefined && !isOwn(origin, request.headers.host ?? "");
     if (hasForeignOrigin || OTHER_PAGES.has(request.get("sec-fetch-site") ?? "")) {
-      throw new AppError("forbidden", "A web page of another site or port sent this. CORS_ORIGINS names the origins whose pages may.");
+      throw new AppError("forbidden", "A web page of another site or port sent this request. Add its origin to CORS_ORIGINS.");
     }
     next();
   };

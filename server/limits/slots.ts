@@ -36,7 +36,7 @@ export function makeSlots({ of: [one, several], perUser, perTenant }: SlotParts)
     if (limit === 0 || takenBy(key) < limit) return;
     throw new AppError(
       "too_many_turns",
-      `This ${whose} already has ${limit} ${limit === 1 ? one : several} running or waiting. Send it again when one has ended; ${variable} sets the limit.`,
+      `This ${whose} already has ${limit} ${limit === 1 ? one : several} running or waiting. Wait for one to end; ${variable} sets the limit.`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }

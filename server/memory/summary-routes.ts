@@ -72,7 +72,7 @@ export function summaryRoutes({ stores }: { stores: Stores }): Router {
       const conversation = { tenantId: tenantOf(response), userId, conversationId };
       const summary = await (version === undefined ? summaries.find(conversation) : summaries.findVersion(conversation, version));
       if (version !== undefined && !summary) {
-        throw new AppError("not_found", `Version ${version} of this conversation's summary is not kept; only the last ones are.`);
+        throw new AppError("not_found", `Version ${version} of this conversation's summary is not kept. Only the latest versions are.`);
       }
       response.json({
         summary: summary && {

@@ -29,7 +29,7 @@ export function findUser(request: Request, caller: Caller, user: string | null |
   if (caller.userId !== null) {
     for (const other of [header, body]) {
       if (other && other.value !== caller.userId)
-        throw new AppError("forbidden", `${other.field}: your token is of another user; leave it out, or send the token of that user.`);
+        throw new AppError("forbidden", `${other.field}: your token belongs to another user. Leave it out, or send that user's token.`);
     }
     return caller.userId;
   }

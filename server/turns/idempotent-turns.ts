@@ -54,7 +54,7 @@ type Found = { source: TurnSource } | { earlier: EarlierAttempt } | null;
 function mismatch(): AppError {
   return new AppError(
     "idempotency_mismatch",
-    "This Idempotency-Key came with another request before. Send each message with a key of its own, and a retry with the same body.",
+    "This Idempotency-Key was used for another request. Use a new key for each message, and the same body for a retry.",
   );
 }
 

@@ -31,7 +31,7 @@ const INTERRUPTED = new AppError(
 
 const GOES_ON = new AppError(
   "shutting_down",
-  "This process is stopping, the turn goes on in another. Ask for its stream again, with the last id as Last-Event-ID; do not send the message again without its Idempotency-Key.",
+  "This process is stopping, and another one goes on with the turn. Request its stream again, with the last id as Last-Event-ID. Do not send the message again without its Idempotency-Key.",
 ).toContent();
 
 export function storedOutcome({ outcome }: TurnRecord): TurnOutcome | null {
@@ -39,7 +39,7 @@ export function storedOutcome({ outcome }: TurnRecord): TurnOutcome | null {
 }
 
 export function turnGone(turnId: string): AppError {
-  return new AppError("turn_gone", `What came of turn ${turnId} is no longer kept. Its messages are in the conversation.`);
+  return new AppError("turn_gone", `The outcome of turn ${turnId} is no longer kept. Its messages are in the conversation.`);
 }
 
 /** Every event of a turn that is over. */

@@ -181,7 +181,7 @@ describe("npm run export and npm run restore", () => {
     try {
       const file = folder.at("mine.txt");
       await writeFile(file, "mine");
-      const taken = { code: 1, stderr: expect.stringContaining("is there already") as unknown };
+      const taken = { code: 1, stderr: expect.stringContaining("exists already") as unknown };
       await expect(exportTo([file], { DATA_DIR: dataDir })).rejects.toMatchObject(taken);
       expect((await stat(file)).size).toBe(4);
       const nobody = { code: 1, stderr: expect.stringContaining('There is nothing of user "nobody" of tenant "default"') as unknown };

@@ -98,7 +98,7 @@ describe("npm run reindex", () => {
     const second = await startReindex(withServer()).ended;
     expect(second).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`${TURNS} episodes in all, taken up where it was interrupted`),
+      stdout: expect.stringContaining(`${TURNS} episodes in all, resumed where it was interrupted`),
     });
     const again = embedder.seen.flatMap(({ input }) => input);
     expect(again).toHaveLength(TURNS - 128);

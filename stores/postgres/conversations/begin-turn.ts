@@ -131,7 +131,7 @@ async function retryTurn(
     if (found.is_superseded) {
       throw new AppError(
         "turn_superseded",
-        "The conversation has gone on since this message failed, so it cannot be answered in its place. Send it with a new Idempotency-Key.",
+        "The conversation has gone on since this message failed. Send the message again with a new Idempotency-Key.",
         { retryable: false },
       );
     }

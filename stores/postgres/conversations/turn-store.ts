@@ -169,7 +169,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const values = [conversationId, tenantId, userId, turnId, leaseMs];
       const [row] = await database.query<{ cancel_requested: boolean | null }>({ name: "turn-renew", text: RENEW, values });
       if (row?.cancel_requested)
-        throw new AppError("turn_cancelled", "The turn was cancelled; what there is of the answer is kept as incomplete.");
+        throw new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");
       return row !== undefined;
     },
 

@@ -76,7 +76,7 @@ order by version desc limit $5`;
 
 function stale({ section, expectedVersion }: SectionEdit): AppError {
   const wanted = expectedVersion === 0 ? "is there already" : `is no longer at version ${expectedVersion}`;
-  return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its present version in If-Match.`);
+  return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its current version in If-Match.`);
 }
 
 /** The core memory of a database; edits run in transactions of `queue`. */

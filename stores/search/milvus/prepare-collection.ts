@@ -66,7 +66,7 @@ async function checkFields(client: MilvusClient, definition: IndexDefinition, ti
   if (missing === undefined && dimensions === definition.dimensions) return;
   throw new AppError(
     "invalid_configuration",
-    `The search index "${definition.name}" was made otherwise: ${missing === undefined ? `it has ${dimensions} dimensions, not ${definition.dimensions}` : `"${missing}" is missing`}. Run \`npm run reindex\`.`,
+    `The search index "${definition.name}" does not fit this service: ${missing === undefined ? `it has ${dimensions} dimensions, not ${definition.dimensions}` : `"${missing}" is missing`}. Run \`npm run reindex\`.`,
   );
 }
 
@@ -93,7 +93,7 @@ export async function refuseUndivided(client: MilvusClient, name: string, timeou
   if (!(await exists(client, name, timeout))) return;
   throw new AppError(
     "invalid_configuration",
-    `The search index "${name}" was made otherwise: it is one collection, not several. Run \`npm run reindex\`.`,
+    `The search index "${name}" does not fit this service: it is one collection, not several. Run \`npm run reindex\`.`,
   );
 }
 

@@ -71,7 +71,7 @@ export async function createIndexTable(transaction: Queryable, definition: Index
   const [name, type] = wrong ?? ["", "nothing else"];
   throw new AppError(
     "invalid_configuration",
-    `The search index "${definition.name}" was made otherwise: "${name}" is ${types.get(name) ?? "missing"}, not ${type}. Run \`npm run reindex\`.`,
+    `The search index "${definition.name}" does not fit this service: "${name}" is ${types.get(name) ?? "missing"}, not ${type}. Run \`npm run reindex\`.`,
   );
 }
 

@@ -104,7 +104,7 @@ describe("a chat request that is refused", () => {
       ["another character set", { "content-type": "application/json; charset=latin1" }],
       ["an unknown compression", { "content-encoding": "zstd-of-tomorrow" }],
     ])("for %s says which encodings are taken", async (_name, headers) => {
-      expectRefusal(await post(GOOD, headers), { status: 415, code: "unsupported_media_type", says: /Send UTF-8, plain or with gzip/ });
+      expectRefusal(await post(GOOD, headers), { status: 415, code: "unsupported_media_type", says: /Send UTF-8, plain or gzipped/ });
     });
 
     test("for a message over the limit gives both counts", async () => {

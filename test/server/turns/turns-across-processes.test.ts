@@ -80,7 +80,7 @@ describe("a turn of another process on the same Postgres", () => {
     await stopping.close();
     expect(contentOf((await followed).events, "error")).toMatchObject({
       code: "shutting_down",
-      message: expect.stringContaining("Ask for its stream again"),
+      message: expect.stringContaining("Request its stream again"),
     });
     const lastEventId = (await followed).events.at(-1)?.id;
     expect(tokenText((await streamTurn(here.url, turnId, { lastEventId })).events)).toBe(WORDS.join("").slice(10));
