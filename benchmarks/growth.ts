@@ -13,7 +13,7 @@ import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
 import { distribution, type Distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
-import type { Measured as Found } from "./support/results.ts";
+import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
 /** Turns of one size in a round. */
@@ -53,7 +53,7 @@ interface Samples {
   windowMessages: number[];
 }
 
-interface Measured {
+interface GrowthRow {
   memory: Memory;
   messages: number;
   turns: number;
@@ -119,7 +119,7 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   return measured;
 }
 
-function toRow({ of: { memory, messages }, rounds }: MeasuredSize): Measured {
+function toRow({ of: { memory, messages }, rounds }: MeasuredSize): GrowthRow {
   const all = (field: keyof Samples): number[] => rounds.flatMap((round) => round[field]);
   const [turnMs, jobMs, windowMessages] = [all("turnMs"), all("jobMs"), all("windowMessages")];
   return {
@@ -167,7 +167,7 @@ function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
   });
 }
 
-async function run(numbers: Numbers, progress: Progress): Promise<Found> {
+async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());

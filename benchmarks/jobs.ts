@@ -4,13 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { findOldestWaiting, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
-import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/load/memory-service.ts";
-import { startMemoryStores } from "./support/load/memory-stores.ts";
-import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
+import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/service/memory-service.ts";
+import { startMemoryStores } from "./support/service/memory-stores.ts";
+import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/service/memory-users.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
-import { rawFetch } from "./support/turn-contenders.ts";
+import { rawFetch } from "./support/turn/contenders.ts";
 
 /** The reference for imports: texts inserted into a table that has a key and nothing else. */
 interface PlainInsert {

@@ -1,8 +1,8 @@
 import { defineBench } from "./support/bench.ts";
-import { measureOverload, type Found } from "./support/load/overload.ts";
-import { type LoadContender, openLoadContenders, RAW, streamsOf } from "./support/load/load-contenders.ts";
+import { measureOverload } from "./support/load/overload.ts";
+import { type LoadContender, openLoadContenders, RAW, streamsOf } from "./support/load/contenders.ts";
 import type { Progress } from "./support/progress.ts";
-import { makeSamples, type Samples } from "./support/figures.ts";
+import { type Figure, makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
 
 const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -54,7 +54,10 @@ async function warmUp(contender: LoadContender, turns: number): Promise<void> {
 type Numbers = Record<"streams" | "rounds" | "warm-up" | "places" | "offered" | "tokens" | "overload-rounds", number>;
 
 /** Measures turns a second, first token and whole turn at each level, on one process and on two, beside the raw call of the model. */
-async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: Numbers, progress: Progress): Promise<Found> {
+async function measureLevels(
+  { streams: most, rounds, "warm-up": warmUpTurns }: Numbers,
+  progress: Progress,
+): Promise<{ figures: Figure[]; notes: string[] }> {
   const levels = LEVELS.filter((streams) => streams <= most);
   await using opened = new AsyncDisposableStack();
   const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
@@ -98,7 +101,7 @@ async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: 
   return { figures, notes };
 }
 
-async function run(numbers: Numbers, progress: Progress): Promise<Found> {
+async function run(numbers: Numbers, progress: Progress): Promise<{ figures: Figure[]; notes: string[] }> {
   const levels = await measureLevels(numbers, progress);
   const { places: limit, offered, tokens, "overload-rounds": rounds } = numbers;
   const overload = await measureOverload({ limit, offered, tokens, rounds }, progress);

@@ -19,7 +19,7 @@ import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
 import { printPeers } from "./support/peers/print-peers.ts";
-import { rawFetch } from "./support/turn-contenders.ts";
+import { rawFetch } from "./support/turn/contenders.ts";
 
 /** Uncounted, of 10 conversations of 20 turns: 400 turns of each contender. */
 const MOST_WARM_UP_ROUNDS = 2;

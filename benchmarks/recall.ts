@@ -1,4 +1,4 @@
-import { EMBEDDER_ENVIRONMENT, defineBench } from "./support/bench.ts";
+import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { distribution, type Distribution, type Figure } from "./support/figures.ts";
@@ -7,7 +7,30 @@ import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { type Answered, recallFigures, type RecallFigures, recallFiguresOf } from "./support/recall/figures.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
-import { UNRELATED_QUESTIONS } from "./support/recall/unrelated-questions.ts";
+
+/** Questions that no history of the data has anything about: whatever is recalled for them is noise. */
+export const UNRELATED_QUESTIONS: readonly string[] = [
+  "thanks!",
+  "What is 2+2?",
+  "How do I sort a list in Python?",
+  "Who wrote Don Quixote?",
+  "What is the boiling point of mercury?",
+  "Translate 'good morning' into Finnish.",
+  "Explain how a transistor works.",
+  "How many moons does Jupiter have?",
+  "Write a haiku about rust.",
+  "ok, good night",
+  "谢谢！",
+  "三乘七等于多少？",
+  "怎么用 Rust 写一个链表？",
+  "《战争与和平》的作者是谁？",
+  "水银的沸点是多少？",
+  "把“早上好”翻译成芬兰语。",
+  "量子纠缠是什么原理？",
+  "木星有几颗卫星？",
+  "鸦片战争发生在哪一年？",
+  "好的，晚安",
+];
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** Weights are chosen on the questions at even places and judged on the others. */

@@ -1,13 +1,13 @@
 import { defineBench } from "./support/bench.ts";
 import { createDataFolder } from "../test/servers/data-folder.ts";
-import { type MemoryService, startMemoryService } from "./support/load/memory-service.ts";
-import { startMemoryStores } from "./support/load/memory-stores.ts";
-import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/load/memory-users.ts";
+import { type MemoryService, startMemoryService } from "./support/service/memory-service.ts";
+import { startMemoryStores } from "./support/service/memory-stores.ts";
+import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/service/memory-users.ts";
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";
 import { startProcess } from "./support/start-process.ts";
-import { rawFetch } from "./support/turn-contenders.ts";
+import { rawFetch } from "./support/turn/contenders.ts";
 
 const TURNS = 60;
 /** Conversations there are in the first measurement: one for each turn of a round. */

@@ -1,13 +1,13 @@
 import { defineBench } from "./support/bench.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { everyLayer } from "./support/load/every-layer.ts";
+import { everyLayer } from "./support/turn/every-layer.ts";
 import { distribution, figureOf } from "./support/figures.ts";
-import { startMemoryStores } from "./support/load/memory-stores.ts";
+import { startMemoryStores } from "./support/service/memory-stores.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
 import { startProcess } from "./support/start-process.ts";
-import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn-figures.ts";
-import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn-contenders.ts";
+import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn/figures.ts";
+import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn/contenders.ts";
 
 /** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
 const TURNS_PER_ROUND = 20;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { chatOpenAI, oneNode, rawFetch, thisService, type Contender } from "../../benchmarks/support/turn-contenders.ts";
+import { chatOpenAI, oneNode, rawFetch, thisService, type Contender } from "../../benchmarks/support/turn/contenders.ts";
 import { startModelServer, type ModelServer } from "../servers/model-server.ts";
 
 let model: ModelServer;

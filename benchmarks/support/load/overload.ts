@@ -2,18 +2,14 @@ import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 import { type Offered, offerTurns, startClientProcess, storedTurns } from "./offer-turns.ts";
-import type { Measured } from "../results.ts";
 import type { Progress } from "../progress.ts";
-import { makeSamples, percentile } from "../figures.ts";
+import { type Figure, makeSamples, percentile } from "../figures.ts";
 import { startProcess, startService } from "../start-process.ts";
 
 /** When the streams beyond the limit come: by then each place is taken. */
 const BEYOND_AFTER_MS = 100;
 /** Goal: how many times as long a turn may take when more ask than may enter. */
 const MOST_TIMES = 3;
-
-/** A part of what a bench found. */
-export type Found = Required<Pick<Measured, "figures" | "notes">>;
 
 /** What is offered to a process, and how often. */
 interface Overload {
@@ -26,7 +22,10 @@ interface Overload {
 }
 
 /** Offers more streams than a process has places for, and looks whether all that it lets in are stored. */
-export async function measureOverload({ limit, offered, tokens, rounds }: Overload, progress: Progress): Promise<Found> {
+export async function measureOverload(
+  { limit, offered, tokens, rounds }: Overload,
+  progress: Progress,
+): Promise<{ figures: Figure[]; notes: string[] }> {
   const atLimitName = `turn, ${limit} offered, the limit`;
   const beyondName = `turn of those let in, ${offered} offered`;
   const refusedName = `refusal, ${offered} offered`;

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
-import { thisService, type Contender } from "../turn-contenders.ts";
+import { thisService, type Contender } from "../turn/contenders.ts";
 import type { Ground } from "./installed-peers.ts";
 import type { ListedMessage, PeerContender, Thread } from "./contender.ts";
 import { processWith, treeCpuMs } from "../process-cpu.ts";

@@ -1,6 +1,6 @@
-import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "./memory-service.ts";
-import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
-import type { Contender } from "../turn-contenders.ts";
+import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "../service/memory-service.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "../service/memory-users.ts";
+import type { Contender } from "./contenders.ts";
 
 /** So many that streams at once have different users, and that no history grows much. */
 const USERS = 40;

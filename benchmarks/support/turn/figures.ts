@@ -1,4 +1,4 @@
-import { type Figure, figureOf, type Goal, percentile } from "./figures.ts";
+import { type Figure, figureOf, type Goal, percentile } from "../figures.ts";
 
 /** One round of a contender. */
 export interface TurnRound {

@@ -1,7 +1,7 @@
-import { rawFetch } from "../turn-contenders.ts";
-import { askService, type LayersAtWork, makeLayersAtWork, type MemoryService, startMemoryService } from "./memory-service.ts";
-import { type MemoryStores, startMemoryStores } from "./memory-stores.ts";
-import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "./memory-users.ts";
+import { rawFetch } from "../turn/contenders.ts";
+import { askService, type LayersAtWork, makeLayersAtWork, type MemoryService, startMemoryService } from "../service/memory-service.ts";
+import { type MemoryStores, startMemoryStores } from "../service/memory-stores.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "../service/memory-users.ts";
 import type { Progress } from "../progress.ts";
 import type { StreamTimes } from "../read-stream.ts";
 

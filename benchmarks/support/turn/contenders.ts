@@ -2,10 +2,10 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { ChatOpenAI } from "@langchain/openai";
-import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
-import { allJobsDone } from "./load/memory-users.ts";
-import { type MeasuredProcess, startService } from "./start-process.ts";
-import { readStream, type StreamTimes } from "./read-stream.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import { allJobsDone } from "../service/memory-users.ts";
+import { type MeasuredProcess, startService } from "../start-process.ts";
+import { readStream, type StreamTimes } from "../read-stream.ts";
 
 /** One way to get an answer from the model server. */
 export interface Contender {
