@@ -9,7 +9,7 @@ import { type Answered, recallFigures, type RecallFigures, recallFiguresOf } fro
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 
 /** Questions that no history of the data has anything about: whatever is recalled for them is noise. */
-export const UNRELATED_QUESTIONS: readonly string[] = [
+const UNRELATED_QUESTIONS: readonly string[] = [
   "thanks!",
   "What is 2+2?",
   "How do I sort a list in Python?",

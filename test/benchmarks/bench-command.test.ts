@@ -1,62 +1,83 @@
 import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
+import { defineBench } from "../../benchmarks/support/bench.ts";
+import { helpOf, readCommand } from "../../benchmarks/support/command.ts";
+
+const run = promisify(execFile);
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
 
 const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "knowledge", "jobs", "chaos", "peers"];
 
-interface Ended {
-  status: number;
-  output: string;
-  errors: string;
-}
+const speed = defineBench({
+  asks: "How fast is it",
+  minutes: { short: 1, long: 9 },
+  numbers: { rounds: { of: "rounds of ten turns", short: 2, long: 20 } },
+  run: async () => ({}),
+});
+const crash = defineBench({
+  asks: "Does it break",
+  minutes: { short: 2, long: 6 },
+  numbers: { seed: { of: "seed of chance", short: 0, long: 0 } },
+  environment: { DATA: "a folder" },
+  run: async () => ({}),
+});
+const benches = { speed, crash };
 
-/** `npm run bench -- ARGS`, without npm. */
-function bench(...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, ["benchmarks/run.ts", ...args], { env: { PATH: process.env["PATH"] } }, (error, output, errors) =>
-      resolve({ status: Number(error?.code ?? 0), output, errors }),
-    );
-  });
-}
-
-describe("The bench command", () => {
-  test("says with --help what each bench asks and how long it takes", async () => {
-    const { status, output } = await bench("--help");
-    expect(status).toBe(0);
-    for (const name of NAMES) expect(output).toMatch(new RegExp(`^  ${name} .*\\(\\d minutes?; --long \\d+\\)$`, "m"));
+describe("The arguments of the bench command", () => {
+  test("run all benches when none is named", () => {
+    expect(readCommand([], benches)).toEqual({ kind: "run", names: ["speed", "crash"], numbers: {}, isLong: false });
   });
 
-  test("says with --help what can be chosen for a bench that is named", async () => {
-    const { status, output } = await bench("chaos", "--help");
-    expect(status).toBe(0);
-    expect(output).toMatch(/--seconds NUMBER +seconds of killing: 60, with --long 300/);
-    expect(output).not.toContain("--rounds");
+  test("run those that are named, with their numbers", () => {
+    const command = readCommand(["speed", "--rounds", "3", "--long"], benches);
+    expect(command).toEqual({ kind: "run", names: ["speed"], numbers: { rounds: 3 }, isLong: true });
   });
 
   test.each([
-    { of: "a bench that is not there", args: ["turns"], problem: "There is no bench turns. There are turn, load," },
-    { of: "an option that no bench has", args: ["turn", "--round", "3"], problem: "Unknown option '--round'." },
-    { of: "an option of another bench", args: ["turn", "--seed", "3"], problem: "turn: no option --seed." },
-    { of: "an option without a number", args: ["turn", "--rounds", "few"], problem: "--rounds few: a whole number is needed." },
-  ])("refuses $of in one line, and runs nothing", async ({ args, problem }) => {
-    const { status, output, errors } = await bench(...args);
-    expect(status).toBe(2);
-    expect(output).toBe("");
-    expect(errors).toContain(problem);
-    expect(errors).toContain("npm run bench -- --help");
-    expect(errors).not.toMatch(/^\s+at /m);
+    { of: "a bench that is not there", args: ["speeds"], problem: "There is no bench speeds. There are speed, crash." },
+    { of: "a bench named like a property of every object", args: ["toString"], problem: "There is no bench toString." },
+    { of: "an option that no bench has", args: ["speed", "--round", "3"], problem: "Unknown option '--round'." },
+    { of: "an option of another bench", args: ["speed", "--seed", "3"], problem: "speed: no option --seed." },
+    { of: "an option whose value is no number", args: ["speed", "--rounds", "few"], problem: "--rounds few: a whole number is needed." },
+    { of: "an option without a value", args: ["speed", "--rounds"], problem: "Option '--rounds <value>' argument missing" },
+  ])("refuse $of", ({ args, problem }) => {
+    const command = readCommand(args, benches);
+    expect(command.kind === "refused" && command.problem).toContain(problem);
   });
 
-  test("leaves out a bench whose data is not there, and says which data", async () => {
-    const { status, output } = await bench("recall");
-    expect(status).toBe(0);
-    expect(output).toContain("recall: left out. It needs CONVERSATION_DATA");
+  test("--help of a bench lists its options and environment, and those of no other", () => {
+    expect(readCommand(["crash", "--help"], benches)).toEqual({ kind: "help", names: ["crash"] });
+    const text = helpOf("crash", crash).join("\n");
+    expect(text).toContain("Does it break. Takes 2 minutes on two quiet cores, with --long 6 minutes.");
+    expect(text).toMatch(/--seed NUMBER +seed of chance: 0, with --long 0/);
+    expect(text).toContain("DATA: a folder");
+    expect(text).not.toContain("--rounds");
+  });
+});
+
+describe("npm run bench", () => {
+  test("--help says what each of the ten benches asks and how long it takes", async () => {
+    const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "--help"]);
+    for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d minutes?; --long \\d+\\)$`, "m"));
   });
 
-  test("prints with report the published figures of the bench that is named", async () => {
-    const { status, output } = await bench("report", "turn");
-    expect(status).toBe(0);
-    expect(output).toMatch(/^## turn, \d{4}-\d\d-\d\d, commit \w+/m);
-    expect(output).toContain("| turn, 1 stream, raw fetch | ms |");
-    expect(output).not.toContain("## load");
+  test("report prints the published figures of the bench that is named", async () => {
+    const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "report", "turn"]);
+    expect(stdout).toMatch(/^## turn, \d{4}-\d\d-\d\d, commit \w+/m);
+    expect(stdout).toContain("| turn, 1 stream, raw fetch | ms |");
+    expect(stdout).not.toContain("## load");
+  });
+
+  test("says what is wrong with its arguments on standard error, and ends with 2", async () => {
+    const ended = (await run(process.execPath, ["benchmarks/run.ts", "turns"]).catch((error: unknown) => error)) as Ended;
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("There is no bench turns.");
+    expect(ended.stderr).toContain("npm run bench -- --help");
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
   });
 });
