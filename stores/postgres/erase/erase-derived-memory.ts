@@ -8,23 +8,23 @@ import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 import { addTurnsToReread, removeTurnsToReread } from "../memory/unread-store.ts";
 
-/** What is erased: a whole conversation, or some messages of it. */
+/** The erased messages: of a whole conversation, or some. */
 export interface ErasedMessages {
   conversationId: string;
-  /** Undefined: all of them. */
+  /** Undefined for all. */
   messageIds?: readonly string[];
-  /** Takes the job that has the memory agent decide anew. */
+  /** Takes the job of the memory agent. */
   jobs: JobTransaction;
 }
 
-/** All that gave rise to it is erased; of an operation that changed no section, any of it: its words may come from each. */
+/** Operations of erased messages alone; those that changed no section go with any of their messages, which they may quote. */
 const ERASE_OPERATIONS = `
 delete from memory_operations
 where tenant_id = $1 and user_id = $2 and conversation_id = $3 and ($4::uuid[] is null or ${ALL_TRIGGERS} && $4 and (
   ${ALL_TRIGGERS} <@ $4 or operation <> 'core_update' or refused is not null))
 returning id`;
 
-/** Of messages that core memory rests on, those that are in no other conversation: in the one that is erased, or gone. */
+/** Of the sources of core memory, those in no other conversation. */
 const GONE_WITH = `
 select given.id from unnest($1::uuid[]) as given (id)
 where not exists (select from messages where messages.id = given.id and conversation_id <> $2)`;
@@ -34,7 +34,7 @@ delete from archived_memories using conversations
 where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and conversation_id = $3 and ${ALL_TRIGGERS} && $4::uuid[]
 returning archived_memories.id, ${ALL_TRIGGERS} || repeated_in as "restsOn"`;
 
-const FORGET_ARCHIVED_AGAIN = `
+const REMOVE_REPETITIONS = `
 update archived_memories set repeated_in = array(select repeated from unnest(repeated_in) as repeated where repeated <> all($2::uuid[]))
 where conversation_id = $1 and repeated_in && $2::uuid[]`;
 
@@ -61,12 +61,12 @@ interface Affected extends RebuiltSection {
   isErased: (version: SectionVersionLines) => boolean;
 }
 
-/** The sections of a user that something erased has to do with, as they are without it. */
+/** The sections that erased messages affect, rebuilt. */
 async function rebuildSections(
   transaction: Queryable,
   owner: Owner,
   { conversationId, messageIds }: ErasedMessages,
-): Promise<{ sections: Affected[]; left: (ids: readonly string[]) => string[] }> {
+): Promise<{ sections: Affected[]; remaining: (ids: readonly string[]) => string[] }> {
   const loaded = await loadVersions(transaction, owner, { isLastEnough: false });
   const all = [...loaded.values()].flat();
   const namedIn = ({ triggerMessageIds, repeatedIn, removedBy }: SectionVersionLines["lines"][number]) => [
@@ -91,32 +91,31 @@ async function rebuildSections(
     const candidates = versions.map((version) => ({ ...version, isErased: isErased(version) }));
     return [{ section, versions, isErased, ...rebuildSection(candidates, isGone) }];
   });
-  return { sections, left: (ids) => ids.filter((id) => !isGone(id)) };
+  return { sections, remaining: (ids) => ids.filter((id) => !isGone(id)) };
 }
 
-/** The version that a section gets, because its last one is gone or says something else now; null when it needs none. */
-function nextVersion({ section, versions, isErased, now }: Affected, left: (ids: readonly string[]) => string[]) {
+/** The new version of a section whose last one is erased or has changed; null when it needs none. */
+function nextVersion({ section, versions, isErased, now }: Affected, remaining: (ids: readonly string[]) => string[]) {
   const last = versions.at(-1);
   if (!last || (!isErased(last) && now.content === last.content)) return null;
   const kept = versions.filter((version) => !isErased(version));
   const of = kept.at(-1);
   return {
     section,
-    version: last.version + 1, // a number that was seen is never given to something else
+    version: last.version + 1, // a version number is never reused
     content: of ? now.content : "",
     updatedBy: (of ?? last).updatedBy,
     saidAt: new Date(Math.max(0, ...kept.map(({ saidAt }) => saidAt.getTime()))),
     conversationId: of?.conversationId ?? null,
-    triggerMessageIds: left(of?.triggerMessageIds ?? []),
+    triggerMessageIds: remaining(of?.triggerMessageIds ?? []),
     lines: of ? now.lines : [],
   };
 }
 
 /**
- * Takes out of a user's memory what rests on what is erased: lines of core memory in every version and operation, operations, archived
- * memories. A section becomes, as a new version, what it would be had it not been said; what rests on other turns too is decided anew from
- * them. The transaction holds the owner's lock. Returns how many sections it touched, how many operations are gone, and which archived
- * memories.
+ * Erases what was derived from erased messages: lines of core memory in every version and operation, operations, archived memories. A
+ * section gets a new version as if it had never been said; the memory agent decides again on what has other sources too. The transaction
+ * holds the owner's lock. Returns the numbers of sections and operations, and the ids of archived memories.
  */
 export async function eraseDerivedMemory(
   transaction: Queryable,
@@ -132,11 +131,11 @@ export async function eraseDerivedMemory(
   });
   // Archived memories of a whole conversation go with its row.
   const archived = messageIds ? await eraseArchived(transaction, owner, { conversationId, messageIds }) : [];
-  const { sections, left } = await rebuildSections(transaction, owner, erased);
-  await writeRebuilt(transaction, owner, sections, left);
+  const { sections, remaining } = await rebuildSections(transaction, owner, erased);
+  await writeRebuilt(transaction, owner, sections, remaining);
   if (messageIds) await removeTurnsToReread(transaction, owner, messageIds);
   const undecided = sections.flatMap((section) => section.undecided);
-  const again = [...new Set([...undecided, ...left(archived.flatMap(({ restsOn }) => restsOn))])];
+  const again = [...new Set([...undecided, ...remaining(archived.flatMap(({ restsOn }) => restsOn))])];
   if (await addTurnsToReread(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
   return { sections: sections.length, operations: removed.length, archivedIds: archived.map(({ id }) => id) };
 }
@@ -146,7 +145,7 @@ async function eraseArchived(
   { tenantId, userId }: Owner,
   { conversationId, messageIds }: { conversationId: string; messageIds: readonly string[] },
 ): Promise<{ id: string; restsOn: string[] }[]> {
-  await transaction.query({ name: "unlearn-archived-again", text: FORGET_ARCHIVED_AGAIN, values: [conversationId, messageIds] });
+  await transaction.query({ name: "unlearn-archived-again", text: REMOVE_REPETITIONS, values: [conversationId, messageIds] });
   return transaction.query({ name: "unlearn-archived", text: ERASE_ARCHIVED, values: [tenantId, userId, conversationId, messageIds] });
 }
 
@@ -154,7 +153,7 @@ async function writeRebuilt(
   transaction: Queryable,
   owner: Owner,
   sections: readonly Affected[],
-  left: (ids: readonly string[]) => string[],
+  remaining: (ids: readonly string[]) => string[],
 ): Promise<void> {
   if (sections.length === 0) return;
   const { tenantId, userId } = owner;
@@ -165,12 +164,12 @@ async function writeRebuilt(
     const from = new Map(versions.map(({ version, triggerMessageIds }) => [version, triggerMessageIds]));
     return stay.map((version) => {
       const all = from.get(version.version) ?? [];
-      const triggerMessageIds = left(all);
+      const triggerMessageIds = remaining(all);
       return { ...version, section, triggerMessageIds, hasReadIt: triggerMessageIds.length < all.length };
     });
   });
   const changed = kept.filter(({ isChanged, hasReadIt }) => isChanged || hasReadIt);
-  const next = sections.map((section) => nextVersion(section, left)).filter((version) => version !== null);
+  const next = sections.map((section) => nextVersion(section, remaining)).filter((version) => version !== null);
 
   const facts = new Set(sections.flatMap((section) => section.gone.map(({ content }) => lineKey(content))));
   for (const { content } of [...kept, ...next]) linesOf(content).forEach((line) => facts.delete(lineKey(line)));
@@ -182,7 +181,7 @@ async function writeRebuilt(
   await run("unlearn-change-operations", CHANGE_OPERATIONS, changed);
   await saveLines(transaction, owner, kept);
   await addVersions(transaction, owner, next);
-  // Anew, and not over the old: what a section says may be older without what is erased.
+  // Deleted first, not overwritten: without the erased messages a section may be older.
   await transaction.query({
     name: "unlearn-clear",
     text: "delete from core_memory_sections where tenant_id = $1 and user_id = $2 and section = any($3)",

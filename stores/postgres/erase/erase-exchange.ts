@@ -7,7 +7,7 @@ import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
-/** How much of each kind is gone from Postgres. */
+/** Rows that were deleted, by kind. */
 export interface Erased {
   messages: number;
   summaries: number;
@@ -17,8 +17,8 @@ export interface Erased {
 }
 
 /**
- * The message that begins an exchange, with all that was said of it: of a turn what each attempt at it answered, of an import its partner.
- * The answer to a question begins none.
+ * The first message of an exchange with its answers: of a turn those of each attempt, of an import its partner. The answer to a question is
+ * no first message.
  */
 const EXCHANGE = `
 select first.conversation_id, first.created_at, first.partner_id,
@@ -41,16 +41,13 @@ select count(*)::int as messages from removed`;
 
 export interface ErasedExchange {
   erased: Erased;
-  /**
-   * Besides the first message's: an imported answer's, which was an episode until its question came; and archived memories that rest on the
-   * exchange.
-   */
+  /** Further episodes: of an imported answer from before its question came, and archived memories from the exchange. */
   episodeIds: string[];
 }
 
 /**
- * Deletes an exchange, by the id of its first message, with all that came of it, its turns among them; null when there is none. Whoever still answers that question
- * without its lease no longer holds the conversation.
+ * Deletes an exchange, by the id of its first message, with its turns and all that was derived from it; null when there is none. A late
+ * answer to it loses the conversation.
  */
 export async function eraseExchange(
   transaction: Queryable,
@@ -76,11 +73,11 @@ export async function eraseExchange(
   if (!first) return null;
   const conversation = { ...owner, conversationId: first.conversation_id };
   await lockConversation(transaction, conversation);
-  const pair = await find(); // as it is now that nothing can be added
-  if (!pair) return null;
-  if (pair.busy)
+  const exchange = await find(); // as it is under the lock
+  if (!exchange) return null;
+  if (exchange.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
-  const messageIds = [firstId, ...pair.answers];
+  const messageIds = [firstId, ...exchange.answers];
   const [row] = await transaction.query<{ messages: number }>({
     name: "erase-pair",
     text: ERASE_EXCHANGE,
@@ -89,7 +86,7 @@ export async function eraseExchange(
   const rebuilt = await transaction.query({
     name: "import-rebuild",
     text: REBUILD_SUMMARY,
-    values: [conversation.conversationId, pair.created_at],
+    values: [conversation.conversationId, exchange.created_at],
   });
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
   const about = { conversationId: conversation.conversationId, messageIds, jobs };
@@ -102,6 +99,6 @@ export async function eraseExchange(
       memoryOperations: operations,
       jobs: 0,
     },
-    episodeIds: [...(pair.partner_id ? [pair.partner_id] : []), ...archivedIds],
+    episodeIds: [...(exchange.partner_id ? [exchange.partner_id] : []), ...archivedIds],
   };
 }

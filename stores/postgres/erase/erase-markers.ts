@@ -3,23 +3,23 @@ import type { Job } from "../../jobs/job.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** What the index still has of it: hashes and ids only. */
+/** What the index still has: hashes and ids only. */
 export interface EntriesToSweep {
   ownerKey: string;
   groupIds: string[];
   episodeIds: string[];
-  /** Which of the indexes; episodes unless it says otherwise. */
+  /** `chunks` of documents; else episodes. */
   of?: "chunks";
 }
 
-/** Seconds after which the index is cleared, and once more: by then what was at work on it when its job was erased is over. */
-const SWEEPS = [5, 60];
-/** Groups that one job clears: a filter of a bearable length. */
-const GROUPS_A_JOB = 500;
-/** Markers are of use for as long as a turn or a rebuild of the index takes. */
+/** Seconds until the sweeps of the index: the second comes when a job that was writing at the time of the erase is over. */
+const SWEEP_DELAYS = [5, 60];
+/** Groups of one job, to bound its filter. */
+const GROUPS_PER_JOB = 500;
+/** Markers serve turns and rebuilds that ran beside the erase. */
 export const MARKER_LIFETIME = "30 days";
-/** Old markers that one erase takes away: more than it leaves. */
-const PRUNED_AT_ONCE = 10_000;
+/** More than one erase adds. */
+const PRUNE_LIMIT = 10_000;
 
 const MARK = `
 with marked as (
@@ -29,7 +29,7 @@ with marked as (
 )
 select exists (select from search_indexes) as "isIndexed"`;
 
-/** Leaves markers in the transaction that erases; `isWhole`: everything of the owner went. Returns whether there is an index at all that may hold some of it. */
+/** Adds markers in the erasing transaction, with `isWhole` one for the whole owner. Returns whether there is an index. */
 export async function addMarkers(
   transaction: Queryable,
   { ownerKey: key, groupIds, episodeIds }: EntriesToSweep,
@@ -48,17 +48,17 @@ export async function addMarkers(
   await transaction.query({
     name: "erase-prune",
     text: `delete from erase_markers where id in (
-      select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by erased_at limit ${PRUNED_AT_ONCE})`,
+      select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by erased_at limit ${PRUNE_LIMIT})`,
   });
   return row?.isIndexed ?? false;
 }
 
-/** Adds the jobs that clear the index, one for every so many groups and each sweep, and the one that clears the files of an embedded database. */
+/** Adds the jobs that sweep the index, and the vacuum of an embedded database. */
 export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: EntriesToSweep): Promise<void> {
-  for (const seconds of SWEEPS) {
+  for (const seconds of SWEEP_DELAYS) {
     const sweeps: Job[] = [];
-    for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_A_JOB) {
-      const groups = groupIds.slice(start, start + GROUPS_A_JOB);
+    for (let start = 0; start === 0 || start < groupIds.length; start += GROUPS_PER_JOB) {
+      const groups = groupIds.slice(start, start + GROUPS_PER_JOB);
       const episodes = start === 0 ? episodeIds : [];
       if (groups.length + episodes.length === 0) continue;
       sweeps.push({ kind: "erase_episodes", id: uuidv7(), ownerKey: key, groupIds: groups, episodeIds: episodes, ...(of ? { of } : {}) });
@@ -68,7 +68,7 @@ export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupI
   if (groupIds.length + episodeIds.length > 0) await jobs.addVacuum();
 }
 
-/** Leaves markers, and jobs that clear the index, in the transaction that erases. Returns whether there is an index. */
+/** Adds markers and sweep jobs in the erasing transaction. Returns whether there is an index. */
 export async function addMarkersAndSweeps(
   transaction: Queryable,
   jobs: JobTransaction,

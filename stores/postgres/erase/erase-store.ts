@@ -10,33 +10,32 @@ import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { ERASE_BATCH_ROWS, type Erasure, isLargeErase, recordErasure, softDeleteConversations } from "./soft-delete.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
-/** What went from Postgres, and what of it is to go from the index. */
+/** What was deleted in Postgres, and what is still in the index. */
 export interface ErasedRows {
   erased: Erased;
-  /** Null after a large erase: a job takes out what was set aside, from Postgres and from the index. */
+  /** Null after a large erase: a job purges Postgres and the index. */
   left: EntriesToSweep | null;
-  /** There is an index at all, of whichever process. */
+  /** Some process has an index. */
   isIndexed: boolean;
 }
 
 /**
- * Takes out of Postgres everything there is of a user, a conversation or one exchange. What is small goes in one transaction, which leaves
- * markers, and jobs that clear the index: soon, and once more when a job that was writing to it is surely over. What is large is set aside,
- * where nobody finds it, and taken out by a job; see erasure-store.ts.
+ * Erases a user, a conversation or one exchange from Postgres. A small erase is one transaction, which adds markers and sweep jobs for the
+ * index. A large one soft-deletes its rows, and a job purges them; see erasure-store.ts.
  */
 export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
   /** Null when there is no such conversation. */
   conversation(conversation: OwnedConversation): Promise<ErasedRows | null>;
-  /** Also of a user of whom nothing is there. */
+  /** Also of an unknown user. */
   user(owner: Owner): Promise<ErasedRows>;
   /**
-   * One exchange, by the id of its first message, or one archived memory; null when there is none. A summary that covered it is made anew.
+   * One exchange, by the id of its first message, or one archived memory; null when there is none. A summary that covered it is rebuilt.
    * Throws AppError `conversation_busy` while a turn holds the conversation.
    */
   episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
 }
 
-/** One snapshot for the whole statement: a message written meanwhile goes with the conversation's row, by the foreign key. */
+/** One snapshot: a message written meanwhile goes with the conversation's row, by its foreign key. */
 const ERASE_CONVERSATIONS = `
 with erased as (
   delete from conversations where id = any($1) and tenant_id = $2 and user_id = $3 returning id
@@ -48,7 +47,7 @@ with erased as (
 select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages,
   (select count(*) from summaries)::int as summaries`;
 
-/** At most $3 rows of each of the tables that grow with what a user says. */
+/** At most $3 rows of each table that grows with use. */
 const ERASE_MEMORY = `
 with versions as (
   delete from core_memory_versions where ctid = any(array(select ctid from core_memory_versions where tenant_id = $1 and user_id = $2 limit $3)) returning 1
@@ -74,7 +73,7 @@ returning id`;
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
-/** Core memory of a user, all of it or, of what grows without bound, at most `limit` rows. */
+/** Erases core memory: all, or `limit` rows of the tables that grow. */
 async function eraseMemory(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -91,12 +90,9 @@ async function eraseMemory(
   return { sections: sections.length, operations, isAll };
 }
 
-/**
- * Erases from a database; `queue` takes the jobs that take out what is left. An erase of more rows than `atOnce` is a large one, of which one
- * transaction touches no more than that.
- */
+/** Erases from a database; `queue` takes the jobs. An erase of more than `atOnce` rows is large, and no transaction touches more. */
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
-  /** The owner's lock before the rows of conversations, and those before jobs: the order in which everyone takes them. */
+  /** Locks in everyone's order: owner, conversations, jobs. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
     queue.transaction(async (transaction, jobs) => {
       await lockOwner(transaction, owner);
@@ -105,7 +101,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
 
   const erasures = makeErasureStore(database, queue, atOnce);
 
-  async function conversationAtOnce(
+  async function eraseConversation(
     transaction: Queryable,
     jobs: JobTransaction,
     { conversationId, ...owner }: OwnedConversation,
@@ -125,7 +121,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     return { erased, left, isIndexed };
   }
 
-  async function setConversationAside(
+  async function softDeleteConversation(
     transaction: Queryable,
     jobs: JobTransaction,
     { conversationId, ...owner }: OwnedConversation,
@@ -139,7 +135,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     return { erased: NOTHING, left: null, isIndexed };
   }
 
-  async function userAtOnce(transaction: Queryable, jobs: JobTransaction, owner: Owner): Promise<ErasedRows> {
+  async function eraseUser(transaction: Queryable, jobs: JobTransaction, owner: Owner): Promise<ErasedRows> {
     const { tenantId, userId } = owner;
     const conversations = await transaction.query<{ id: string }>({
       name: "erase-list",
@@ -166,8 +162,8 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     return { erased, left, isIndexed };
   }
 
-  /** One transaction of a large erase of a user; null while more of it can still be found. The last one leaves the marker of the whole user. */
-  async function setUserAside(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
+  /** One transaction of a large erase of a user; null while more is left. The last adds the marker of the whole user. */
+  async function softDeleteUser(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
     const { conversations, messages } = await softDeleteConversations(transaction, owner, erasure, atOnce);
     const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);
     const isLast = isAll && conversations < atOnce;
@@ -186,18 +182,18 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       inTransaction(conversation, async (transaction, jobs) => {
         if (!(await lockConversation(transaction, conversation))) return null;
         const large = await isLargeErase(transaction, conversation, conversation.conversationId, atOnce);
-        return (large ? setConversationAside : conversationAtOnce)(transaction, jobs, conversation);
+        return (large ? softDeleteConversation : eraseConversation)(transaction, jobs, conversation);
       }),
 
     async user(owner) {
       const small = await inTransaction(owner, async (transaction, jobs) => {
-        return (await isLargeErase(transaction, owner, null, atOnce)) ? null : userAtOnce(transaction, jobs, owner);
+        return (await isLargeErase(transaction, owner, null, atOnce)) ? null : eraseUser(transaction, jobs, owner);
       });
       if (small) return small;
       const { tenantId, userId } = owner;
       const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId: null };
       for (;;) {
-        const rows = await inTransaction(owner, (transaction, jobs) => setUserAside(transaction, jobs, owner, erasure));
+        const rows = await inTransaction(owner, (transaction, jobs) => softDeleteUser(transaction, jobs, owner, erasure));
         if (rows) return rows;
       }
     },

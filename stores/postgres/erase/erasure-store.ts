@@ -6,48 +6,48 @@ import { addSweepJobs, type EntriesToSweep, MARKER_LIFETIME } from "./erase-mark
 import type { Erased } from "./erase-exchange.ts";
 import { ERASE_BATCH_ROWS, ERASED_TENANT } from "./soft-delete.ts";
 
-/** How far large erases have got, added up. */
+/** Progress of large erases, added up. */
 export interface ErasureProgress {
-  /** Taken out so far, with the episodes that were in the index. */
+  /** Purged so far, with the episodes of the index. */
   erased: Erased & { episodes: number };
-  /** Null when all is gone. The id is of the erasure that is still at it, of several the one that began last. */
+  /** Null when done. The id of the unfinished erasure that began last. */
   left: { erasureId: string; messages: number } | null;
 }
 
-/** Conversations or documents of which only the row is left, and what the index calls them. */
+/** Conversations or documents without content, and their entries in the index. */
 export interface EmptyGroups {
   ids: string[];
   left: EntriesToSweep;
 }
 
-/** What large erases have set aside: taken out of Postgres in batches of a transaction each, so that whoever goes on repeats nothing. */
+/** Purges soft-deleted rows, in batches of one transaction each, so that a restart repeats nothing. */
 export interface ErasureStore {
-  /** Takes out the next rows that hold text; false when there are none left. */
+  /** Deletes the next rows with text; false when there are none. */
   purgeRows(id: string): Promise<boolean>;
-  /** The next conversations or documents that the index may still have; null when there are none. */
+  /** The next conversations or documents that the index may have; null when there are none. */
   nextGroups(id: string): Promise<EmptyGroups | null>;
-  /** Takes out the rows of groups that the index has been cleared of; `episodes`: how many it had. */
+  /** Deletes groups that the index has dropped, with its number of episodes. */
   purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
-  /** Ends an erasure; false when something of it is left. Locks it: nothing can be set aside for it meanwhile. */
+  /** Ends an erasure; false when rows are left. Locks it against further soft deletes. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
   /**
-   * Progress of the erasures of a user, or of the one of a conversation; null when there are none. Those that are done are told once. A job
-   * that has given up is added again.
+   * Progress of the erasures of a user or conversation; null without any. Finished ones are reported once. A purge job that gave up is
+   * added again.
    */
   report(scope: OwnerScope, conversationId: string | null): Promise<ErasureProgress | null>;
-  /** Progress of one erasure, which is kept after its end as long as markers are; null when there is none of this id. */
+  /** Progress of one erasure, stored as long as markers are; null without one. */
   find(scope: OwnerScope, id: string): Promise<ErasureProgress | null>;
 }
 
 /** Conversations or documents of one transaction. */
-const GROUPS_AT_ONCE = 200;
+const GROUP_BATCH = 200;
 
-/** What has text, and how many rows of it: $1 is the erasure. */
+/** $1 is the erasure. */
 const CONVERSATIONS = `from conversations where tenant_id = '${ERASED_TENANT}' and user_id = $1::uuid::text`;
 const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
-const IN_ORDER = `order by created_at, id limit ${GROUPS_AT_ONCE}`;
+const IN_ORDER = `order by created_at, id limit ${GROUP_BATCH}`;
 
-/** At most $2 rows of a table, by its column of the group. */
+/** Deletes at most $2 rows of these groups. */
 const removal = (table: string, group: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where ${group} = any($1::uuid[]) limit $2)) returning 1
@@ -65,7 +65,7 @@ with versions as (
 )
 select count(*)::int as count from summaries`;
 
-/** What is left of $1 after $2 rows of them went, which were all of them or not. */
+/** Counts $2 rows of $1 as deleted; $3: there are no more. */
 const LESS_MESSAGES =
   "update conversations set message_count = case when $3 then 0 else greatest(1, message_count - $2) end where id = any($1::uuid[])";
 const LESS_CHUNKS =
@@ -75,7 +75,7 @@ const COUNT = "update erasures set messages = messages + $2, summaries = summari
 
 const PRUNE = `
 delete from erasures where id in (
-  select id from erasures where finished_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by finished_at limit ${GROUPS_AT_ONCE})`;
+  select id from erasures where finished_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by finished_at limit ${GROUP_BATCH})`;
 
 const OF_SCOPE = "tenant_key = $1 and ($2::text is null or owner_key = $2)";
 const OF_CONVERSATION = `${OF_SCOPE} and ($3::uuid is null or conversation_id = $3)`;
@@ -83,14 +83,14 @@ const COLUMNS = `id, all_messages as "allMessages", messages, summaries, episode
   core_memory_sections as "coreMemorySections", memory_operations as "memoryOperations", jobs`;
 type ErasureRow = Erased & { id: string; allMessages: number; episodes: number };
 
-/** Whole groups of together no more than so many rows, or one that has more. */
+/** Whole groups of at most `atOnce` rows together, or one larger group. */
 function together(groups: readonly { id: string; rows: number }[], atOnce: number): string[] {
   let rows = 0;
   const isWithin = groups.map((group) => (rows += group.rows) <= atOnce);
   return groups.filter((_, position) => position === 0 || isWithin[position]).map(({ id }) => id);
 }
 
-/** All of them added up; null when there are none. */
+/** Their sum; null without any. */
 function progressOf(pending: readonly ErasureRow[], done: readonly ErasureRow[]): ErasureProgress | null {
   if (pending.length + done.length === 0) return null;
   const erased = { messages: 0, summaries: 0, episodes: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
@@ -105,10 +105,10 @@ const keysOf = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
   userId === null ? null : ownerKey(tenantId, userId),
 ];
 
-/** The embedded database answers without letting go of the event loop: turns wait for a batch of this many rows. */
+/** The embedded database blocks the event loop: turns wait for a batch. */
 const ERASED_AT_ONCE_EMBEDDED = 500;
 
-/** The erasures of a database. One transaction takes out `atOnce` rows of each kind at most. */
+/** The erasures of a database. One transaction deletes at most `atOnce` rows of each kind. */
 export function makeErasureStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),
@@ -119,7 +119,7 @@ export function makeErasureStore(
   const counted = async (transaction: Queryable, text: string, values: StatementValue[]): Promise<number> =>
     (await transaction.query<{ count: number }>({ text, values }))[0]?.count ?? 0;
 
-  const takeOutOfConversations = (id: string): Promise<boolean> =>
+  const purgeConversations = (id: string): Promise<boolean> =>
     database.transaction(async (transaction) => {
       const ids = await first(transaction, `select id, message_count as rows ${CONVERSATIONS} and message_count > 0`, id);
       if (ids.length === 0) return false;
@@ -131,7 +131,7 @@ export function makeErasureStore(
       return true;
     });
 
-  const takeOutOfDocuments = (id: string): Promise<boolean> =>
+  const purgeDocuments = (id: string): Promise<boolean> =>
     database.transaction(async (transaction) => {
       const ids = await first(transaction, `select id, chunk_count as rows ${DOCUMENTS} and chunk_count > 0`, id);
       if (ids.length === 0) return false;
@@ -144,7 +144,7 @@ export function makeErasureStore(
     (await database.query<{ id: string }>({ text: `select id ${text} ${IN_ORDER}`, values: [id] })).map((row) => row.id);
 
   return {
-    purgeRows: async (id) => (await takeOutOfConversations(id)) || takeOutOfDocuments(id),
+    purgeRows: async (id) => (await purgeConversations(id)) || purgeDocuments(id),
 
     async nextGroups(id) {
       const [erasure] = await database.query<{ owner_key: string }>({ text: "select owner_key from erasures where id = $1", values: [id] });

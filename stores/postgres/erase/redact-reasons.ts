@@ -3,13 +3,13 @@ import { lexicalText } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, type VersionLine } from "../memory/section-versions.ts";
 
-/** A version that stays, and what its author had to do with lines that are gone. */
+/** A remaining version, and what its author did with erased lines. */
 interface WrittenVersion {
   section: string;
   version: number;
-  /** It was written on reading what is erased, among other turns. */
+  /** Its author had read an erased message, among others. */
   hasReadIt: boolean;
-  /** Lines now gone that its author had added or left out. */
+  /** Erased lines that its author had added or removed. */
   touched: readonly VersionLine[];
 }
 
@@ -20,14 +20,14 @@ interface ReasonRow {
   reason: string;
 }
 
-/** A shorter line says too little to be a quotation. */
+/** A shorter line is no quotation. */
 const QUOTED_CHARACTERS = 4;
 
 const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
 
 /**
- * Takes out why sections were changed where that may tell of lines that are gone: the author had read what is erased, or changed such a line
- * and gives a word of it, or quotes one of `facts`.
+ * Deletes reasons of section changes that may quote erased lines: the author had read an erased message, or changed such a line and names a
+ * word of it, or the reason quotes one of `facts`.
  */
 export async function redactReasons(
   transaction: Queryable,
@@ -41,7 +41,7 @@ export async function redactReasons(
   });
   const known = new Map(versions.map((version) => [JSON.stringify([version.section, version.version]), version]));
   const quoted = facts.filter((fact) => fact.length >= QUOTED_CHARACTERS);
-  const mayTell = ({ section, version, reason }: ReasonRow): boolean => {
+  const mayQuote = ({ section, version, reason }: ReasonRow): boolean => {
     const { hasReadIt = false, touched = [] } = known.get(JSON.stringify([section, version])) ?? {};
     const said = new Set(wordsOf(reason));
     return (
@@ -50,7 +50,7 @@ export async function redactReasons(
       touched.some((line) => wordsOf(lineKey(line.content)).some((word) => said.has(word)))
     );
   };
-  const ids = rows.filter(mayTell).map(({ id }) => id);
+  const ids = rows.filter(mayQuote).map(({ id }) => id);
   await transaction.query({
     name: "unlearn-clear-reasons",
     text: "update memory_operations set reason = null where id = any($1)",

@@ -7,24 +7,24 @@ import { addMarkers } from "./erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
 
 /**
- * What an erase has set aside is this tenant's, which no caller can be: every read and write names its tenant, so nothing finds it any more.
- * The id of the erasure stands where the user or the knowledge base stood.
+ * The tenant of soft-deleted rows, which no caller can be: every read and write names its tenant, so nothing finds them. The id of the
+ * erasure takes the place of user or knowledge base.
  */
 export const ERASED_TENANT = "";
 
-/** Rows that one transaction erases: a fraction of a second, far from the limit of a statement. */
+/** Rows of one transaction: a fraction of a second. */
 export const ERASE_BATCH_ROWS = 5_000;
 
-/** An erase that takes more than one transaction. */
+/** An erase of more than one transaction. */
 export interface Erasure {
   id: string;
   tenantId: string;
   ownerKey: string;
-  /** Null: everything of the owner. */
+  /** Null for the whole owner. */
   conversationId: string | null;
 }
 
-/** $3 is a conversation, or null for all that the user has. Each part stops counting one behind the limit. */
+/** $3 is a conversation, or null for the user. No part counts beyond the limit. */
 const IS_LARGE = `
 select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
   (select message_count + 1 as rows from conversations where tenant_id = $1 and user_id = $2 and ($3::uuid is null or id = $3) limit $4 + 1)
@@ -34,7 +34,7 @@ select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
   union all (select 1 from core_memory_versions where tenant_id = $1 and user_id = $2 and $3::uuid is null limit $4 + 1)
 ) counted`;
 
-/** Whether there is more of a user, or of one of its conversations, than one transaction should erase. */
+/** Whether a user, or a conversation, has more rows than one transaction should erase. */
 export async function isLargeErase(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -46,19 +46,19 @@ export async function isLargeErase(
   return row?.isLarge ?? false;
 }
 
-/** The first call makes the record of an erasure, the next ones add to its counts. */
+/** The first call adds the record, later ones add to its counts. */
 const RECORD = `
 insert into erasures as kept (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
 on conflict (id) do update set all_messages = kept.all_messages + excluded.all_messages, core_memory_sections = kept.core_memory_sections + excluded.core_memory_sections,
   memory_operations = kept.memory_operations + excluded.memory_operations, jobs = kept.jobs + excluded.jobs, finished_at = null, told_at = null`;
 
-/** The messages that one transaction of a large erase has set aside, and what else it has taken out. */
+/** Messages soft-deleted, and other rows deleted, in one transaction. */
 export type SoftDeletedCounts = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
 
 /**
- * Records an erasure with what is gone by now, and adds the job that takes out the rest. The row is locked before the job is looked for: a job
- * that ends at this moment either sees what has been set aside, or is over.
+ * Records an erasure and adds its purge job. The row is locked before the job is added: a job that ends now has either seen the new rows or
+ * is over.
  */
 export async function recordErasure(
   transaction: Queryable,
@@ -72,7 +72,7 @@ export async function recordErasure(
   await jobs.addVacuum();
 }
 
-/** The keys of its turns are free at once: there are those of a day at most. */
+/** Keys of its turns are free at once. */
 const SOFT_DELETE = `
 with chosen as materialized (
   select id from conversations where tenant_id = $1 and user_id = $2 and ($4::uuid is null or id = $4) order by created_at, id limit $5 for update
@@ -84,8 +84,8 @@ from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 
 /**
- * Sets aside conversations of a user, at most `limit`, or the one that is named, and leaves markers for them: whatever holds one of them finds
- * it gone. Returns how many they are, with how many messages, and whether there is an index. The transaction holds the owner's lock.
+ * Soft-deletes at most `limit` conversations of a user, or the one of the erasure, and adds their markers. Returns the numbers of
+ * conversations and messages, and whether there is an index. The transaction holds the owner's lock.
  */
 export async function softDeleteConversations(
   transaction: Queryable,

@@ -1,12 +1,12 @@
 import type { Database } from "../database/database.ts";
 
-/** A table that people's data may have been in, with its indexes. */
+/** A table, with its indexes, that user data may have been in. */
 export interface TableSize {
   name: string;
   bytes: number;
 }
 
-/** Tables of the service, of its queue and of its search index, and what the planner has noted of their most common values. */
+/** Tables of the service, its queue and its search index, and the planner's statistics, which sample values. */
 const TABLES = `
 select format('%I.%I', nspname, relname) as name, pg_total_relation_size(pg_class.oid)::float8 as bytes
 from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -18,28 +18,28 @@ select exists (select from conversations where turn_id is not null and turn_leas
   or exists (select from pgboss.job where data->>'kind' <> 'vacuum' and (state = 'active' or state < 'active' and start_after <= clock_timestamp()))
   as "isBusy"`;
 
-/** Files of the log that may be there after one is finished and those before it are deleted: the one that is written. */
+/** Only the file being written. */
 const LOG_FILES = 1;
-/** The folder of a version that kept old files of the log has a few. */
+/** Enough for the recycled files of older versions. */
 const MOST_SWITCHES = 100;
 
-/** In the order in which they are to be vacuumed: the planner's notes are made anew with each table, so theirs comes last. */
+/** In vacuum order: the statistics change with each table, so they come last. */
 export function listTables(database: Database): Promise<TableSize[]> {
   return database.query<TableSize>({ text: TABLES });
 }
 
-/** Whether a turn is running, or a job is at work or due. */
+/** Whether a turn runs, or a job runs or is due. */
 export async function isBusy(database: Database): Promise<boolean> {
   const [row] = await database.query<{ isBusy: boolean }>({ text: IS_BUSY });
   return row?.isBusy ?? false;
 }
 
-/** Writes a table and its indexes anew: vacuuming alone leaves deleted text in the free space of its pages. Nobody can use it meanwhile. */
+/** Rewrites a table and its indexes, locked meanwhile: a plain vacuum leaves deleted text in free space. */
 export async function rewriteTable(database: Database, { name }: TableSize): Promise<void> {
   await database.query({ text: name === "pg_catalog.pg_statistic" ? `vacuum (full) ${name}` : `vacuum (full, analyze) ${name}` });
 }
 
-/** Begins a new file of the log until all others, which hold what was written before, are deleted. For a database that nobody replicates. */
+/** Switches log files until the old ones, which hold what was written before, are deleted. For a database without replicas. */
 export async function dropOldLog(database: Database): Promise<void> {
   for (let switches = 0; switches < MOST_SWITCHES; switches++) {
     await database.query({ text: "select pg_switch_wal()" });
@@ -49,7 +49,7 @@ export async function dropOldLog(database: Database): Promise<void> {
   }
 }
 
-/** When something was erased last, as text; null: not within the time for which markers are kept. */
+/** The time of the last erase, as text; null when no marker is stored. */
 export async function lastErase(database: Pick<Database, "query">): Promise<string | null> {
   const [row] = await database.query<{ at: string | null }>({ text: "select max(erased_at)::text as at from erase_markers" });
   return row?.at ?? null;

@@ -1,15 +1,15 @@
-import { setImmediate as letOthersRun } from "node:timers/promises";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
 import { ERASED_TENANT } from "../erase/soft-delete.ts";
 
-/** A piece of a document as it was split. */
+/** A piece of a document. */
 export interface ChunkToStore {
-  /** 0 for the first. */
+  /** From 0. */
   position: number;
-  /** The headings above it; empty when there are none. */
+  /** The headings above it, or empty. */
   heading: string;
   text: string;
 }
@@ -20,13 +20,13 @@ export interface OwnedDocument {
   documentId: string;
 }
 
-/** A document that is to be read and indexed. */
+/** A document to read and index. */
 export interface DocumentToIngest extends DocumentPlace {
   title: string;
   contentType: string;
   status: DocumentStatus;
   createdAt: Date;
-  /** Null when it has been read. */
+  /** Null once it has been read. */
   bytes: Uint8Array | null;
 }
 
@@ -34,7 +34,7 @@ export interface UnindexedChunk extends ChunkToStore {
   id: string;
 }
 
-/** A piece of a document that is indexed, as it can stand in a prompt. */
+/** A piece of an indexed document, as a prompt quotes it. */
 export interface StoredPassage {
   id: string;
   documentId: string;
@@ -44,29 +44,29 @@ export interface StoredPassage {
   position: number;
 }
 
-/** Chunks of documents: written by the job that ingests, read by turns. */
+/** Chunks of documents, for the ingest job and for turns. */
 export interface ChunkStore {
   /** Null when the document is gone. */
   findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
-  /** Stores what a document was split into and lets go of its source; false when it is gone or has been read already. */
+  /** Stores the chunks of a document and drops its source; false when it is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
-  /** Says why a document cannot be read; its source goes. */
+  /** Records why a document cannot be read, and drops its source. */
   fail(document: OwnedDocument, reason: string): Promise<void>;
-  /** The next chunks, in order, that an index does not have. */
+  /** The next chunks that an index lacks. */
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
-  /** Says that an index has these chunks of a document; false when one of them is gone. */
+  /** Records that an index has these chunks; false when one is gone. */
   markIndexed(document: OwnedDocument, chunkIds: readonly string[], indexName: string): Promise<boolean>;
-  /** Lets a document answer from now on, in place of earlier ones of the same external_id, which go. */
+  /** Makes a document searchable, in place of earlier ones of the same external_id, which are deleted. */
   publish(document: OwnedDocument): Promise<void>;
-  /** Whether something is left to do for a document; null when it is gone. Locks it. */
+  /** Whether a document needs work; null when it is gone. Locks it. */
   lockAndCheck(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
-  /** Documents, whoever's they are, with chunks that an index lacks: the next `limit` behind `after`, by id. */
+  /** Documents of all tenants with chunks that an index lacks, by id, behind `after`. */
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
-  /** Of a knowledge base, those of these chunks whose document is indexed, in any order. */
+  /** Of these chunks those whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
 }
 
-/** A document is read and its chunks are written in parts, between which others have their turns: the embedded database is in this process. */
+/** Sizes of one statement: the embedded database blocks the event loop meanwhile. */
 const SOURCE_PART_BYTES = 1_048_576;
 const CHUNKS_AT_A_TIME = 500;
 
@@ -74,7 +74,7 @@ const FIND = `
 select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", octet_length(source) as "sourceBytes"
 from knowledge_documents where id = $1 and tenant_id = $2`;
 
-/** A part of a source, which is stored uncompressed, so that Postgres reads no more of it than that. */
+/** The source is stored uncompressed, so that Postgres reads only this part. */
 const SOURCE_PART = `
 select encode(substring(source from $3::int for ${SOURCE_PART_BYTES}), 'base64') as part from knowledge_documents where id = $1 and tenant_id = $2`;
 
@@ -112,7 +112,7 @@ const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
 where document_id > $2 and tenant_id <> '${ERASED_TENANT}' and not index_names @> array[$1::text] order by document_id limit $3`;
 
-/** Locks the document. One that answers is left to do while the index that serves lacks chunks of it. */
+/** An indexed document needs work while the serving index lacks chunks of it. */
 const LOOK = `
 select status = 'pending' or status = 'indexed' and exists (
   select from knowledge_chunks join search_indexes on kind = 'episodes' and state = 'current'
@@ -123,7 +123,7 @@ from knowledge_documents where id = $1 and tenant_id = $2 for update of knowledg
 export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ChunkStore {
   const owned = ({ tenantId, documentId }: OwnedDocument): [string, string] => [documentId, tenantId];
 
-  /** Null when the source went meanwhile. */
+  /** Null when the source is gone. */
   async function readSource(document: OwnedDocument, sourceBytes: number): Promise<Buffer | null> {
     const parts: Buffer[] = [];
     for (let start = 0; start < sourceBytes; start += SOURCE_PART_BYTES) {
@@ -131,7 +131,6 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
       const [row] = await database.query<{ part: string | null }>({ name: "chunk-source", text: SOURCE_PART, values });
       if (typeof row?.part !== "string") return null;
       parts.push(Buffer.from(row.part, "base64"));
-      await letOthersRun();
     }
     return Buffer.concat(parts);
   }
@@ -156,7 +155,7 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
         for (let start = 0; start < rows.length; start += CHUNKS_AT_A_TIME) {
           const some = JSON.stringify(rows.slice(start, start + CHUNKS_AT_A_TIME));
           await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, some] });
-          await letOthersRun();
+          await nextRound(); // inside one transaction a background database cannot yield
         }
         return true;
       }),

@@ -7,13 +7,13 @@ import type { Database, Queryable } from "../database/database.ts";
 import { addMarkersAndSweeps } from "../erase/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 
-/** Which documents: those of a knowledge base of a tenant. */
+/** A knowledge base of a tenant. */
 export interface DocumentPlace {
   tenantId: string;
   prefix: string;
 }
 
-/** `pending` until its job has read and indexed it; `failed` when it cannot be read. */
+/** `pending` until it is indexed; `failed` when it cannot be read. */
 export type DocumentStatus = "pending" | "indexed" | "failed";
 
 /** A document of a knowledge base, without its content. */
@@ -21,28 +21,28 @@ export interface StoredDocument {
   id: string;
   title: string;
   status: DocumentStatus;
-  /** Passages it was split into; 0 while it is pending. */
+  /** 0 while it is pending. */
   chunkCount: number;
-  /** Why it failed, for people; null: it did not. */
+  /** Why it failed, for people. */
   error: string | null;
   externalId: string | null;
   metadata: Record<string, unknown>;
   createdAt: Date;
 }
 
-/** A document as it came. One with the `externalId` of another takes its place once it is indexed. */
+/** A document to add. It replaces one of the same `externalId` once it is indexed. */
 export interface DocumentToAdd {
   title: string;
-  /** Its media type, as a Content-Type header has it. */
+  /** Its media type, as in a Content-Type header. */
   contentType: string;
   bytes: Uint8Array;
   externalId: string | null;
   metadata: Record<string, unknown>;
 }
 
-/** Documents as people bring them in, see them and take them away. Reading and indexing them is a job. */
+/** Documents as people add, list and delete them. A job reads and indexes them. */
 export interface DocumentStore {
-  /** Stores a document and adds the job that reads it. Throws AppError `not_found` when there is no such knowledge base. */
+  /** Stores a document and adds its ingest job. Throws AppError `not_found` when there is no such knowledge base. */
   add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
   /** Newest first. */
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
@@ -57,7 +57,7 @@ insert into knowledge_documents (id, tenant_id, prefix, external_id, title, cont
 values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, clock_timestamp(), clock_timestamp())
 returning ${COLUMNS}`;
 
-/** A newer version of a document that has not been read yet takes the place of one that has not either, or has failed. */
+/** A newer version replaces pending and failed ones at once. */
 const SUPERSEDE = `
 delete from knowledge_documents
 where tenant_id = $1 and prefix = $2 and external_id = $3 and status <> 'indexed' and id <> $4
@@ -69,7 +69,7 @@ where tenant_id = $1 and prefix = $2
   and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 order by created_at desc, id desc limit $5`;
 
-/** Leaves markers, and jobs that take the chunks of documents that are gone out of the index: soon, and once more later. */
+/** Adds markers and sweep jobs for the chunks of deleted documents. */
 export async function addChunkSweeps(
   transaction: Queryable,
   jobs: JobTransaction,

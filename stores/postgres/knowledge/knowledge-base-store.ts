@@ -12,11 +12,11 @@ export interface KnowledgeBaseStore extends KnowledgeCatalog {
   find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
   /** Creates or changes it; false when it was there. */
   put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
-  /** Deletes it with its documents, whose passages a job takes out; null when there is none, else the number of documents. */
+  /** Deletes it with its documents, whose chunks a job purges. Returns the number of documents; null when there is no such base. */
   remove(tenantId: string, prefix: string): Promise<number | null>;
 }
 
-/** Titles of documents by which a question finds its knowledge base, of the newest documents. */
+/** Titles of the newest documents, for routing. */
 const TITLES = 50;
 
 const COLUMNS = `prefix, description, keywords, worker, array(
@@ -32,12 +32,12 @@ on conflict (tenant_id, prefix) do update
 set description = excluded.description, keywords = excluded.keywords, worker = excluded.worker, updated_at = clock_timestamp()
 returning xmax = 0 as created`;
 
-/** Where documents can be set aside. */
-const NOBODYS_BASE = `
+/** Soft-deleted documents need a base. */
+const ERASED_BASE = `
 insert into knowledge_bases (tenant_id, prefix, description, created_at, updated_at)
 values ('${ERASED_TENANT}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
 
-const SET_ASIDE = `
+const SOFT_DELETE = `
 update knowledge_documents set tenant_id = '${ERASED_TENANT}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
 where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
 returning id`;
@@ -51,14 +51,14 @@ function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
   return { ...base, ...(worker === null ? {} : { worker }) };
 }
 
-/** Nothing can be added to a base that is locked. */
+/** Documents cannot be added to a locked base. */
 async function lockBase(transaction: Queryable, tenantId: string, prefix: string): Promise<boolean> {
   const text = "select from knowledge_bases where tenant_id = $1 and prefix = $2 for update";
   return (await transaction.query({ text, values: [tenantId, prefix] })).length === 1;
 }
 const REMOVE = "delete from knowledge_bases where tenant_id = $1 and prefix = $2";
 
-/** The knowledge bases of a database; `queue` takes the jobs that take out what belonged to a deleted one, `atOnce` documents in one transaction. */
+/** The knowledge bases of a database; `queue` takes the purge jobs of deleted ones, `atOnce` documents in one transaction. */
 export function makeKnowledgeBaseStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),
@@ -97,8 +97,8 @@ export function makeKnowledgeBaseStore(
       for (let documents = 0; ;) {
         const removed = await queue.transaction(async (transaction, jobs) => {
           if (!(await lockBase(transaction, tenantId, prefix))) return null;
-          await transaction.query({ text: NOBODYS_BASE, values: [erasure.id] });
-          const rows = await transaction.query<{ id: string }>({ text: SET_ASIDE, values: [tenantId, prefix, erasure.id, atOnce] });
+          await transaction.query({ text: ERASED_BASE, values: [erasure.id] });
+          const rows = await transaction.query<{ id: string }>({ text: SOFT_DELETE, values: [tenantId, prefix, erasure.id, atOnce] });
           await recordErasure(transaction, jobs, erasure, { messages: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });
           await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: rows.map(({ id }) => id), episodeIds: [] });
           const isLast = rows.length < atOnce;

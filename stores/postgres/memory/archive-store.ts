@@ -4,14 +4,14 @@ import type { OwnedConversation } from "../../owner.ts";
 /** A memory that becomes an episode of its own. */
 export interface MemoryToArchive {
   id: string;
-  /** The user's messages that it comes from, the newest last; at least one. */
+  /** The user's messages it comes from, newest last; at least one. */
   triggerMessageIds: readonly string[];
   content: string;
   episodeType: string;
   importance: number;
 }
 
-/** A memory that was archived and that an index has not seen. */
+/** An archived memory that an index lacks. */
 export interface UnindexedMemory {
   id: string;
   content: string;
@@ -20,11 +20,11 @@ export interface UnindexedMemory {
   createdAt: Date;
 }
 
-/** What the memory agent archived, as the index is made from it. */
+/** Archived memories of the memory agent, as an index reads them. */
 export interface ArchiveStore {
-  /** The oldest `limit` archived memories of a conversation that an index has not seen. */
+  /** The oldest archived memories of a conversation that an index lacks. */
   readUnindexed(conversation: OwnedConversation, indexName: string, limit: number): Promise<UnindexedMemory[]>;
-  /** Says that an index has these; returns those that are still there. */
+  /** Records that an index has these; returns those that still exist. */
   markIndexed(conversation: OwnedConversation, indexName: string, ids: readonly string[]): Promise<string[]>;
 }
 
@@ -58,7 +58,7 @@ export function makeArchiveStore(database: Database): ArchiveStore {
   };
 }
 
-/** What is archived already stays as it is; returned is what is new. */
+/** A memory that is archived already stays as it is. */
 const ARCHIVE = `
 insert into archived_memories as kept (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
 select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()

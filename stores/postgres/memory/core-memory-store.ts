@@ -8,7 +8,7 @@ import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts
 import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
 import type { Actor } from "./operation-store.ts";
 
-/** A version a section had; `content` is null where it was removed. */
+/** A version of a section; `content` is null where it was removed. */
 export interface SectionVersion {
   version: number;
   content: string | null;
@@ -18,43 +18,43 @@ export interface SectionVersion {
   triggerMessageId: string | null;
 }
 
-/** What a person asks for; `expectedVersion` undefined: whatever version there is, 0: only if there is none. */
+/** An edit by a person; `expectedVersion` undefined: any version, 0: only when there is none. */
 export interface SectionEdit {
   section: string;
   expectedVersion?: number | undefined;
 }
 
-/** Core memory as it was at one moment. */
+/** Core memory in one snapshot. */
 export interface LoadedCoreMemory {
   sections: StoredSection[];
-  /** When this user was last erased, as far as is recorded; null: never. */
+  /** When this user was last erased, as recorded; null for never. */
   lastErasure: string | null;
 }
 
-/** A section as it is now, and what its lines rest on. */
+/** A section with the sources of its lines. */
 export interface SectionWithLines extends StoredSection {
   lines: readonly MemoryLine[];
 }
 
 /** A user's core memory as people see and edit it; every edit is a version and a memory operation. */
 export interface CoreMemoryStore {
-  /** The sections that are there, by name, read at one moment. */
+  /** The present sections by name. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
-  /** The sections that are there, by name, with what their lines rest on. */
+  /** The same with the sources of their lines. */
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
-  /** What lines that a person left out, and that are nowhere now, said of these messages: as `lineKey` gives it. */
+  /** Keys of lines from these messages that a person removed and that are in no section now. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
   /** Writes a new version. Throws AppError `stale_version`. */
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
-  /** The version that says so, without content; null when there is no such section. Throws AppError `stale_version`. */
+  /** Adds a version without content; null when there is no such section. Throws AppError `stale_version`. */
   remove(owner: Owner, edit: SectionEdit): Promise<StoredSection | null>;
-  /** Writes the content of an earlier version as a new one; null when there is no such version. Throws AppError `stale_version`. */
+  /** Writes an earlier version as a new one; null when there is no such version. Throws AppError `stale_version`. */
   revert(owner: Owner, edit: SectionEdit & { version: number }): Promise<StoredSection | null>;
-  /** The newest versions first; those before `before`, when given. */
+  /** Newest first, before the version `before` when given. */
   history(owner: Owner, section: string, page: { limit: number; before: number | null }): Promise<SectionVersion[]>;
 }
 
-/** When an owner was last erased as a whole, as text; null: never. `parameter` is the place of the owner's key. */
+/** SQL: when an owner was last erased as a whole, as text; null for never. `parameter` is the place of the owner's key. */
 export function lastErasureSql(parameter: string): string {
   return `(select max(erased_at)::text from erase_markers where owner_key = ${parameter} and group_id is null and episode_id is null)`;
 }
@@ -63,7 +63,7 @@ const LOAD = `
 select section, content, version, updated_by as "updatedBy", updated_at as "updatedAt", said_at as "saidAt"
 from core_memory_sections where tenant_id = $1 and user_id = $2 order by section`;
 
-/** One statement, one snapshot: what is loaded is older than an erase exactly if the erase is not seen. */
+/** One statement, one snapshot: an unseen erase is a later one. */
 const LOAD_WITH_ERASURE = `
 select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureSql("$3")} as last_erasure`;
 
@@ -81,7 +81,7 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
 
 /** The core memory of a database; edits run in transactions of `queue`. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
-  /** Writes one section for a person; null when what is wanted makes no sense for what is there. */
+  /** Writes one section for a person; null when `change` returns null. */
   function edit(
     owner: Owner,
     { section, expectedVersion }: SectionEdit,
@@ -116,7 +116,7 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       const sections = await database.query<StoredSection>({ name: "core-memory-list", text: LOAD, values });
       const versions = await loadVersions(database, owner, { isLastEnough: true });
       return sections.flatMap((section) => {
-        // Written or erased between both statements: whoever builds on it finds that its version is not the last.
+        // Changed between the two statements: the writer will find its version stale.
         const version = versions.get(section.section)?.find((one) => one.version === section.version);
         return version ? [{ ...section, lines: version.lines }] : [];
       });
@@ -153,7 +153,7 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
         const versions = (await loadVersions(transaction, owner, { isLastEnough: false })).get(about.section);
         const found = versions?.find((one) => one.version === version);
         if (!found) return null;
-        // What it says it rests on is what it rested on then.
+        // Its lines keep the sources they had then.
         const lineChange = { lines: found.lines, removedBy: new Map() };
         return { content: found.content, reason: `Back to version ${version}.`, lineChange };
       }),

@@ -17,7 +17,7 @@ import { isForeignKeyViolation } from "../database/storage-errors.ts";
 
 export interface IndexProgress {
   indexedThrough: Cursor;
-  /** The last episode of the conversation, null when there is none yet. */
+  /** The last episode of the conversation. */
   lastEpisodeId: string | null;
 }
 
@@ -25,26 +25,26 @@ export interface IndexBacklog {
   progress: IndexProgress | null;
   /** Oldest first. */
   messages: ReadMessage[];
-  /** The last exchange before these; null: there is none. */
+  /** The exchange before these. */
   previousId: string | null;
-  /** Messages that were ever imported into this conversation. */
+  /** Messages imported so far. */
   importedCount: number;
 }
 
-/** What a user has that may be worth a search, as far as can be said before the turn has begun. */
+/** What a turn may recall, as known before it begins. */
 export interface Recallable {
-  /** The user has episodes in other conversations than this session's. */
+  /** In other conversations than this session's. */
   elsewhere: boolean;
-  /** The session's conversation is longer than its window: it has a summary. */
+  /** The conversation is longer than its window: it has a summary. */
   isSummarised: boolean;
 }
 
 export interface EpisodeStore {
-  /** How far a conversation is indexed and the oldest `limit` completed messages behind that, read at one moment. */
+  /** The progress of an index in a conversation and the oldest completed messages behind it, from one snapshot. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
-   * Moves on from the progress that was read; false when it is no longer that, messages were imported since, or the conversation is gone.
-   * Where others have gone on after such an import, the progress goes back to what was read: what this reader wrote is written anew.
+   * Advances from the progress that was read; false when it has changed, messages were imported since, or the conversation is gone. When
+   * others advanced after such an import, it goes back to what was read, to be indexed again.
    */
   advance(
     conversation: OwnedConversation,
@@ -52,22 +52,16 @@ export interface EpisodeStore {
     read: Pick<IndexBacklog, "progress" | "importedCount">,
     progress: IndexProgress,
   ): Promise<boolean>;
-  /**
-   * Whether exchanges or archived memories are missing in the index that serves; null when the conversation is gone. Locks the conversation, as the end
-   * of a turn does.
-   */
+  /** Whether the serving index lacks exchanges or archived memories; null when the conversation is gone. Locks the conversation. */
   lockAndCheck(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
-  /** Conversations, whoever's they are, with exchanges or archived memories that are missing in an index: the next `limit` behind `after`, by id. */
+  /** Conversations of all owners that an index lacks something of, by id, behind `after`. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
   /** Of all conversations. */
   countExchanges(): Promise<number>;
-  /**
-   * Of these exchanges of a conversation, those of which all is still there, by the id of the first message. Pairs are the ids of a question
-   * and its answer; of a message alone its own twice.
-   */
+  /** Of these exchanges, the ids of the complete ones. Pairs are the ids of question and answer; a single message's id twice. */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
-  /** What there is to recall, before the session's conversation is known or even there. */
+  /** What a turn may recall; the session's conversation need not exist. */
   checkRecallable(owner: Owner, sessionId: string): Promise<Recallable>;
   /** See loadEpisodeTexts. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
@@ -109,8 +103,8 @@ set indexed_through_created_at = excluded.indexed_through_created_at,
 where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
 returning conversation_id`;
 
-/** Of a reader who was late. */
-const GO_BACK = `
+/** For an indexer that was late. */
+const REWIND = `
 update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${BEGINNING})
 from conversations
 where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
@@ -192,10 +186,10 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
         });
         if (rows.length === 1) return true;
         const values = [...owned(conversation), indexName, ...place, importedCount];
-        await database.query({ name: "episode-go-back", text: GO_BACK, values });
+        await database.query({ name: "episode-go-back", text: REWIND, values });
         return false;
       } catch (error) {
-        if (isForeignKeyViolation(error)) return false; // the conversation was deleted this moment
+        if (isForeignKeyViolation(error)) return false; // the conversation was just deleted
         throw error;
       }
     },

@@ -1,18 +1,18 @@
 import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** The messages of an episode, as they are stored, or the text of an archived memory. */
+/** The messages of an episode, or an archived memory. */
 export interface EpisodeText {
-  /** Id of the first message, which is the episode's, or of the archived memory. */
+  /** Of the first message, which is the episode's, or of the archived memory. */
   id: string;
   conversationId: string;
-  /** Empty for an answer to nothing. An archived memory's text stands here. */
+  /** Empty for an answer alone. The text of an archived memory. */
   userMessage: string;
-  /** Empty for a message without an answer and for an archived memory. */
+  /** Empty for a message alone and for an archived memory. */
   assistantMessage: string;
-  /** Of the user's message and of the answer, of those there are; of the messages that an archived memory comes from. */
+  /** Of question and answer; of the source messages of an archived memory. */
   messageIds: string[];
-  /** What an import called them, when it did. */
+  /** External ids of imported messages. */
   externalIds: string[];
   createdAt: Date;
 }
@@ -63,8 +63,8 @@ function toText(row: TextRow): EpisodeText {
 }
 
 /**
- * The texts of an owner's episodes, of those that still exist, in any order. Pairs are the ids of a user's message and its answer; of a message
- * alone and of an archived memory its own twice.
+ * The texts of an owner's episodes that still exist, in any order. Pairs are the ids of question and answer; of a single message or
+ * archived memory its id twice.
  */
 export async function loadEpisodeTexts(
   database: Database,

@@ -2,40 +2,39 @@ import type { Owner } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
-/** Who changes memory: the memory agent after a live turn, or after imported messages, or a person. */
+/** Who changes memory: the memory agent after a turn (`agent`) or an import, or a person. */
 export type Actor = "agent" | "person" | "import";
 
-/** Something that was done to a user's memory, or refused. */
+/** A change of a user's memory, a search of it, or a refused one. */
 export interface MemoryOperation {
   id: string;
-  /** `core_update`, `archival_insert` or `archival_search`; `unknown_tool` for a call of something that is not there. */
+  /** `core_update`, `archival_insert`, `archival_search`; `unknown_tool` for a call of anything else. */
   operation: string;
   section: string | null;
-  /** The version of the section that it made. */
+  /** The version it made. */
   version: number | null;
   oldValue: string | null;
   newValue: string | null;
   reason: string | null;
   actor: Actor;
-  /** Why it was not done; null: it was. */
+  /** Why it was refused; null when done. */
   refused: string | null;
   conversationId: string | null;
-  /** The user's messages that gave rise to it, the newest last; several when they were read together. */
+  /** The user's messages it was done for, newest last. */
   triggerMessageIds: readonly string[];
 }
 
-/** An operation, and when it was. */
 export interface StoredOperation extends MemoryOperation {
   createdAt: Date;
 }
 
-/** Reads what was done to a user's memory. */
+/** Reads memory operations. */
 export interface OperationStore {
-  /** Newest first; only those that one message gave rise to with `triggerMessageId`. */
+  /** Newest first; with `triggerMessageId` only those for that message. */
   list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
 }
 
-/** Also of rows of the version before, which knew one message of each. */
+/** SQL: also for rows of the version before, which had one message each. */
 export const ALL_TRIGGERS = "coalesce(trigger_message_ids, array_remove(array[trigger_message_id], null))";
 
 const ADD = `

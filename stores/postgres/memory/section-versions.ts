@@ -2,33 +2,33 @@ import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 
-/** One line of a section, and the user's messages it rests on. */
+/** A line of a section and its sources, messages of the user. */
 export interface MemoryLine {
   content: string;
-  /** Messages whose words may be in it: it goes with each of them. Empty: a person wrote it. */
+  /** Messages it may quote: it is erased with any of them. Empty: a person wrote it. */
   triggerMessageIds: readonly string[];
-  /** Messages that said it again without changing it. */
+  /** Messages that repeated it. */
   repeatedIn: readonly string[];
 }
 
 /** The lines of a text that are not blank. */
 export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
 
-/** What two writings of one line have in common: blanks, line ends and list marks differ from editor to editor. */
+/** What equal lines share: blanks and list marks differ from editor to editor. */
 export const lineKey = (line: string): string =>
   line
     .replace(/^\s*[-*•]\s+/u, "")
     .replace(/\s+/gu, " ")
     .trim();
 
-/** Lines by what they say. Of several that say the same, the first. */
+/** Lines by key; of equal ones the first. */
 export function linesByKey<Line extends { content: string }>(lines: readonly Line[]): Map<string, Line> {
   return new Map(lines.toReversed().map((line) => [lineKey(line.content), line]));
 }
 
 /**
- * The lines of a text whose author named no messages for them: a line that is there already, in this section or in another one, keeps what
- * it rests on; any other rests on `triggerMessageIds`. `before` are the lines of the section, `elsewhere` those of the others.
+ * The lines of a text without stated sources. A line that was in the section keeps its sources; one from another section keeps them and
+ * gets `triggerMessageIds` too; a new line gets only these. `before` are the lines of the section, `elsewhere` those of the others.
  */
 export function inheritSources(
   content: string | null,
@@ -37,21 +37,21 @@ export function inheritSources(
 ): MemoryLine[] {
   const [here, there] = [linesByKey(before), linesByKey(elsewhere)];
   return linesOf(content).map((line) => {
-    const kept = here.get(lineKey(line));
-    if (kept) return { ...kept, content: line };
+    const known = here.get(lineKey(line));
+    if (known) return { ...known, content: line };
     const moved = there.get(lineKey(line));
     const triggers = [...new Set([...(moved?.triggerMessageIds ?? []), ...triggerMessageIds])];
     return { content: line, triggerMessageIds: triggers, repeatedIn: moved?.repeatedIn ?? [] };
   });
 }
 
-/** A line of a version, and by which messages the next version left it out. */
+/** A line of a version, and what removed it in the next. */
 export interface VersionLine extends MemoryLine {
-  /** Null: by those that gave rise to the next version, if it is not there any more. */
+  /** Null: the next version's own messages, if the line is gone there. */
   removedBy: readonly string[] | null;
 }
 
-/** A version of a section with what its lines rest on. */
+/** A version of a section with its lines. */
 export interface SectionVersionLines {
   section: string;
   version: number;
@@ -59,7 +59,7 @@ export interface SectionVersionLines {
   updatedBy: Actor;
   saidAt: Date;
   conversationId: string | null;
-  /** All messages that gave rise to it. */
+  /** All messages it was written for. */
   triggerMessageIds: readonly string[];
   lines: readonly VersionLine[];
 }
@@ -67,11 +67,11 @@ export interface SectionVersionLines {
 type LineRow = [triggers: string[], repeatedIn: string[], removedBy: string[] | null];
 
 interface VersionRow extends Omit<SectionVersionLines, "lines"> {
-  /** Null: none are stored. */
+  /** Null when none are stored. */
   lineRows: LineRow[] | null;
 }
 
-/** With $3 only what is needed to know the last version of each section: from the last one whose lines are stored. */
+/** With $3 from the last version of each section whose lines are stored. */
 const VERSIONS = `
 select section, version, content, updated_by as "updatedBy", said_at as "saidAt", conversation_id as "conversationId",
   ${ALL_TRIGGERS} as "triggerMessageIds", (
@@ -98,8 +98,8 @@ function toLines(
 }
 
 /**
- * The versions of an owner's sections by section, oldest first; with `isLastEnough` perhaps only the newer of them. Versions whose lines
- * are not stored, by a process of the version before, are compared with the version before them.
+ * The versions of an owner's sections, oldest first; with `isLastEnough` perhaps only the newer ones. Lines that are not stored are derived
+ * from the version before.
  */
 export async function loadVersions(
   database: Queryable,
@@ -129,7 +129,7 @@ from jsonb_to_recordset($3::jsonb) as given (section text, version integer, posi
 on conflict (tenant_id, user_id, section, version, position) do update
 set trigger_message_ids = excluded.trigger_message_ids, repeated_in = excluded.repeated_in, removed_by = excluded.removed_by`;
 
-/** Says what the lines of versions rest on, all lines of each. */
+/** Stores the sources of all lines of these versions. */
 export async function saveLines(
   transaction: Queryable,
   { tenantId, userId }: Owner,

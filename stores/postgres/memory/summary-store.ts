@@ -8,9 +8,9 @@ import { isForeignKeyViolation } from "../database/storage-errors.ts";
 /** The running summary of a conversation in one version. */
 export interface StoredSummary {
   text: string;
-  /** 1 for the first; each save adds one. */
+  /** From 1, one more with each save. */
   version: number;
-  /** The last message it stands for: every completed message up to here is covered. */
+  /** The cover point: every completed message up to here is covered. */
   coveredThrough: Cursor;
   coveredMessageCount: number;
   /** Estimated. */
@@ -18,49 +18,49 @@ export interface StoredSummary {
   updatedAt: Date;
 }
 
-/** A message for the summariser, oldest first. */
+/** A message for the summariser. */
 export interface UncoveredMessage extends Cursor {
   role: Role;
   content: string;
   tokenCount: number;
 }
 
-/** A summary to save in place of the version that was read (0: there was none). */
+/** A summary that replaces the version that was read (0 for none). */
 export interface SummaryToSave {
   readVersion: number;
   text: string;
   tokenCount: number;
   coveredThrough: Cursor;
-  /** How many messages it covers beyond those of the version that was read. */
+  /** Messages it covers beyond the version that was read. */
   addedMessageCount: number;
-  /** As they were read with the messages: what has been erased or put between them since is not covered. */
+  /** As read with the messages: erased or inserted messages change it, and the save fails. */
   rewrites: number;
 }
 
-/** What a summariser has to go on. */
+/** The input of the summariser. */
 export interface SummaryBacklog {
   summary: StoredSummary | null;
   messages: UncoveredMessage[];
-  /** How often messages of this conversation were erased or put between others. */
+  /** How often messages were erased or inserted between others. */
   rewrites: number;
 }
 
 /** Reads and writes summaries. */
 export interface SummaryStore {
-  /** Null when there is none yet, or no such conversation. */
+  /** Null without one, or without such a conversation. */
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
-  /** One of the last versions; null when it is not kept. */
+  /** One of the last versions; null when it is not stored. */
   findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
-  /** The summary and the oldest `limit` completed messages behind its cover point, read at one moment. */
+  /** The summary and the oldest completed messages behind its cover point, from one snapshot. */
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /**
-   * Saves only when the version is still the one that was read, no messages were erased or put between others since, and the cover point moves forward, all together. False when another was
-   * faster or the conversation is gone: then nothing is written.
+   * Saves when the version is the one that was read, no messages were erased or inserted since, and the cover point moves forward; else
+   * false.
    */
   save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
   /**
-   * Whether there is a summary and how many completed messages are not covered, counted up to `atMost`; null when the conversation is gone.
-   * Locks the conversation: until the transaction ends no turn of it can end, and so none can find its job still running.
+   * Whether there is a summary, and the number of uncovered completed messages, up to `atMost`; null when the conversation is gone. Locks
+   * the conversation.
    */
   lockAndCount(
     transaction: Queryable,
@@ -108,12 +108,11 @@ select
     order by created_at, id limit $4
   ) oldest) as messages`;
 
-/** Versions of one summary that are kept. */
 const VERSIONS_KEPT = 20;
 const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
   token_count, updated_at`;
 
-/** The comparison is of rows, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
+/** Rows are compared, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
 const SAVE = `
 with saved as (
 insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
@@ -201,7 +200,7 @@ export function makeSummaryStore(database: Database): SummaryStore {
         });
         return rows.length === 1;
       } catch (error) {
-        // The conversation was deleted between the look at it and the insert.
+        // The conversation was just deleted.
         if (isForeignKeyViolation(error)) return false;
         throw error;
       }

@@ -9,46 +9,46 @@ import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 
-/** What is unread of one conversation, oldest first. */
+/** Unread messages of one conversation, oldest first. */
 export interface UnreadConversation {
   conversationId: string;
-  /** Null: nothing of it has been read. */
+  /** Null when nothing has been read. */
   readThrough: Cursor | null;
   messages: ReadMessage[];
-  /** The user's messages of turns that are read again after an erase, with the answers to them; null: these turns are new. */
+  /** The user's messages of turns to read again after an erase; null for new turns. */
   again: readonly string[] | null;
-  /** Messages that were ever imported into this conversation. */
+  /** Messages imported so far. */
   importedCount: number;
 }
 
-/** What the lines of a section's last version rest on, where the reading found more for it. */
+/** New sources for the lines of a section's last version. */
 export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
 
-/** What the memory agent decided on reading some turns. */
+/** Decisions of the memory agent on some turns. */
 export interface ReadingResult {
   changes: readonly SectionChange[];
-  /** Of sections that are not changed. */
+  /** For unchanged sections. */
   repeated: readonly RestingLines[];
-  /** Operations that are no changes of a section: archived, searched, refused. */
+  /** Other operations: archived, searched, refused. */
   operations: readonly MemoryOperation[];
   archived: readonly MemoryToArchive[];
-  /** The sections it was decided on, and messages of other turns that were found: when they are not there any more it is decided anew. */
+  /** The sections and messages it was decided on; when they have changed, it is decided again. */
   basedOn: { sections: readonly { section: string; version: number }[]; messageIds: readonly string[] };
 }
 
-/** `stale`: a section has changed since it was read, messages are gone or were imported; decide again. `lost`: another has read these turns, or all is erased. */
+/** `stale`: sections or messages have changed since, decide again. `lost`: another process has read these turns, or all is erased. */
 export type ReadingOutcome = "saved" | "stale" | "lost";
 
 export interface UnreadStore {
-  /** The conversation of this user that has waited longest for the memory agent, new turns before those to read again; null when there is none. */
+  /** The user's conversation that has waited longest for the memory agent, new turns before those to read again. */
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
-  /** Writes everything the agent decided and moves its cursor, or takes the notes of turns that are read again; all or nothing. */
+  /** Writes the decisions and moves the cursor, or removes the turns to read again; all or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
-  /** Whether exchanges of this user are unread, or turns are to be read again. Locks the owner: no turn of it can end meanwhile. */
+  /** Whether exchanges are unread, or turns are to be read again. Locks the owner. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
 }
 
-const NOTE = `
+const ADD_REREAD = `
 insert into turns_to_read_again (message_id, conversation_id, noted_at)
 select messages.id, conversation_id, clock_timestamp()
 from messages join conversations on conversations.id = conversation_id
@@ -56,38 +56,38 @@ where messages.id = any($3) and role = 'user' and tenant_id = $1 and user_id = $
 on conflict (message_id) do nothing
 returning message_id`;
 
-/** Notes turns of an owner, by their user's messages, for the memory agent to read again; those that are there. True: there are some. */
+/** Adds turns to read again, by the messages of the user; skips missing ones. True when any was added. */
 export async function addTurnsToReread(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   messageIds: readonly string[],
 ): Promise<boolean> {
   if (messageIds.length === 0) return false;
-  const noted = await transaction.query({ name: "again-note", text: NOTE, values: [tenantId, userId, messageIds] });
+  const noted = await transaction.query({ name: "again-note", text: ADD_REREAD, values: [tenantId, userId, messageIds] });
   return noted.length > 0;
 }
 
-/** Whose notes are meant: the owner's, of conversations that are there. */
+/** SQL: an owner's turns to read again. */
 export const TURNS_TO_REREAD = `
 from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
 where tenant_id = $1 and user_id = $2`;
 
-const TAKE = `
+const REMOVE_REREAD = `
 delete from turns_to_read_again using conversations
 where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and message_id = any($3)
 returning message_id`;
 
-/** Takes notes of an owner away; false when they are not all there any more: another has read these turns, or they were erased. */
+/** Removes turns to read again; false when some are gone: another process has read them, or they were erased. */
 export async function removeTurnsToReread(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   messageIds: readonly string[],
 ): Promise<boolean> {
-  const taken = await transaction.query({ name: "again-take", text: TAKE, values: [tenantId, userId, messageIds] });
+  const taken = await transaction.query({ name: "again-take", text: REMOVE_REREAD, values: [tenantId, userId, messageIds] });
   return taken.length === messageIds.length;
 }
 
-/** A conversation with an exchange behind the cursor. Its row tells whether it is worth looking. */
+/** A conversation with an anchor behind the cursor. Its row tells whether that is worth a look. */
 const UNREAD = `
 from conversations left join memory_cursors on conversation_id = conversations.id
 where tenant_id = $1 and user_id = $2
@@ -111,8 +111,8 @@ select chosen.id as "conversationId", imported_count, read_through_created_at, r
     order by created_at, id limit $3`)} as messages
 from chosen`;
 
-/** Turns that are read again: each noted message of an import, and of a turn the answer that tells of it. */
-const NEXT_AGAIN = `
+/** Turns to read again: the message of an import, or the answer of a turn, which is its anchor. */
+const NEXT_REREAD = `
 with chosen as materialized (
   select conversation_id, imported_count ${TURNS_TO_REREAD} order by noted_at, message_id limit 1
 ), noted as materialized (
@@ -143,18 +143,18 @@ interface NextRow {
   messages: MessageRow[];
 }
 
-/** Turns of one conversation that are noted to be read again; the oldest note first. */
-async function nextAgain(database: Database, { tenantId, userId }: Owner, limit: number): Promise<UnreadConversation | null> {
+/** Turns to read again of the conversation that has waited longest. */
+async function nextReread(database: Database, { tenantId, userId }: Owner, limit: number): Promise<UnreadConversation | null> {
   const [row] = await database.query<Omit<UnreadConversation, "messages" | "readThrough"> & { messages: MessageRow[] }>({
     name: "unread-again",
-    text: NEXT_AGAIN,
+    text: NEXT_REREAD,
     values: [tenantId, userId, Math.ceil(limit / 2)],
   });
   return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
 }
 
-/** Goes past what was read: false when another process has done so, or all is erased. */
-async function goPast(
+/** Marks what was read; false when another process has done so, or all is erased. */
+async function advance(
   transaction: Queryable,
   owner: Owner,
   { conversationId, readThrough, again, messages }: UnreadConversation,
@@ -173,8 +173,8 @@ async function goPast(
   return true;
 }
 
-/** Whether all that was decided on is there still, and nothing was imported between. */
-async function isThere(
+/** Whether all that was decided on is still there, and nothing was imported since. */
+async function isUnchanged(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   { changes, repeated, basedOn }: ReadingResult,
@@ -197,7 +197,7 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
   return {
     async next({ tenantId, userId }, limit) {
       const [row] = await database.query<NextRow>({ name: "unread-next", text: NEXT, values: [tenantId, userId, limit] });
-      if (!row) return nextAgain(database, { tenantId, userId }, limit);
+      if (!row) return nextReread(database, { tenantId, userId }, limit);
       const { conversationId, read_through_created_at: createdAt, read_through_message_id: id } = row;
       return {
         conversationId,
@@ -215,12 +215,12 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
           const { changes, repeated, operations, archived } = result;
           await lockOwner(transaction, owner);
           if (!(await lockConversation(transaction, { ...owner, conversationId }))) return "lost";
-          if (!(await goPast(transaction, owner, read, through))) return "lost";
-          if (!(await isThere(transaction, owner, result, read))) throw new StaleReading();
+          if (!(await advance(transaction, owner, read, through))) return "lost";
+          if (!(await isUnchanged(transaction, owner, result, read))) throw new StaleReading();
           if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
           await saveLines(transaction, owner, repeated);
           const added = await archiveMemories(transaction, { ...owner, conversationId }, archived);
-          // What was archived before is no operation.
+          // An earlier archived memory is no operation.
           const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
             operation !== "archival_insert" || refused !== null || added.has(newValue);
           await addOperations(transaction, owner, operations.filter(isDone));
@@ -244,5 +244,5 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
   };
 }
 
-/** Rolls the transaction back: the cursor must not move past what was decided on something else. */
+/** Rolls back: the cursor must not pass what was decided on stale input. */
 class StaleReading extends Error {}

@@ -11,15 +11,15 @@ export interface StoredSection {
   version: number;
   updatedBy: Actor;
   updatedAt: Date;
-  /** When what it says was said, which for imported messages is before it was written. */
+  /** When its content was said: for imported messages before it was written. */
   saidAt: Date;
 }
 
-/** What a change does to the lines of a section, where its author knows. */
+/** What a change does to the lines of a section, when its author says so. */
 export interface LineChange {
-  /** Those of the new content, in their order. */
+  /** The lines of the new content, in order. */
   lines: readonly MemoryLine[];
-  /** By which messages lines of the content before are left out, by `lineKey` the line. */
+  /** Removed lines by `lineKey`, with the messages that removed them. */
   removedBy: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -27,14 +27,14 @@ export interface LineChange {
 export interface SectionChange {
   section: string;
   content: string | null;
-  /** The version it may replace: 0 for none, undefined for whatever there is. Of several changes of one section the first's counts. */
+  /** The version to replace: 0 for none, undefined for any. Of several changes of one section the first counts. */
   expectedVersion: number | undefined;
   actor: Actor;
   reason: string | null;
   conversationId: string | null;
-  /** All messages that gave rise to it, the newest last. */
+  /** All messages it was written for, newest last. */
   triggerMessageIds: readonly string[];
-  /** Null: lines that are new rest on all of its messages. */
+  /** Null: all its messages are the source of new lines. */
   lineChange: LineChange | null;
   /** Null: now. */
   saidAt: Date | null;
@@ -48,7 +48,7 @@ select $1, $2, section, version, content, "updatedBy", coalesce("saidAt", clock_
 from jsonb_to_recordset($3::jsonb) as given (section text, version integer, content text, "updatedBy" text, "saidAt" timestamptz,
   "conversationId" uuid, "triggerMessageIds" uuid[])`;
 
-/** Each section as its last version of these says; gone when that has no content. */
+/** The sections as their last versions say; without content they are removed. */
 const SET_CURRENT = `
 with latest as (
   select distinct on (section) section, version, content, updated_by, said_at, created_at from core_memory_versions
@@ -66,12 +66,12 @@ with latest as (
 select section, coalesce(content, '') as content, version, updated_by as "updatedBy", created_at as "updatedAt", said_at as "saidAt"
 from latest`;
 
-/** The current table after the versions have been changed otherwise: see unlearn.ts. */
+/** Updates the sections table after versions changed. */
 export function updateCurrentSections(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
 
-/** Adds versions with their lines, whose numbers must be new. */
+/** Adds versions, of new numbers, with their lines. */
 export async function addVersions(
   transaction: Queryable,
   owner: Owner,
@@ -85,8 +85,8 @@ export async function addVersions(
 type LastVersion = Pick<SectionVersionLines, "section" | "version" | "content" | "lines">;
 
 /**
- * Writes changes one after another, each as a version and a memory operation; null, and nothing is written, when a section is not at the
- * version that is expected. The transaction holds the owner's lock. Returns the sections as they are now, '' for one that is removed.
+ * Writes changes in order, each as a version and a memory operation; null, and nothing written, when a section is not at the expected
+ * version. The transaction holds the owner's lock. Returns the present sections, '' for a removed one.
  */
 export async function writeSections(
   transaction: Queryable,
@@ -104,7 +104,7 @@ export async function writeSections(
     const last = known.get(section);
     if (expected !== undefined && expected !== (last?.content ? last.version : 0)) return null;
   }
-  const left: LastVersion[] = [];
+  const replaced: LastVersion[] = [];
   const added: Parameters<typeof addVersions>[2][number][] = [];
   const operations = changes.map(({ section, content, actor: updatedBy, reason, lineChange, ...from }) => {
     const before = known.get(section) ?? { section, version: 0, content: null, lines: [] };
@@ -112,7 +112,7 @@ export async function writeSections(
     const lines = lineChange?.lines ?? inheritSources(content, { before: before.lines, elsewhere }, from.triggerMessageIds);
     if (lineChange && before.lines.length > 0) {
       const removedBy = ({ content: line }: MemoryLine) => lineChange.removedBy.get(lineKey(line)) ?? null;
-      left.push({ ...before, lines: before.lines.map((line) => ({ ...line, removedBy: removedBy(line) })) });
+      replaced.push({ ...before, lines: before.lines.map((line) => ({ ...line, removedBy: removedBy(line) })) });
     }
     const version = before.version + 1;
     const written = { ...from, section, version, content, updatedBy, lines: lines.map((line) => ({ ...line, removedBy: null })) };
@@ -133,7 +133,7 @@ export async function writeSections(
     };
   });
   await addVersions(transaction, owner, added);
-  await saveLines(transaction, owner, left);
+  await saveLines(transaction, owner, replaced);
   await addOperations(transaction, owner, operations);
   return updateCurrentSections(transaction, owner, sections);
 }
