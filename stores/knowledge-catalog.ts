@@ -1,19 +1,19 @@
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
-  /** The name callers use as kb_prefix. */
+  /** What callers send as kb_prefix. */
   prefix: string;
   description: string;
-  /** A message with one of these words is routed here. English words match whole words, Chinese ones anywhere. */
+  /** Words that route a message here. English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
-  /** The agent type its owner wants turns to have; what the caller chose goes before. */
+  /** The agent type for its turns, unless the caller chose one. */
   worker?: string;
-  /** Titles of its documents, for routing by meaning: the catalog caps them. */
+  /** Titles of its newest documents, for routing. */
   titles?: readonly string[];
 }
 
-/** Which knowledge bases a tenant has. */
+/** The knowledge bases of tenants. */
 export interface KnowledgeCatalog {
-  /** All of them; a tenant without any has none. */
+  /** All of a tenant. */
   list(tenantId: string): Promise<KnowledgeBase[]>;
 }
 

@@ -7,22 +7,22 @@ export interface Cursor {
   id: string;
 }
 
-/** Whether something comes later in such a list than a place in it. */
+/** Whether something comes after a place in such a list. */
 export function isBehind({ createdAt, id }: Cursor, point: Cursor): boolean {
   const later = createdAt.getTime() - point.createdAt.getTime();
   return later > 0 || (later === 0 && id > point.id);
 }
 
-/** What part of a list is asked for: at most `limit` items behind the cursor, or from the beginning. */
+/** The part of a list that is asked for: at most `limit` items after the cursor, or from the start. */
 export interface PageRequest {
   limit: number;
   after: Cursor | null;
 }
 
-/** One part of a list. */
+/** A part of a list. */
 export interface Page<Item> {
   items: Item[];
-  /** Cursor of the last item when more may follow, else null. */
+  /** The cursor for the next page; null at the end. */
   next: string | null;
 }
 
@@ -35,7 +35,7 @@ export function encodeCursor({ createdAt, id }: Cursor): string {
 export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
-  // Years of four digits only: a Date reaches further than Postgres does, and would fail there.
+  // Four-digit years: Date reaches further than Postgres.
   if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
     throw AppError.invalid([
       { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
@@ -44,7 +44,7 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
-/** Cuts rows fetched with `limit + 1` into a page. */
+/** Makes a page of rows that were read with `limit + 1`. */
 export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

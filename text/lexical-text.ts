@@ -1,19 +1,19 @@
 import stem from "wink-porter2-stemmer";
 import { eng } from "stopword";
 
-/** Characters of a text that are looked at: of a longer one its beginning and its end. */
+/** Of a longer text, its beginning and its end. */
 const HEAD_CHARACTERS = 20_000;
 const TAIL_CHARACTERS = 5_000;
 const HEAD_WORDS = 5_000;
 const TAIL_WORDS = 2_000;
 /** A VarChar of Milvus holds 65,535 bytes. */
 const MAX_BYTES = 60_000;
-/** Its number alone says nothing: countedWords keeps both together. */
+/** measureWords keeps number and unit together. */
 const DAY_OR_MONTH = /(?<!\d)\d+(?=[月日号])/gu;
-/** Historic scripts, emoji, radicals and newest ideographs: Postgres does not know them all and splits words there. */
+/** Historic scripts, emoji, radicals and newest ideographs, at which some versions of Postgres split words. */
 const RARE = /[^\u{0}-\u{2E7F}\u{2FE0}-\u{FFFF}\u{20000}-\u{2FFFF}]/gu;
 
-/** One spelling for what looks or means the same: half-width forms, small letters, Latin without accents, no marks of their own. */
+/** One spelling: NFKC, lower case, no accents. */
 function normalise(text: string): string {
   const cut = text.length <= HEAD_CHARACTERS + TAIL_CHARACTERS ? text : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(-TAIL_CHARACTERS)}`;
   return cut
@@ -32,9 +32,8 @@ function fitting(words: readonly string[]): string[] {
 }
 
 /**
- * The words of a text as prepared for keyword ranking, separated by spaces, the same for every store: letters and digits only. English
- * as stems without stop words, identifiers also whole, Chinese, Japanese and Korean as characters and pairs, dates as one word. At most
- * 7,000 words and 60,000 bytes.
+ * The words of a text for keyword ranking, separated by spaces, the same for every store: English as stems without stop words, identifiers
+ * also whole; Chinese, Japanese and Korean as characters and pairs; dates as one word. At most 7,000 words and 60,000 bytes.
  */
 export function lexicalText(text: string): string {
   const normal = normalise(text);
@@ -42,35 +41,35 @@ export function lexicalText(text: string): string {
   return fitting([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
 }
 
-/** Beyond the package's list, which lacks some pronouns and auxiliaries. "may", "will" and "march" are dates and names too, and stay. */
+/** Pronouns and auxiliaries that the package lacks. "may", "will" and "march" are dates and names too. */
 const MORE =
   "also does doing done else hers herself hi hello its itself just myself okay ok ours shall she so themselves theirs us when whom whose why yes your yours yourself let".split(
     " ",
   );
-/** In the package's list, yet what a question is about: "what does she like". */
+/** In the package, yet meaningful: "what does she like". */
 const NOT_STOP_WORDS = new Set(["like", "may", "will"]);
 const STOP_WORDS = new Set([...eng, ...MORE].filter((word) => !NOT_STOP_WORDS.has(word)));
 
-/** True for an English word, in lower case, that says nothing about what a text is about. */
+/** Whether an English word, in lower case, is a stop word. */
 export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** Letters and digits, joined by the marks that hold an identifier, an address or a compound together: TK-4471, v2.3, a@b.com. */
+/** Letters and digits with the marks inside identifiers, addresses and compounds: TK-4471, v2.3, a@b.com. */
 const TOKEN = /[\p{L}\p{Nd}]+(?:[-._@:/+#][\p{L}\p{Nd}]+)*/gu;
 const PART = /[\p{L}\p{Nd}]+/gu;
 const ORDINAL = /^(\d+)(?:st|nd|rd|th)$/;
-/** Only words of these letters are English enough to be stemmed; the stemmer spoils others: "2023" becomes "202i". */
+/** Words to stem; the stemmer spoils others: "2023" becomes "202i". */
 const PLAIN = /^[a-z]+$/;
-/** Postgres reads digits, "e" and digits as a number and splits the word behind it. */
+/** Postgres parses digits, "e", digits as a number and splits the word. */
 const LIKE_A_FLOAT = /^\d+e\d/;
 const NEGATED_VERB = /\b(?:ai|are|ca|could|did|do|does|had|has|have|is|might|must|need|should|was|were|wo|would)n['’]t\b/g;
 const ENDING = /(?<=\p{L})['’](?:s|m|d|re|ve|ll|t)?(?![\p{L}\p{Nd}])/gu;
 const LONGEST = 40;
 
-/** V8 keeps a longer piece of a text as a reference to the whole text, which would live as long as its stem is known. */
+/** V8 stores longer substrings as references to the whole text, which a cached stem would retain. */
 const LONGEST_COPIED = 12;
-/** Stems of the words that have come: a few thousand are in most texts, and to stem one takes 2.6 microseconds, to look it up 0.02. */
+/** A cache: stemming a word takes a hundred times the look-up. */
 const stems = new Map<string, string>();
 const MOST_STEMS = 20_000;
 
@@ -91,8 +90,8 @@ function normal(word: string): string {
 }
 
 /**
- * The words of a text in lower case that has no unsegmented script in it: stop words out, the rest as porter2 stems. What a mark holds
- * together is there in parts and as one word without the mark: "tk-4471" gives tk, 4471, tk4471.
+ * The words of a text in lower case, without unsegmented scripts: no stop words, the rest as porter2 stems. Compounds come in parts and
+ * joined: "tk-4471" gives tk, 4471, tk4471.
  */
 function latinWords(text: string): string[] {
   const words: string[] = [];
@@ -121,8 +120,7 @@ function toNumber(text: string): number {
 }
 
 /**
- * Numbers with the Chinese character that says what they count, each as one word; dates also when written in Chinese numerals, and
- * month with day: "五月8号" gives 5月 8日 5月8日.
+ * Numbers with their Chinese measure word, each as one word; dates also from Chinese numerals, and month with day: "五月8号" gives 5月 8日 5月8日.
  */
 function measureWords(text: string): string[] {
   const dates = text.replace(DATE_UNITS, (whole, number: string, unit: string) => {
@@ -134,10 +132,10 @@ function measureWords(text: string): string[] {
   return words;
 }
 
-/** The scripts that are written without spaces between words, as Postgres and Milvus' own analysers leave them in one piece. */
+/** Scripts without spaces between words, which Postgres and Milvus would leave in one piece. */
 const UNSEGMENTED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+/gu;
 
-/** Every character and every pair of neighbours in runs of Chinese, Japanese or Korean: "导演说" gives 导 导演 演 演说 说. */
+/** Every character and pair of neighbours in runs of Chinese, Japanese or Korean: "导演说" gives 导 导演 演 演说 说. */
 function unsegmentedWords(text: string): string[] {
   const words: string[] = [];
   for (const [run] of text.matchAll(UNSEGMENTED)) {

@@ -5,15 +5,15 @@ import type { Database, Queryable } from "../postgres/database/database.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
 import { knowledgeKey, ownerKey } from "./index-keys.ts";
 
-/** The indexes of one kind of documents, of which one serves at a time. */
+/** The indexes of one kind of documents, of which one serves. */
 export interface ServingIndex {
-  /** Which one serves. Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
+  /** The serving one. Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
   name(): Promise<string>;
-  /** Opened at its first use, and again as long as that fails: a store that is away at the start is no reason not to start. */
+  /** Opened at its first use, and again after a failure: the service starts without its store. */
   open(name: string): Promise<SearchIndex>;
 }
 
-/** The indexes of episodes; those of chunks of documents belong to them, are made with the same embedder and replaced together. */
+/** The indexes of episodes, and of chunks: made with the same embedder, replaced together. */
 export interface EpisodeIndex extends ServingIndex {
   chunks: ServingIndex;
 }
@@ -31,21 +31,21 @@ interface IndexRecord {
   dimensions: number;
 }
 
-/** What an index holds, besides what every index does. */
+/** Attributes besides the common fields. */
 const ATTRIBUTES = {
   episodes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
   chunks: { position: "number" },
 } as const satisfies Record<string, IndexDefinition["attributes"]>;
 type IndexContent = keyof typeof ATTRIBUTES;
 
-/** The index of chunks that belongs to an index of episodes. */
+/** The index of chunks beside an index of episodes. */
 export function chunkIndexName(name: string): string {
   return name.replace(/^episodes_/, "chunks_");
 }
 
-/** For this long, in milliseconds, a process goes on with an index that another has replaced; the old one is dropped later than that. */
+/** For so long, in milliseconds, a process may use an index that another has replaced. */
 export const NAME_CACHE_MS = 5_000;
-/** After this long, in milliseconds, surely no process goes on with the old one. */
+/** After so long, in milliseconds, no process does. */
 export const OLD_NAME_UNUSED_MS = NAME_CACHE_MS + 1_000;
 
 function newEpisodeIndexName(): string {
@@ -58,11 +58,11 @@ const ADD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
 on conflict (kind, state) do nothing`;
 
-/** Lets the index $1, which is in state $2, serve no more. */
+/** Retires the index $1 of state $2. */
 export const RETIRE_INDEX =
   "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
 
-/** An index that nothing has been written to is worth nothing: another may take its place. What a job was just writing is dropped with it. */
+/** An index without content may be replaced. What a job just writes to it is dropped. */
 const LEAVE_UNUSED = `${RETIRE_INDEX}
   and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
@@ -73,13 +73,13 @@ export async function findIndexRecord(database: Queryable, state: "current" | "b
   return record ?? null;
 }
 
-/** Names of all that a store keeps: those that serve, that are in the making and that are still to be dropped. */
+/** Names of all indexes in a store: serving, building and retired. */
 export async function listIndexNames(database: Queryable, store: SearchStore["kind"]): Promise<string[]> {
   const text = "select name from search_indexes where store = $1 order by name";
   return (await database.query<{ name: string }>({ text, values: [store] })).map(({ name }) => name);
 }
 
-/** Adds a record unless there is one of this state: the first process to come decides for all. */
+/** Adds a record unless one has this state: the first process decides. */
 export async function addIndexRecord({ database, store, embedder }: EpisodeIndexParts, state: "current" | "building"): Promise<void> {
   await database.query({ text: ADD, values: [newEpisodeIndexName(), state, store.kind, embedder.name, embedder.dimensions] });
 }
@@ -96,7 +96,7 @@ function refusal(record: IndexRecord, { store, embedder }: EpisodeIndexParts): A
   );
 }
 
-/** Finds or adds the record of the index that serves. Throws AppError `invalid_configuration` when it is of another embedder or store. */
+/** Finds or adds the record of the serving index. Throws AppError `invalid_configuration` when it is of another embedder or store. */
 async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
   for (;;) {
     const record = await findIndexRecord(parts.database, "current");
@@ -110,9 +110,9 @@ async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
 }
 
 /**
- * Opens each index once, by the name of its record; what failed is tried again at the next use. With `records`, opening and writing end with
- * a look whether there still is one: Milvus makes a collection anew for a write that a rebuild has overtaken, and nobody would know of it. It
- * is dropped again then, and AppError `index_unavailable` is thrown: the job that wrote does so again, where it belongs now.
+ * Opens each index once, by the name of its record, and again after a failure. With `records`, opening and writing end with a check of the
+ * record: Milvus recreates a collection for a write that a rebuild has overtaken. Then it is dropped again and AppError `index_unavailable`
+ * is thrown: the job repeats the write in the new index.
  */
 export function makeIndexOpener(
   store: SearchStore,
@@ -148,8 +148,8 @@ export function makeIndexOpener(
 }
 
 /**
- * The index of episodes for this store and embedder. Throws AppError `invalid_configuration` when turns have been indexed with others: their
- * vectors mean nothing to each other.
+ * The index of episodes for this store and embedder. Throws AppError `invalid_configuration` when turns were indexed with others: vectors
+ * of two embedders cannot be compared.
  */
 export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<EpisodeIndex> {
   await ensureRecord(parts);
@@ -172,7 +172,7 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
 }
 
-/** Some of what Postgres has and the index $1 must have: each with its tenant, and its user or knowledge base. */
+/** Some rows that the index $1 must have, each with tenant, and user or knowledge base. */
 const INDEXED = {
   episodes: `
 select last_episode_id as id, tenant_id as tenant, user_id as owner
@@ -185,7 +185,7 @@ where index_names @> array[$1::text] limit 5`,
 } as const;
 const KEY_OF = { episodes: ownerKey, chunks: knowledgeKey } as const;
 
-/** Whether an index has nothing, though Postgres knows of something that was written to it. */
+/** Whether an index is empty although Postgres recorded writes to it. */
 async function isLost(records: Queryable, content: keyof typeof INDEXED, name: string, index: SearchIndex): Promise<boolean> {
   const indexed = await records.query<{ id: string; tenant: string; owner: string }>({
     name: `index-has-${content}`,
@@ -195,7 +195,7 @@ async function isLost(records: Queryable, content: keyof typeof INDEXED, name: s
   for (const { id, tenant, owner } of indexed) {
     if ((await index.fetch(KEY_OF[content](tenant, owner), [id])).length > 0) return false;
   }
-  return indexed.length > 0 && (await index.count()) === 0; // what is being erased at this moment may be gone there already
+  return indexed.length > 0 && (await index.count()) === 0; // a sample may just be erased
 }
 
 function refuse(): Promise<never> {
@@ -204,9 +204,9 @@ function refuse(): Promise<never> {
 }
 
 /**
- * Opens an index, and notices one that was lost: Postgres, or a data folder, was brought to another place without it, and an empty one was
- * made. A search of it would find nothing and nobody would know why, so searches throw AppError `index_unavailable`. So do writes: with
- * the first of them it would look whole. What is to be erased is not there, and is erased. An index that comes back is noticed at its next use.
+ * Opens an index and detects a lost one: the database was moved without it, and an empty one was created. Searches and writes then throw
+ * AppError `index_unavailable`: an empty result would mislead, and a write would make it look whole. Erasing is allowed. A restored index
+ * is detected at its next use.
  */
 function detectLostIndex(
   records: Queryable,

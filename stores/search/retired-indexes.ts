@@ -6,24 +6,24 @@ import { chunkIndexName, RETIRE_INDEX, NAME_CACHE_MS } from "./open-episode-inde
 import { dropIndexTable } from "./postgres/index-table.ts";
 import type { SearchStore } from "./search-index.ts";
 
-/** An index that serves no more and is still there. */
+/** A retired index that still exists. */
 export interface RetiredIndex {
   name: string;
   /** Its tables or collections, for people. */
   places: string;
-  /** Processes may still go on with it: it is dropped a few seconds later. */
+  /** Processes may still use it: it is dropped some seconds later. */
   isInUse: boolean;
-  /** Why it was not dropped; `invalid_configuration` when its store is not configured. */
+  /** Why it was not dropped; `invalid_configuration` without its store. */
   why: AppError;
 }
 
 export interface DropParts {
   database: Database;
-  /** Besides the database, in which an index can be dropped whichever store serves; null: there is none. */
+  /** The store besides the database, where indexes can be dropped whichever store serves. */
   store: SearchStore | null;
-  /** No other process has the database, so none goes on with an index that has just been replaced. Default false. */
+  /** No other process uses the database, nor a replaced index. Default false. */
   isAlone?: boolean;
-  /** Stops it; what is left is dropped the next time. */
+  /** Stops it; the next call goes on. */
   signal?: AbortSignal;
 }
 
@@ -38,9 +38,9 @@ select name, store, left_at > clock_timestamp() - make_interval(secs => $1::floa
 where state = 'leaving ' || name order by left_at, name`;
 const FORGET = "delete from search_indexes where name = $1 and state = 'leaving ' || name";
 
-/** Rows of one statement: erases wait for the rows that it holds. */
+/** Rows of one statement, whose locks erases wait for. */
 const BATCH = 1_000;
-/** What says how far an index is filled; $1 its name, $2 the last id of the batch before. */
+/** The progress of an index; $1 its name, $2 the last id of the batch before. */
 const FORGET_PROGRESS = [
   `delete from episode_cursors where index_name = $1::text and conversation_id in (
   select conversation_id from episode_cursors where index_name = $1::text and conversation_id > $2 order by conversation_id limit ${BATCH})
@@ -53,8 +53,8 @@ returning id`,
 ];
 
 /**
- * Lets an index that is in this state serve no more. Its record stays until it is dropped, so that no crash and no store that is away leaves
- * it behind unknown.
+ * Retires an index of this state. Its record stays until it is dropped, so that neither a crash nor an absent store leaves it behind
+ * unknown.
  */
 export async function retireIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
   await queryable.query({ text: RETIRE_INDEX, values: [name, state] });
@@ -94,7 +94,7 @@ async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
     await forgetProgress(parts, row.name);
     await dropBoth(parts, row);
     await parts.database.query({ text: FORGET, values: [row.name] });
-    // A write that had begun before may have made it anew; one that ends later finds no record and drops it itself (makeIndexOpener).
+    // A write that began before may have recreated it; one that ends later finds no record and drops it itself (makeIndexOpener).
     await dropBoth(parts, row);
     return null;
   } catch (error) {
@@ -104,15 +104,15 @@ async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
 }
 
 /**
- * Drops the indexes that serve no more, as soon as no process goes on with them, and returns those that are left; the next call tries them
- * again. Touches nothing that has no record: others may keep theirs in the same store. Safe when several processes do it at once.
+ * Drops retired indexes that no process uses, and returns the remaining ones. Touches nothing without a record: the store may be shared.
+ * Safe in several processes at once.
  */
 export async function dropRetiredIndexes(parts: DropParts): Promise<RetiredIndex[]> {
-  const left: RetiredIndex[] = [];
+  const remaining: RetiredIndex[] = [];
   for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_CACHE_MS / 1_000] })) {
     parts.signal?.throwIfAborted();
     const why = await dropOne(parts, row);
-    if (why) left.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });
+    if (why) remaining.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });
   }
-  return left;
+  return remaining;
 }

@@ -1,29 +1,31 @@
+import { AppError } from "../../errors/app-error.ts";
+
 /** One searchable text of an index: an episode, say. */
 export interface SearchDocument {
-  /** UUID, derived from its source row: writing it again replaces it. */
+  /** UUID derived from its source row: writing it again replaces it. */
   id: string;
-  /** Whose it is: see owner-key.ts. */
+  /** Its owner: see index-keys.ts. */
   ownerKey: string;
   /** UUID of what it belongs to and is erased with: a conversation, say. */
   groupId: string;
-  /** Id of the one before it in its group. */
+  /** The document before it in its group. */
   previousId: string | null;
   createdAt: Date;
-  /** Words prepared for keyword ranking, separated by spaces: see lexical-text.ts. */
+  /** Words for keyword ranking, separated by spaces: see text/lexical-text.ts. */
   lexicalText: string;
-  /** As many numbers as the index has dimensions; of length 1. */
+  /** Of the dimensions of the index and of length 1. */
   embedding: readonly number[];
-  /** The columns that the index was opened with, besides those above. */
+  /** Further columns, as the index was opened with. */
   attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Which documents a search is about. An owner is always named. */
+/** Which documents to search; always of one owner. */
 export interface SearchFilter {
   ownerKey: string;
   groupId?: string | undefined;
-  /** From this moment on. */
+  /** Inclusive. */
   from?: Date | undefined;
-  /** Before this moment. */
+  /** Exclusive. */
   until?: Date | undefined;
 }
 
@@ -32,27 +34,27 @@ export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalTe
   score: number;
 }
 
-/** An index of one kind of documents: a dense column and BM25 over `lexicalText`, side by side. Calls throw AppError `index_unavailable`. */
+/** An index of one kind of documents: dense vectors and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
 export interface SearchIndex {
   readonly dimensions: number;
-  /** Writes documents in one batch; the same ids again change nothing but what differs. */
+  /** Writes documents in one batch; repeating it changes nothing. */
   upsert(documents: readonly SearchDocument[]): Promise<void>;
-  /** The most similar by cosine, which is the score: -1 to 1. */
+  /** The nearest by cosine similarity, which is the score: -1 to 1. */
   searchVectors(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<SearchHit[]>;
-  /** The best by BM25 (k1 1.2, b 0.75) over the words of `lexicalQuery`, a word twice counting twice; none without a word in common. */
+  /** The best by BM25 (k1 1.2, b 0.75) for the words of `lexicalQuery`, repeated words counting again; none without a common word. */
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
-  /** Those of these ids that are there, in any order, with score 0. */
+  /** The documents of these ids that exist, in any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
-  /** Removes whole groups, or single documents. What is removed is found by no search that begins afterwards. Returns how many there were. */
+  /** Removes whole groups, or single documents: later searches do not find them. Returns their number. */
   removeGroups(ownerKey: string, groupIds: readonly string[]): Promise<number>;
   remove(ownerKey: string, ids: readonly string[]): Promise<number>;
-  /** How many documents an owner has; of all owners without. */
+  /** Documents of an owner, or of all. */
   count(ownerKey?: string): Promise<number>;
-  /** Makes what was written in bulk quick to search; not needed for it to be found. */
+  /** Optimises for searching after bulk writes; not needed to find them. */
   flush(): Promise<void>;
 }
 
-/** What an index is made of. */
+/** The definition of an index. */
 export interface IndexDefinition {
   /** Letters, digits and underscores. */
   name: string;
@@ -60,32 +62,32 @@ export interface IndexDefinition {
   attributes: Readonly<Record<string, "text" | "number">>;
 }
 
-/** A server or database that keeps indexes. Whoever opens it closes it. */
+/** A server or database with indexes. Whoever opens it closes it. */
 export interface SearchStore {
-  /** Recorded with the index: what is in one store is not in another. */
+  /** Recorded with the index. */
   readonly kind: "postgres" | "milvus";
-  /** For the log. Holds no password. */
+  /** For the log; without password. */
   readonly description: string;
-  /** Creates the index if it is not there, and makes it ready to search. */
+  /** Creates the index if needed and makes it ready to search. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;
   /** Their names. */
   listIndexes(): Promise<string[]>;
-  /** Deletes it with all that is in it. */
+  /** Deletes an index with its content. */
   dropIndex(name: string): Promise<void>;
   /** Resolves when the store can serve; rejects otherwise. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The same vector, when it has as many numbers as its index has dimensions. Throws RangeError otherwise. */
+/** Returns the vector if it fits the index. Throws RangeError otherwise. */
 export function checkEmbedding(embedding: readonly number[], dimensions: number): readonly number[] {
   if (embedding.length === dimensions && embedding.every(Number.isFinite)) return embedding;
   throw new RangeError(`An embedding must be ${dimensions} finite numbers; this one has ${embedding.length}.`);
 }
 
-/** Names become part of SQL and of filters, and Postgres cuts identifiers at 63 bytes: the longest made of one is 16 longer. */
+/** Names become part of SQL and filters. Postgres cuts identifiers at 63 bytes, and derived ones add up to 16. */
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
-/** Fields of an index in one store or the other, and what statements over it call what they work out. */
+/** Fields of either store, and names inside its statements. */
 const OWN_FIELDS = new Set([
   "id",
   "owner_key",
@@ -104,13 +106,13 @@ const OWN_FIELDS = new Set([
   "matching",
 ]);
 
-/** The same name, when it can be an index or an attribute. Throws TypeError otherwise. */
+/** Returns the name if an index or attribute can have it. Throws TypeError otherwise. */
 export function checkName(name: string): string {
   if (NAME.test(name)) return name;
   throw new TypeError(`"${name.slice(0, 80)}" is no name of an index or attribute: small letters, digits and underscores, at most 47.`);
 }
 
-/** The same definition, when every store can make an index of it. Throws TypeError otherwise. */
+/** Returns the definition if every store can make the index. Throws TypeError otherwise. */
 export function checkDefinition(definition: IndexDefinition): IndexDefinition {
   checkName(definition.name);
   for (const attribute of Object.keys(definition.attributes).map(checkName)) {
@@ -120,4 +122,9 @@ export function checkDefinition(definition: IndexDefinition): IndexDefinition {
     throw new TypeError(`An index cannot have ${definition.dimensions} dimensions.`);
   }
   return definition;
+}
+
+/** The store of an index cannot be reached: a turn goes on without memory. */
+export function indexUnreachable(cause: unknown): AppError {
+  return new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", { cause });
 }

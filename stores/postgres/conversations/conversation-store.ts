@@ -1,6 +1,7 @@
 import type { Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
+import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 
 /** A conversation without its messages. */
 export interface StoredConversation {
@@ -56,7 +57,7 @@ select ${COLUMNS}, (
 ) as first_message
 from conversations
 where tenant_id = $1 and user_id = $2
-  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
 
 /** The conversations of a database. */
@@ -71,15 +72,15 @@ export function makeConversationStore(database: Database): ConversationStore {
       return row ? toConversation(row) : null;
     },
 
-    async list({ tenantId, userId }, { limit, after }) {
+    async list({ tenantId, userId }, page) {
       const rows = await database.query<ConversationRow & { first_message: string | null }>({
         name: "conversation-list",
         text: LIST,
-        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+        values: [tenantId, userId, ...pageValues(page)],
       });
       return toPage(
         rows.map((row) => ({ ...toConversation(row), firstMessage: row.first_message })),
-        limit,
+        page.limit,
       );
     },
   };

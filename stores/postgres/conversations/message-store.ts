@@ -1,6 +1,7 @@
 import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
+import { MAX_UUID, MIN_UUID, OWNED_ID, pageValues } from "../database/sql-parts.ts";
 
 export type Role = "user" | "assistant";
 
@@ -53,14 +54,14 @@ function toMessage(row: MessageRow): StoredMessage {
 const COLUMNS = "messages.id, role, content, completed, token_count, metadata, messages.created_at";
 const LIST = `
 select ${COLUMNS} from messages
-where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)
-  and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'))
+where conversation_id = ${OWNED_ID}
+  and (messages.created_at, messages.id) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::uuid, ${MIN_UUID}))
 order by messages.created_at, messages.id limit $6`;
 
 const LIST_BACKWARDS = `
 select ${COLUMNS} from messages
-where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)
-  and (messages.created_at, messages.id) < (coalesce($4::timestamptz, 'infinity'), coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+where conversation_id = ${OWNED_ID}
+  and (messages.created_at, messages.id) < (coalesce($4::timestamptz, 'infinity'), coalesce($5::uuid, ${MAX_UUID}))
 order by messages.created_at desc, messages.id desc limit $6`;
 
 const FIND = `
@@ -70,12 +71,12 @@ where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)
 /** The messages of a database. */
 export function makeMessageStore(database: Database): MessageStore {
   return {
-    async list({ conversationId, tenantId, userId }, { limit, after }, order = "oldest_first") {
+    async list({ conversationId, tenantId, userId }, page, order = "oldest_first") {
       const rows = await database.query<MessageRow>({
         ...(order === "oldest_first" ? { name: "message-list", text: LIST } : { name: "message-list-backwards", text: LIST_BACKWARDS }),
-        values: [conversationId, tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+        values: [conversationId, tenantId, userId, ...pageValues(page)],
       });
-      return toPage(rows.map(toMessage), limit);
+      return toPage(rows.map(toMessage), page.limit);
     },
 
     async find({ tenantId, userId }, messageId) {

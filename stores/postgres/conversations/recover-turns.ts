@@ -2,9 +2,10 @@ import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { BegunTurn, HeldTurn } from "./begin-turn.ts";
+import { MIN_UUID } from "../database/sql-parts.ts";
 
 /** No owner and no conversation: a closed turn says nothing about anyone. */
-const NO_OWNER = "'', '', '00000000-0000-0000-0000-000000000000'::uuid";
+const NO_OWNER = `'', '', ${MIN_UUID}::uuid`;
 
 /** Takes the id of the turn, unless it has begun. A delayed begin then fails for its id; a running one is waited for. */
 const CLOSE_UNBEGUN = `

@@ -1,5 +1,6 @@
 import type { Queryable } from "../database/database.ts";
 import type { OwnedConversation } from "../../owner.ts";
+import { MAX_UUID, MIN_UUID } from "../database/sql-parts.ts";
 
 /**
  * The one place where a cover point moves back. The version still rises, so a summary in the making is not saved. Later versions are
@@ -11,15 +12,14 @@ with outdated as (
 )
 update conversation_summaries
 set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
-  covered_through_message_id = '00000000-0000-0000-0000-000000000000', covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()
+  covered_through_message_id = ${MIN_UUID}, covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()
 where conversation_id = $1 and covered_through_created_at >= $2
 returning conversation_id`;
 
 const BEFORE = "$2::timestamptz - interval '1 millisecond'";
-const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
 
 const REINDEX = `
-update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${LAST_ID}
+update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${MAX_UUID}
 where conversation_id = $1 and indexed_through_created_at >= $2`;
 
 /** Turns up to the old cursor count as known; imported messages are marked each. */
@@ -28,7 +28,7 @@ update memory_cursors
 set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
   known_through_message_id = case when is_further then known_through_message_id else read_through_message_id end,
   read_through_created_at = ${BEFORE},
-  read_through_message_id = ${LAST_ID}
+  read_through_message_id = ${MAX_UUID}
 from (
   select coalesce((known_through_created_at, known_through_message_id) > (read_through_created_at, read_through_message_id), false) as is_further
   from memory_cursors where conversation_id = $1

@@ -6,6 +6,7 @@ import type { Database } from "../database/database.ts";
 import type { Role } from "./message-store.ts";
 import { SUMMARY_OF, toSummary, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
 import type { OwnedConversation } from "../../owner.ts";
+import { MIN_UUID, OWNED_ID } from "../database/sql-parts.ts";
 
 /** A message as the model gets it. */
 export interface StoredWindowMessage {
@@ -53,19 +54,19 @@ select
   (select row_to_json(kept) from kept) as summary,
   (select coalesce(json_agg(newest), '[]') from (
     select id, role, content, token_count, created_at from messages
-    where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed and id <> $5
+    where conversation_id = ${OWNED_ID} and completed and id <> $5
       and (created_at, id) > (
         coalesce((select covered_through_created_at from kept), '-infinity'),
-        coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
+        coalesce((select covered_through_message_id from kept), ${MIN_UUID}))
     order by created_at desc, id desc limit $6
   ) newest) as messages,
   ${lastErasureSql("$7")} as last_erasure`;
 
 const OLDER = `
 select id, role, content, token_count, created_at from messages
-where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
+where conversation_id = ${OWNED_ID} and completed
   and (created_at, id) < ($4::timestamptz, $5::uuid)
-  and (created_at, id) > (coalesce($6::timestamptz, '-infinity'), coalesce($7::uuid, '00000000-0000-0000-0000-000000000000'))
+  and (created_at, id) > (coalesce($6::timestamptz, '-infinity'), coalesce($7::uuid, ${MIN_UUID}))
 order by created_at desc, id desc limit $8`;
 
 interface WindowRow {

@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
-import { setImmediate as letOthersRun } from "node:timers/promises";
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { Database, Queryable } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
 import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
 import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
 
-/** How long one statement may take, in milliseconds: the first page of a table may need all its rows in order. */
+/** For one statement, in milliseconds: the first page may have to sort a whole table. */
 const STATEMENT_MS = 600_000;
-/** Rows that are read at a time; of a table with bytes of files one, which may have 20 MiB. */
+/** Rows of a page; 1 with bytes of files, up to 20 MiB each. */
 const PAGE = 500;
 
-/** No limits of time on the server; and all rows of a cursor are wanted, not the first few soon. */
+/** No timeouts on the server, and a plan for all rows of a cursor, not the first few. */
 const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
 set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
-/** Runs `work` on one moment of the database, however long it takes. Others read and write meanwhile, except in an embedded database. */
+/** Runs `work` in one snapshot, however long it takes. Others read and write meanwhile, except in an embedded database. */
 export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
   return withStatementTimeout(database, STATEMENT_MS).transaction(async (transaction) => {
     await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
@@ -24,7 +24,7 @@ export function inSnapshot<Result>(database: Database, work: (snapshot: Queryabl
   });
 }
 
-/** A cursor takes no parameters: it reads whose rows are wanted from settings of the transaction. */
+/** A cursor takes no parameters, so the scope is a setting of the transaction. */
 const SET_SCOPE = "select set_config('export.tenant', $1, true), set_config('export.user', $2, true)";
 const OF_TENANT = "tenant_id = current_setting('export.tenant')";
 const OF_USER = `${OF_TENANT} and user_id = current_setting('export.user')`;
@@ -36,7 +36,7 @@ async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: Exp
 const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
 const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${ERASED_TENANT}')`;
 
-/** All rows but those that an erase has set aside, and turns that never began. */
+/** All rows but soft-deleted ones and turns that never began. */
 function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
   if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
@@ -44,7 +44,7 @@ function notErased(table: ExportedTable, columns: TableColumns["columns"]): stri
   return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${ERASED_TENANT}'` : ofConversation;
 }
 
-/** The rows of a table that are in scope. */
+/** SQL: the rows of a table in scope. */
 function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: ExportScope): string {
   if (tenantId === undefined) return notErased(table, columns);
   const owner = userId === undefined ? OF_TENANT : OF_USER;
@@ -55,10 +55,10 @@ function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: Ex
   }
   const has = (name: string): boolean => columns.some((column) => column.name === name);
   if (!has("tenant_id")) return conversation;
-  return userId === undefined || has("user_id") ? owner : "false"; // what belongs to the tenant as a whole is no user's
+  return userId === undefined || has("user_id") ? owner : "false"; // a tenant's rows are no user's
 }
 
-/** How many rows an export has. */
+/** The number of rows of an export. */
 export async function countRows(snapshot: Queryable, scope: ExportScope): Promise<number> {
   await setScope(snapshot, scope);
   let total = 0;
@@ -85,14 +85,14 @@ async function* readPages(snapshot: Queryable, table: TableColumns, scope: Expor
     const page = await snapshot.query<{ json: string }>({ text: `fetch ${size} from exported` });
     count = page.length;
     if (count > 0) yield page.map(({ json }) => json);
-    await letOthersRun(); // the embedded database answers without letting go of the event loop
+    await nextRound(); // the embedded database blocks the event loop
   }
   await snapshot.query({ text: "close exported" });
 }
 
 /**
- * An export, some lines at a time: what it is, a line for each row, and at the end how many there are and the SHA-256 of all that stands before.
- * `onRows` hears how many rows have been read.
+ * An export, some lines at a time: a header, a line a row, and at the end the counts and the SHA-256 of everything before. `onRows` hears
+ * the number of rows so far.
  */
 export async function* exportLines(
   snapshot: Queryable,
@@ -101,7 +101,7 @@ export async function* exportLines(
 ): AsyncGenerator<string> {
   const hash = createHash("sha256");
   const counts: Record<string, number> = {};
-  const told = (lines: readonly string[]): string => {
+  const hashed = (lines: readonly string[]): string => {
     const text = lines.map((line) => `${line}\n`).join("");
     hash.update(text);
     return text;
@@ -109,7 +109,7 @@ export async function* exportLines(
   const schema = await readSchemaVersion(snapshot);
   const { tenantId: tenant = null, userId: user = null } = scope;
   const header = { kind: "header", format: EXPORT_FORMAT, version: FORMAT_VERSION, schema, tenant, user, exported_at: new Date() };
-  yield told([JSON.stringify(header)]);
+  yield hashed([JSON.stringify(header)]);
   await setScope(snapshot, scope);
   let done = 0;
   for (const table of await readColumns(snapshot)) {
@@ -118,7 +118,7 @@ export async function* exportLines(
     for await (const page of readPages(snapshot, table, scope)) {
       counts[name] += page.length;
       onRows((done += page.length));
-      yield told(page.map((json) => `{"kind":"${name}","row":${json}}`));
+      yield hashed(page.map((json) => `{"kind":"${name}","row":${json}}`));
     }
   }
   yield `${JSON.stringify({ kind: "end", rows: counts, sha256: hash.digest("hex") })}\n`;

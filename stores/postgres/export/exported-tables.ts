@@ -2,46 +2,46 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { Queryable } from "../database/database.ts";
 import { newestMigration } from "../database/migrate.ts";
 
-/** Whose data: everybody's, those of a tenant, or of one of its users. */
+/** Whose data: everybody's, a tenant's, or one user's. */
 export interface ExportScope {
   tenantId?: string | undefined;
-  /** Only with its tenant. */
+  /** Only with a tenant. */
   userId?: string | undefined;
 }
 
-/** A table whose rows are truth: they can be made from nothing else. */
+/** A table of source data, not derived. */
 export interface ExportedTable {
   name: string;
-  /** Which rows belong to a conversation, a user or a tenant, where the columns do not say it. */
+  /** How rows belong to their owner, where no column says it. */
   belongs?: "by its question" | "by its document";
-  /** Columns that are left out, each with the reason. A restored row has their defaults. */
-  leftOut?: Readonly<Record<string, string>>;
+  /** Columns without export, each with the reason. Restored rows have their defaults. */
+  omitted?: Readonly<Record<string, string>>;
 }
 
 const OF_THE_INDEX = "derived: says which indexes have it, and there is none after a restore";
 const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 
-/** What an export holds, in the order in which it is restored: what others refer to comes first. Its columns are read from the catalogue. */
+/** The tables of an export, in the order of restoring: referenced ones first. Columns come from the catalogue. */
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
-  { name: "conversations", leftOut: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
+  { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
   { name: "messages" },
   { name: "conversation_summaries" },
   { name: "conversation_summary_versions" },
-  { name: "memory_cursors" }, // without them the memory agent would read every turn again
+  { name: "memory_cursors" }, // else the memory agent would read every turn again
   { name: "turns_to_read_again" },
-  { name: "archived_memories", leftOut: { index_names: OF_THE_INDEX } },
-  { name: "turns", belongs: "by its question" }, // a key that is sent again after a move is still the same turn
+  { name: "archived_memories", omitted: { index_names: OF_THE_INDEX } },
+  { name: "turns", belongs: "by its question" }, // a repeated key is the same turn, also after a move
   { name: "core_memory_sections" },
   { name: "core_memory_versions" },
   { name: "core_memory_lines" },
   { name: "memory_operations" },
   { name: "knowledge_bases" },
   { name: "knowledge_documents" },
-  { name: "knowledge_chunks", belongs: "by its document", leftOut: { index_names: OF_THE_INDEX } },
+  { name: "knowledge_chunks", belongs: "by its document", omitted: { index_names: OF_THE_INDEX } },
   { name: "token_usage" },
 ];
 
-/** What no export holds, by table, each with the reason. A table must be in one of the two lists: a test reads the catalogue. */
+/** Tables without export, each with the reason. A test compares both lists with the catalogue. */
 export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   schema_migrations: "the first line of an export names the newest migration",
   search_indexes: "derived: a service makes an index when it starts and finds none",
@@ -50,7 +50,7 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   erase_markers: "runtime: for turns and rebuilds that ran beside an erase, in the old store",
 };
 
-/** Schemas of which nothing is exported, each with the reason. */
+/** Schemas without export, each with the reason. */
 export const SCHEMAS_NOT_EXPORTED: Readonly<Record<string, string>> = {
   pgboss: "runtime: jobs are added anew for what a restored store has left to do",
   search: "derived: the index, made from messages and documents",
@@ -63,17 +63,17 @@ export interface Column {
   type: string;
   isNullable: boolean;
   hasDefault: boolean;
-  /** Its place in the primary key; null: it is no part of it. */
+  /** Its place in the primary key, if any. */
   keyPosition: number | null;
 }
 
-/** An exported table with the columns that its rows have in an export, in the order of the table. */
+/** An exported table with its exported columns in order. */
 export interface TableColumns {
   table: ExportedTable;
   columns: Column[];
 }
 
-/** Columns that Postgres generates are made again by it. */
+/** Generated columns are left out. */
 const COLUMNS = `
 select relname as "table", attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as "isNullable", atthasdef as "hasDefault",
   array_position(conkey, attnum) as "keyPosition"
@@ -87,12 +87,15 @@ export async function readColumns(queryable: Queryable): Promise<TableColumns[]>
   const rows = await queryable.query<Column & { table: string }>({ text: COLUMNS, values: [names] });
   const byTable = Map.groupBy(rows, (row) => row.table);
   return EXPORTED_TABLES.map((table) => {
-    const columns = (byTable.get(table.name) ?? []).filter(({ name }) => !Object.hasOwn(table.leftOut ?? {}, name));
+    const columns = (byTable.get(table.name) ?? []).filter(({ name }) => !Object.hasOwn(table.omitted ?? {}, name));
     return { table, columns };
   });
 }
 
-/** The newest migration of this database. Throws AppError `invalid_configuration` when this version does not know it: there may be tables of which it knows nothing. */
+/**
+ * The newest migration of this database. Throws AppError `invalid_configuration` when this version does not know it, and perhaps not all
+ * tables.
+ */
 export async function readSchemaVersion(queryable: Queryable): Promise<number> {
   const [row] = await queryable.query<{ version: number }>({ text: "select max(version) as version from schema_migrations" });
   const version = row?.version ?? 0;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Column, TableColumns } from "./exported-tables.ts";
 
 export const EXPORT_FORMAT = "conversation-graph export";
-/** Of the lines as such; what stands in them is told by the schema's number. */
+/** Of the lines; the schema's number is that of their content. */
 export const FORMAT_VERSION = 1;
 
 /** The first line. */
@@ -10,9 +10,9 @@ export const Header = z.object({
   kind: z.literal("header"),
   format: z.literal(EXPORT_FORMAT),
   version: z.int(),
-  /** The newest migration of the database that it was made from. */
+  /** The newest migration of its database. */
   schema: z.int(),
-  /** Whose data it holds; null: everybody's. */
+  /** Whose data; null for everybody's. */
   tenant: z.string().nullable(),
   user: z.string().nullable(),
   exported_at: z.iso.datetime(),
@@ -25,7 +25,7 @@ export const End = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/, "is no SHA-256"),
 });
 
-/** A text that Postgres can keep. */
+/** A text that Postgres can store. */
 const text = z
   .string()
   .refine((value) => !value.includes("\0") && value.isWellFormed(), "holds a NUL character or half of a surrogate pair");
@@ -35,7 +35,7 @@ const integer = (bits: number) =>
     .min(-(2 ** (bits - 1)))
     .max(2 ** (bits - 1) - 1);
 
-/** How each type stands in JSON, as Postgres' row_to_json writes it. */
+/** Types as Postgres' row_to_json writes them. */
 const OF_TYPE: Readonly<Record<string, z.ZodType>> = {
   uuid: z.guid(),
   text,
@@ -61,7 +61,7 @@ function schemaOf({ name, type, isNullable, hasDefault }: Column): z.ZodType {
   return hasDefault ? value.optional() : value;
 }
 
-/** What a row of a table must look like; columns that an older schema did not have may be missing when they are nullable or have a default. */
+/** The schema of a row; nullable columns and those with a default may be missing, as in older exports. */
 export function rowSchema({ columns }: TableColumns): z.ZodObject {
   return z.strictObject(Object.fromEntries(columns.map((column) => [column.name, schemaOf(column)])));
 }

@@ -8,35 +8,35 @@ import type { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { End, FORMAT_VERSION, Header } from "./line-schemas.ts";
 
-/** One row of an export, checked. */
+/** One valid row of an export. */
 export interface RowLine {
   /** Its table. */
   kind: string;
-  /** Its place in the file: the first line is 1. */
+  /** From 1. */
   number: number;
-  /** The whole line, as it came: Postgres reads the row from it, so that no number loses a digit. */
+  /** The whole line: Postgres parses the row from it, so that no number loses a digit. */
   text: string;
   columns: string[];
 }
 
 export interface ReadParts {
   file: string;
-  /** What a row of each table must look like. */
+  /** The row schema of each table. */
   rows: ReadonlyMap<string, z.ZodObject>;
-  /** The newest migration of the database that is to take the export. */
+  /** The newest migration of the target database. */
   schema: number;
-  /** Hears how much of the file has been read. */
+  /** Hears the bytes read. */
   onBytes?: (done: number, total: number) => void;
 }
 
-/** The longest line there is: a document of 20 MiB, whose bytes are written as hexadecimal digits, and room for its title and metadata. */
+/** A document of 20 MiB in hexadecimal, with title and metadata. */
 const LONGEST_LINE = 64 * 1024 * 1024;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const CUT = "The export is not whole: it was cut off, or changed. Nothing was restored. Take another copy of it.";
 
 const refuse = (problem: string, cause?: unknown): AppError => new AppError("invalid_request", problem, { cause });
 
-/** The text of the file, which may be compressed, and how much of the file has been read. */
+/** The text of a file, compressed or not, and the bytes read. */
 async function openText(file: string): Promise<{ text: Readable; bytesRead: () => number; size: number }> {
   try {
     await using handle = await open(file);
@@ -51,7 +51,7 @@ async function openText(file: string): Promise<{ text: Readable; bytesRead: () =
   }
 }
 
-/** Lines without their ends. Throws AppError `invalid_request` for one that is longer than any can be, and for a file that was cut. */
+/** Lines without their ends. Throws AppError `invalid_request` for an impossibly long one, or a truncated file. */
 async function* splitLines({ file, onBytes = () => undefined }: ReadParts): AsyncGenerator<string> {
   const { text, bytesRead, size } = await openText(file);
   let parts: string[] = [];
@@ -71,7 +71,7 @@ async function* splitLines({ file, onBytes = () => undefined }: ReadParts): Asyn
       if (length > LONGEST_LINE) throw refuse("The file has a line of more than 64 MiB: it is no export.");
     }
   } catch (error) {
-    // What zlib says of a file that ends too early or holds something else.
+    // zlib: truncated, or no archive.
     if (isNativeError(error) && "code" in error && String(error.code).startsWith("Z_")) throw refuse(CUT, error);
     throw error;
   }
@@ -88,7 +88,7 @@ function parseLine(line: string, number: number): { kind?: unknown; row?: unknow
   throw refuse(`Line ${number} is no JSON object. ${CUT}`);
 }
 
-/** Throws AppError `invalid_request` that names the line and its fields. */
+/** Throws AppError `invalid_request` with the line and its fields. */
 function check<Value>(schema: z.ZodType<Value>, value: unknown, number: number, place: string): Value {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
@@ -107,8 +107,8 @@ function checkHeader(line: { kind?: unknown }, schema: number): void {
 }
 
 /**
- * The rows of an export, each checked, in the order of the file. Throws AppError `invalid_request` when it is none, is newer than the database, was
- * cut or changed, or has a row that is not as it should be; what was cut or changed shows for certain only at the end.
+ * The rows of an export, validated, in order. Throws AppError `invalid_request` when it is none, is newer than the database, was truncated
+ * or changed, or has an invalid row; truncation shows for certain only at the end.
  */
 export async function* readLines(parts: ReadParts): AsyncGenerator<RowLine> {
   const hash = createHash("sha256");

@@ -11,23 +11,23 @@ import type { Job } from "../../jobs/job.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 
 interface RestoreParts {
-  /** Migrated, and without a row of what an export holds. */
+  /** Migrated, and empty. */
   database: Database;
   /** An export, compressed or not. */
   file: string;
-  /** Hears how much of the file has been checked, before anything is written. */
+  /** Hears the bytes validated, before anything is written. */
   onChecked?: (bytes: number, total: number) => void;
-  /** Hears how many rows are stored. */
+  /** Hears the rows stored. */
   onStored?: (rows: number, total: number) => void;
 }
 
-/** How long one statement may take, in milliseconds. */
+/** For one statement, in milliseconds. */
 const STATEMENT_MS = 600_000;
 /** Rows of one statement, and characters of their lines. */
 const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
-/** Throws AppError `invalid_request` when there is anything that an export would hold. */
+/** Throws AppError `invalid_request` when a table has rows. */
 async function assertEmpty(database: Database, transaction: Queryable, tables: readonly string[]): Promise<void> {
   const exists = tables.map((name) => `select '${name}' as name where exists (select from ${name})`).join(" union all ");
   const filled = await transaction.query<{ name: string }>({ text: exists });
@@ -39,7 +39,7 @@ async function assertEmpty(database: Database, transaction: Queryable, tables: r
   );
 }
 
-/** Stores rows of one table that have the same columns. */
+/** Stores rows of one table and the same columns. */
 async function storeRows(transaction: Queryable, lines: readonly RowLine[]): Promise<void> {
   const [first] = lines;
   if (!first) return;
@@ -57,7 +57,7 @@ select ${names} from json_array_elements($1::json) as line cross join lateral js
   }
 }
 
-/** Rows in batches of one table and the same columns each. */
+/** Batches of one table and the same columns. */
 async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine[]> {
   let batch: RowLine[] = [];
   let characters = 0;
@@ -77,9 +77,9 @@ async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine
 }
 
 /**
- * Stores what an export holds in an empty database, all or nothing, and adds the jobs that make from it what is derived; returns how many rows
- * of each table there are. The file is read through once before. Throws AppError `invalid_request` when it is not as it was written, or is newer
- * than the database, and when the database is not empty.
+ * Restores an export into an empty database, all or nothing, and adds the jobs for derived data; returns the rows of each table. The file
+ * is validated first. Throws AppError `invalid_request` when it was changed or is newer than the database, or when the database is not
+ * empty.
  */
 export async function restoreExport({ database, file, onChecked, onStored }: RestoreParts): Promise<ReadonlyMap<string, number>> {
   const patient = withStatementTimeout(database, STATEMENT_MS);
@@ -94,7 +94,7 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
 
   return makeJobQueue(patient).transaction(async (transaction, jobs) => {
     await transaction.query({ text: "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0" });
-    // Nobody writes meanwhile, neither a service nor another restore.
+    // Against writes of a service or another restore.
     await transaction.query({ text: `lock table ${names.join(", ")} in share row exclusive mode` });
     await assertEmpty(database, transaction, names);
     const stored = new Map<string, number>();
@@ -110,26 +110,25 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
   });
 }
 
-/** Rows that are read, and jobs that are added, at a time. */
+/** Rows, and jobs, at a time. */
 const PAGE = 500;
 
 const CONVERSATIONS = `
 select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
 where id > $1 order by id limit ${PAGE}`;
 
-/** Behind $1 and $2. */
 const OWNERS = `
 select distinct tenant_id as "tenantId", user_id as "userId" from conversations
 where (tenant_id, user_id) > ($1, $2) order by 1, 2 limit ${PAGE}`;
 
-/** Documents that were read have to be indexed again, whether they answer already or not. */
+/** All but failed documents are indexed again. */
 const DOCUMENTS = `
 select id as "documentId", tenant_id as "tenantId" from knowledge_documents
 where id > $1 and status <> 'failed' order by id limit ${PAGE}`;
 
 /**
- * Adds the jobs of everything that may be left to do in a store that was just filled: there is no index, and the memory agent or a summary may
- * have been behind. A job that finds nothing to do ends at once.
+ * Adds every job that a restored store may need: there is no index, and summaries or the memory agent may lag. A job without work ends at
+ * once.
  */
 async function addJobsOfRestored(transaction: Queryable, jobs: JobTransaction): Promise<void> {
   async function addFor<Row>(text: string, first: string[], keyOf: (row: Row) => string[], jobsOf: (row: Row) => Job[]): Promise<void> {

@@ -6,6 +6,7 @@ import { knowledgeKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addMarkersAndSweeps } from "../erase/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
+import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 
 /** A knowledge base of a tenant. */
 export interface DocumentPlace {
@@ -66,7 +67,7 @@ returning id`;
 const LIST = `
 select ${COLUMNS} from knowledge_documents
 where tenant_id = $1 and prefix = $2
-  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
 
 /** Adds markers and sweep jobs for the chunks of deleted documents. */
@@ -117,13 +118,13 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
           throw error;
         }),
 
-    async list({ tenantId, prefix }, { limit, after }) {
+    async list({ tenantId, prefix }, page) {
       const rows = await database.query<StoredDocument>({
         name: "document-list",
         text: LIST,
-        values: [tenantId, prefix, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+        values: [tenantId, prefix, ...pageValues(page)],
       });
-      return toPage(rows, limit);
+      return toPage(rows, page.limit);
     },
 
     remove: (place, documentId) =>

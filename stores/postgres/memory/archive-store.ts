@@ -1,5 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import type { OwnedConversation } from "../../owner.ts";
+import { ownedValues } from "../database/sql-parts.ts";
 
 /** A memory that becomes an episode of its own. */
 export interface MemoryToArchive {
@@ -42,16 +43,19 @@ where conversations.id = conversation_id and conversations.id = $1 and tenant_id
 returning archived_memories.id`;
 
 export function makeArchiveStore(database: Database): ArchiveStore {
-  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
   return {
     readUnindexed: (conversation, indexName, limit) =>
-      database.query<UnindexedMemory>({ name: "episode-archived", text: ARCHIVED, values: [...owned(conversation), indexName, limit] }),
+      database.query<UnindexedMemory>({
+        name: "episode-archived",
+        text: ARCHIVED,
+        values: [...ownedValues(conversation), indexName, limit],
+      }),
 
     async markIndexed(conversation, indexName, ids) {
       const rows = await database.query<{ id: string }>({
         name: "episode-mark-archived",
         text: MARK_ARCHIVED,
-        values: [...owned(conversation), indexName, ids],
+        values: [...ownedValues(conversation), indexName, ids],
       });
       return rows.map(({ id }) => id);
     },

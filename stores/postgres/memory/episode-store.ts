@@ -14,6 +14,7 @@ import {
 import { lockConversation } from "../conversations/locks.ts";
 import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
+import { MIN_UUID, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 
 export interface IndexProgress {
   indexedThrough: Cursor;
@@ -67,9 +68,6 @@ export interface EpisodeStore {
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
 
-const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
-const BEGINNING = "'00000000-0000-0000-0000-000000000000'";
-
 const BACKLOG = `
 with conversation as materialized (
   select id, imported_count from conversations where id = $1 and tenant_id = $2 and user_id = $3
@@ -78,7 +76,7 @@ with conversation as materialized (
   where conversation_id = (select id from conversation) and index_name = $4
 ), place as materialized (
   select coalesce((select indexed_through_created_at from progress), '-infinity') as created_at,
-    coalesce((select indexed_through_message_id from progress), ${BEGINNING}) as id
+    coalesce((select indexed_through_message_id from progress), ${MIN_UUID}) as id
 )
 select
   (select row_to_json(progress) from progress) as progress,
@@ -105,10 +103,10 @@ returning conversation_id`;
 
 /** For an indexer that was late. */
 const REWIND = `
-update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${BEGINNING})
+update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${MIN_UUID})
 from conversations
 where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
-  and (indexed_through_created_at, indexed_through_message_id) > (coalesce($5::timestamptz, '-infinity'), coalesce($6::uuid, ${BEGINNING}))`;
+  and (indexed_through_created_at, indexed_through_message_id) > (coalesce($5::timestamptz, '-infinity'), coalesce($6::uuid, ${MIN_UUID}))`;
 
 const MISSING_IN = (conversation: string, index: string): string => `(exists (
   select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
@@ -117,7 +115,7 @@ const MISSING_IN = (conversation: string, index: string): string => `(exists (
   where conversation_id = ${conversation} and completed and ${isExchangeAnchor("messages")}
     and (created_at, id) > (
       coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
-      coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${BEGINNING}))
+      coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${MIN_UUID}))
 ))`;
 
 const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
@@ -159,7 +157,6 @@ function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
 }
 
 export function makeEpisodeStore(database: Database): EpisodeStore {
-  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
   return {
     async readBacklog(conversation, indexName, limit) {
       const [row] = await database.query<{
@@ -167,7 +164,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
         imported_count: number | null;
         previous_id: string | null;
         messages: MessageRow[];
-      }>({ name: "episode-backlog", text: BACKLOG, values: [...owned(conversation), indexName, limit] });
+      }>({ name: "episode-backlog", text: BACKLOG, values: [...ownedValues(conversation), indexName, limit] });
       return {
         progress: toProgress(row?.progress),
         messages: (row?.messages ?? []).map(toReadMessage),
@@ -182,10 +179,18 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
         const rows = await database.query({
           name: "episode-advance",
           text: ADVANCE,
-          values: [...owned(conversation), indexName, indexedThrough.createdAt, indexedThrough.id, lastEpisodeId, ...place, importedCount],
+          values: [
+            ...ownedValues(conversation),
+            indexName,
+            indexedThrough.createdAt,
+            indexedThrough.id,
+            lastEpisodeId,
+            ...place,
+            importedCount,
+          ],
         });
         if (rows.length === 1) return true;
-        const values = [...owned(conversation), indexName, ...place, importedCount];
+        const values = [...ownedValues(conversation), indexName, ...place, importedCount];
         await database.query({ name: "episode-go-back", text: REWIND, values });
         return false;
       } catch (error) {
@@ -211,7 +216,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       const [row] = await database.query<{ missing: boolean }>({
         name: "episode-is-unindexed",
         text: `select ${MISSING_IN("conversations.id", "$4")} as missing from conversations where id = $1 and tenant_id = $2 and user_id = $3`,
-        values: [...owned(conversation), indexName],
+        values: [...ownedValues(conversation), indexName],
       });
       return row?.missing ?? false;
     },
@@ -227,7 +232,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       const rows = await database.query<{ id: string }>({
         name: "episode-stored",
         text: STORED,
-        values: [...owned(conversation), asked, answers],
+        values: [...ownedValues(conversation), asked, answers],
       });
       return rows.map(({ id }) => id);
     },

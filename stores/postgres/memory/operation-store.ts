@@ -1,6 +1,7 @@
 import type { Owner } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 
 /** Who changes memory: the memory agent after a turn (`agent`) or an import, or a person. */
 export type Actor = "agent" | "person" | "import";
@@ -50,7 +51,7 @@ select id, operation, section, version, old_value as "oldValue", new_value as "n
   ${ALL_TRIGGERS} as "triggerMessageIds", created_at as "createdAt"
 from memory_operations
 where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TRIGGERS}))
-  and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
 
 /** Logs operations in the transaction that does them. */
@@ -66,13 +67,13 @@ export async function addOperations(
 /** The memory operations of a database. */
 export function makeOperationStore(database: Database): OperationStore {
   return {
-    async list({ tenantId, userId }, { limit, after }, triggerMessageId = null) {
+    async list({ tenantId, userId }, page, triggerMessageId = null) {
       const rows = await database.query<StoredOperation>({
         name: "operations-list",
         text: LIST,
-        values: [tenantId, userId, after?.createdAt ?? null, after?.id ?? null, limit + 1, triggerMessageId],
+        values: [tenantId, userId, ...pageValues(page), triggerMessageId],
       });
-      return toPage(rows, limit);
+      return toPage(rows, page.limit);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import type { Role } from "../conversations/message-store.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
+import { MIN_UUID, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 
 /** The running summary of a conversation in one version. */
 export interface StoredSummary {
@@ -101,10 +102,10 @@ select
   (select rewrites from conversations where id = $1 and tenant_id = $2 and user_id = $3) as rewrites,
   (select coalesce(json_agg(oldest), '[]') from (
     select id, role, content, token_count, created_at from messages
-    where conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3) and completed
+    where conversation_id = ${OWNED_ID} and completed
       and (created_at, id) > (
         coalesce((select covered_through_created_at from kept), '-infinity'),
-        coalesce((select covered_through_message_id from kept), '00000000-0000-0000-0000-000000000000'))
+        coalesce((select covered_through_message_id from kept), ${MIN_UUID}))
     order by created_at, id limit $4
   ) oldest) as messages`;
 
@@ -151,7 +152,7 @@ select
     where conversation_id = $1 and completed
       and (created_at, id) > (
         coalesce((select covered_through_created_at from conversation_summaries where conversation_id = $1), '-infinity'),
-        coalesce((select covered_through_message_id from conversation_summaries where conversation_id = $1), '00000000-0000-0000-0000-000000000000'))
+        coalesce((select covered_through_message_id from conversation_summaries where conversation_id = $1), ${MIN_UUID}))
     order by created_at, id limit $2
   ) uncovered)::int as uncovered`;
 
@@ -165,15 +166,14 @@ interface UncoveredRow {
 
 /** The summaries of a database. */
 export function makeSummaryStore(database: Database): SummaryStore {
-  const owned = ({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] => [conversationId, tenantId, userId];
   return {
     async find(conversation) {
-      const [row] = await database.query<SummaryRow>({ name: "summary-find", text: SUMMARY_OF, values: owned(conversation) });
+      const [row] = await database.query<SummaryRow>({ name: "summary-find", text: SUMMARY_OF, values: ownedValues(conversation) });
       return row ? toSummary(row) : null;
     },
 
     async findVersion(conversation, version) {
-      const values = [...owned(conversation), version];
+      const values = [...ownedValues(conversation), version];
       const [row] = await database.query<SummaryRow>({ name: "summary-version", text: VERSION_OF, values });
       return row ? toSummary(row) : null;
     },
@@ -182,7 +182,7 @@ export function makeSummaryStore(database: Database): SummaryStore {
       const [row] = await database.query<{ summary: SummaryRow | null; messages: UncoveredRow[]; rewrites: number | null }>({
         name: "summary-backlog",
         text: BACKLOG,
-        values: [...owned(conversation), limit],
+        values: [...ownedValues(conversation), limit],
       });
       const messages = (row?.messages ?? []).map(({ id, role, content, token_count, created_at }) => {
         return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
@@ -196,7 +196,7 @@ export function makeSummaryStore(database: Database): SummaryStore {
         const rows = await database.query({
           name: "summary-save",
           text: SAVE,
-          values: [...owned(conversation), readVersion, text, createdAt, id, addedMessageCount, tokenCount, rewrites],
+          values: [...ownedValues(conversation), readVersion, text, createdAt, id, addedMessageCount, tokenCount, rewrites],
         });
         return rows.length === 1;
       } catch (error) {

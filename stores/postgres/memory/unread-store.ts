@@ -8,6 +8,7 @@ import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
+import { MIN_UUID } from "../database/sql-parts.ts";
 
 /** Unread messages of one conversation, oldest first. */
 export interface UnreadConversation {
@@ -95,7 +96,7 @@ where tenant_id = $1 and user_id = $2
   and exists (
     select from messages where messages.conversation_id = conversations.id and completed and ${isExchangeAnchor("messages")}
       and (messages.created_at, messages.id) > (
-        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000')))`;
+        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, ${MIN_UUID})))`;
 
 const NEXT = `
 with chosen as materialized (
@@ -107,7 +108,7 @@ select chosen.id as "conversationId", imported_count, read_through_created_at, r
     select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
     from messages where conversation_id = chosen.id and completed
       and (created_at, id) > (
-        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, '00000000-0000-0000-0000-000000000000'))
+        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, ${MIN_UUID}))
     order by created_at, id limit $3`)} as messages
 from chosen`;
 

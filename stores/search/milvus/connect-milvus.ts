@@ -1,13 +1,13 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { checkDefinition, checkName, type IndexDefinition, type SearchStore } from "../search-index.ts";
-import { checkMilvusResponse, throwIndexError } from "./milvus-errors.ts";
+import { checkMilvusResponse, throwRefusal } from "./milvus-errors.ts";
 import { makeReadiness, type Readiness } from "./collection-readiness.ts";
 import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
 
-/** Where a Milvus server is, and what opens it. */
+/** A Milvus server and its credentials. */
 export interface MilvusAddress {
   /** "host:port", "http://host:port" or "https://host:port". */
   address: string;
@@ -17,25 +17,19 @@ export interface MilvusAddress {
   database?: string | undefined;
 }
 
-/** How long Milvus is waited for, and who hears of trouble. */
+/** Timeout and error handler. */
 export interface MilvusOptions {
-  /** In milliseconds: of a search, and of finding out whether the server is there. */
+  /** In milliseconds: for a search, and for finding out whether the server answers. */
   timeoutMs: number;
-  /** Hears why something could not be made ready beforehand; who needs it tries again. */
+  /** Hears of failed preparations, which the next use repeats. */
   onError?: (error: unknown) => void;
 }
 
-/**
- * Of a call that creates, looks up, loads or drops, in milliseconds: it may take long on a server that is well. Whether it
- * answers at all is asked before.
- */
+/** For calls that create, look up, load or drop, in milliseconds: slow on a healthy server. Whether it answers is asked before. */
 const PREPARE_TIMEOUT_MS = 30_000;
-/** How long that question may take: longer than a search, or an index in a slow server would never be prepared. Turns do not wait for it. */
+/** For that question; longer than a search, so that slow servers get prepared. No turn waits for it. */
 const ANSWER_TIMEOUT_MS = 5_000;
-/**
- * gRPC would wait up to two minutes before it looks again for a server that was away. And Milvus Lite closes the connection of who asks
- * more than every five minutes whether it is there.
- */
+/** gRPC would wait up to two minutes to reconnect. Milvus Lite closes connections with keepalives more often than every five minutes. */
 const CHANNEL_OPTIONS = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.min_reconnect_backoff_ms": 100,
@@ -53,7 +47,7 @@ function describe({ address, database }: MilvusAddress): string {
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
-/** See openMilvusSearchStore, which loads this module with the SDK behind it. */
+/** See openMilvusSearchStore, which loads this module and the SDK on demand. */
 export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () => undefined }: MilvusOptions): SearchStore {
   const { address, token, database } = where;
   const client = new MilvusClient({
@@ -66,10 +60,10 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
     channelOptions: CHANNEL_OPTIONS,
     telemetry: { enabled: false },
     logLevel: "error",
-    // The first attempt to connect would be remembered for ever when it fails. Every call connects by itself.
+    // A failed first attempt would be remembered for ever. Every call connects by itself.
     __SKIP_CONNECT__: true,
   });
-  const inTurn = bulkhead(1, Number.POSITIVE_INFINITY);
+  const mutex = bulkhead(1, Number.POSITIVE_INFINITY);
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
   const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
@@ -84,7 +78,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
   let isClosed = false;
   const report = (error: unknown): void => (isClosed ? undefined : onError(error));
 
-  /** Prepares those parts that are there, one after the other, so that no search has to. What fails is tried again by who needs it. */
+  /** Prepares existing parts one after the other, so that no search has to. */
   async function prepareAll(parts: readonly Part[]): Promise<void> {
     const names = await collectionNames(client);
     for (const { readiness } of parts.filter(({ definition }) => names.includes(definition.name))) {
@@ -98,30 +92,30 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);
-      await refuseUndivided(client, definition.name, patience.answerMs).catch(throwIndexError);
+      await refuseUndivided(client, definition.name, patience.answerMs).catch(throwRefusal);
       const parts = partNames(definition.name).map((name): Part => {
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };
       });
-      // The first tells whether the index can be had. The others are created by who first writes to one: a few users need few collections.
+      // The first shows whether the server can serve. Others are created by their first write: few users need few collections.
       await parts[0]?.readiness.prepare(true);
       void prepareAll(parts).catch(report);
       return makePartedIndex(
-        parts.map((part) => makeMilvusSearchIndex({ client, ...part, inTurn })),
+        parts.map((part) => makeMilvusSearchIndex({ client, ...part, mutex })),
         definition.dimensions,
       );
     },
     async listIndexes() {
-      const names = await collectionNames(client).catch(throwIndexError);
+      const names = await collectionNames(client).catch(throwRefusal);
       return [...new Set(names.map(indexOfPart))].toSorted();
     },
     async dropIndex(name) {
-      // Of that name alone: one that was made before indexes had parts.
+      // The plain name: indexes from before parts.
       for (const collection_name of [checkName(name), ...partNames(name)]) {
-        await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(throwIndexError);
+        await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(throwRefusal);
       }
     },
-    check: () => check().catch(throwIndexError),
+    check: () => check().catch(throwRefusal),
     async close() {
       isClosed = true;
       await client.closeConnection();

@@ -1,6 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
+import { indexUnreachable } from "../search-index.ts";
 
-/** A server that answered, but with a failure. `code` is its number for it. https://milvus.io/docs/error_code.md */
+/** A failure that the server answered with, and its code. https://milvus.io/docs/error_code.md */
 export class MilvusRefusal extends Error {
   override readonly name = "MilvusRefusal";
   readonly code: number | string;
@@ -10,7 +11,7 @@ export class MilvusRefusal extends Error {
     this.code = code;
   }
 
-  /** The collection is there, but released: after a restart of the server, say. */
+  /** Released: after a restart of the server, say. */
   get isNotLoaded(): boolean {
     return this.code === 101;
   }
@@ -34,7 +35,7 @@ function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && ("error_code" in value || "code" in value) && "reason" in value;
 }
 
-/** A status is the response itself or a part of it. Older servers fill `error_code` only, newer ones both. */
+/** A status is the response or a part of it. Older servers set `error_code` only. */
 function refusalIn(response: unknown): MilvusRefusal | undefined {
   const status: unknown = typeof response === "object" && response !== null && "status" in response ? response.status : response;
   if (!isStatus(status)) return undefined;
@@ -44,24 +45,21 @@ function refusalIn(response: unknown): MilvusRefusal | undefined {
 }
 
 /**
- * The response of a call to Milvus. The SDK reports some failures in the response and throws others, also responses: this is the one place
- * that tells them apart. Throws MilvusRefusal when the server answered with a failure, else AppError `index_unavailable`.
+ * Checks the response of a call to Milvus: the SDK reports some failures in the response and throws others, also responses. Throws
+ * MilvusRefusal when the server answered with a failure, else AppError `index_unavailable`.
  */
 export async function checkMilvusResponse<Response>(call: Promise<Response>): Promise<Response> {
   const response = await call.catch((error: unknown) => {
-    // An error of gRPC has a code too, but is no response.
-    throw (
-      (error instanceof Error ? undefined : refusalIn(error)) ??
-      new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", { cause: error })
-    );
+    // Errors of gRPC have a code too.
+    throw (error instanceof Error ? undefined : refusalIn(error)) ?? indexUnreachable(error);
   });
   const refusal = refusalIn(response);
   if (refusal) throw refusal;
   return response;
 }
 
-/** Rethrows what checkMilvusResponse throws, a refusal as AppError `index_unavailable`: a turn goes on without its memory. */
-export function throwIndexError(error: unknown): never {
+/** Rethrows errors of checkMilvusResponse, a refusal as AppError `index_unavailable`: the turn goes on without memory. */
+export function throwRefusal(error: unknown): never {
   if (!(error instanceof MilvusRefusal)) throw error;
   throw new AppError("index_unavailable", "The search index refused a request. The log has its reason.", { cause: error });
 }

@@ -16,12 +16,12 @@ import { MAX_TEXT_BYTES } from "./prepare-collection.ts";
 
 type MilvusRow = Record<string, string | number | number[]>;
 
-/** As much of the beginning as fits, whole characters. */
+/** Cuts a text to the limit, at a whole character. */
 function fitting(text: string): string {
   const storable = storableText(text);
   if (storable.length * 3 <= MAX_TEXT_BYTES) return storable;
   const bytes = Buffer.from(storable);
-  // A decoder that expects more to come leaves out the character that is cut.
+  // With `stream` the decoder leaves out a cut character.
   return bytes.length <= MAX_TEXT_BYTES ? storable : new TextDecoder().decode(bytes.subarray(0, MAX_TEXT_BYTES), { stream: true });
 }
 
@@ -42,7 +42,7 @@ function toMilvusRow(document: SearchDocument, { dimensions, attributes }: Index
   };
 }
 
-/** The fields that toHit needs. */
+/** The fields of toHit. */
 function hitFields({ attributes }: IndexDefinition): string[] {
   return ["id", "owner_key", "group_id", "previous_id", "created_at", ...Object.keys(attributes)];
 }
@@ -67,12 +67,12 @@ interface MilvusSelection extends SearchFilter {
 
 const listOf = (ids: readonly string[]): string => `[${ids.map((id) => `"${checkUuid(id)}"`).join(", ")}]`;
 
-/** An expression that selects documents by their ids, whoever they belong to. Throws TypeError for what is no UUID. */
+/** Selects documents by id, of any owner. Throws TypeError for what is no UUID. */
 const anyOf = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
 
 /**
- * An expression that selects documents. Milvus Lite has no parameters, so values stand in the text: only keys and ids that are checked, and
- * whole numbers. Throws TypeError for anything else.
+ * Selects documents. Milvus Lite has no parameters, so values stand in the text: checked keys and ids, and whole numbers. Throws TypeError
+ * for anything else.
  */
 function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusSelection): string {
   const conditions = [
@@ -86,13 +86,13 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
   return conditions.filter(Boolean).join(" and ");
 }
 
-/** Milvus returns no more. */
+/** The limit of Milvus. */
 const MAX_LIMIT = 16_384;
-/** Documents that one message removes: a group may have any number. */
+/** Documents of one deletion: a group may have any number. */
 const REMOVED_AT_ONCE = 1_000;
-/** A message to Milvus may have 64 MB; a document has up to 65 KB in each of its texts. */
+/** A message may have 64 MB, each text of a document 65 KB. */
 const ROWS_PER_MESSAGE = 200;
-/** In milliseconds. Searches have the limit of the client; Milvus Lite under load was seen to take more than 10 s for 200 rows. */
+/** In milliseconds. Milvus Lite under load may take more than 10 s for 200 rows. */
 const WRITE_TIMEOUT_MS = 30_000;
 const FLUSH_TIMEOUT_MS = 120_000;
 
@@ -100,12 +100,12 @@ interface MilvusIndexParts {
   client: MilvusClient;
   definition: IndexDefinition;
   readiness: Readiness;
-  /** Lets one call at a time write: Milvus Lite is not made for more, and real Milvus does not mind. */
-  inTurn: BulkheadPolicy;
+  /** One write at a time, for Milvus Lite. */
+  mutex: BulkheadPolicy;
 }
 
-/** An index in a collection that is created by the first write, and prepared before when it is there. */
-export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }: MilvusIndexParts): SearchIndex {
+/** An index in one collection, which the first write creates. */
+export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: MilvusIndexParts): SearchIndex {
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
@@ -121,16 +121,16 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
     };
     return readiness.read(async (): Promise<SearchHit[]> => {
       const { results } = await checkMilvusResponse(client.search(request));
-      // Milvus Lite gives BM25 as a distance: the same figure below zero.
+      // Milvus Lite returns BM25 as a negative distance.
       return results.map((row) => toHit(row, what.metric_type === "BM25" ? Math.abs(row.score) : row.score, definition));
     }, []);
   };
   const ask = async (what: { filter: string; output_fields: string[]; limit?: number; timeout?: number }) =>
     (await checkMilvusResponse(client.query({ ...target, ...consistent, ...what }))).data;
   const query = (filter: string, output_fields: string[]) => readiness.read(() => ask({ filter, output_fields }), []);
-  // Nobody waits for what writes: unlike a search it may take as long as making the collection does.
+  // No turn waits for writes.
   const removeSome = (filter: string): Promise<number> =>
-    inTurn.execute(() =>
+    mutex.execute(() =>
       readiness.change(async () => {
         const found = await ask({ filter, output_fields: ["id"], limit: REMOVED_AT_ONCE, timeout: WRITE_TIMEOUT_MS });
         if (found.length === 0) return 0;
@@ -148,8 +148,8 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
     }
   }
   /**
-   * Looks whether they have arrived: SETTLE_MS of make-ready.ts says what Milvus Lite may lose, also after a restart of its own. They are not
-   * written again from here: they may have been erased meanwhile, which only the job knows that wrote them.
+   * Verifies that the rows arrived: Milvus Lite may lose them (SETTLE_MS in collection-readiness.ts). Only the job may write them again:
+   * they may have been erased meanwhile.
    */
   async function put(data: MilvusRow[]): Promise<void> {
     await checkMilvusResponse(client.upsert({ ...written, data }));
@@ -164,7 +164,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
       const rows = [...new Map(documents.map((document) => [document.id, toMilvusRow(document, definition)])).values()];
       for (let start = 0; start < rows.length; start += ROWS_PER_MESSAGE) {
         const data = rows.slice(start, start + ROWS_PER_MESSAGE);
-        await inTurn.execute(() => readiness.write(() => put(data)));
+        await mutex.execute(() => readiness.write(() => put(data)));
       }
     },
     async searchVectors(filter, embedding, limit) {
@@ -187,7 +187,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, inTurn }:
     },
     async flush() {
       const flushed = { collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS };
-      await inTurn.execute(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
+      await mutex.execute(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
     },
   };
 }

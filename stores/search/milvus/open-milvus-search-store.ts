@@ -2,11 +2,11 @@ import type { MilvusAddress, MilvusOptions } from "./connect-milvus.ts";
 import type { SearchStore } from "../search-index.ts";
 
 /**
- * Indexes in a Milvus server, or in Milvus Lite. Does not throw when the server is away: openIndex does, AppError `index_unavailable`, and an
- * index once opened comes back by itself.
+ * Indexes in a Milvus server, or in Milvus Lite. Succeeds without the server: openIndex throws AppError `index_unavailable`, and an opened
+ * index reconnects by itself.
  */
 export async function openMilvusSearchStore(where: MilvusAddress, options: MilvusOptions): Promise<SearchStore> {
-  // Only now: loading the SDK takes longer than the rest of the service together.
+  // On demand: loading the SDK takes longer than the rest of the service.
   const { connectMilvus } = await import("./connect-milvus.ts");
   return connectMilvus(where, options);
 }

@@ -2,8 +2,8 @@ import { checkOwnerKey } from "../index-keys.ts";
 import type { SearchDocument, SearchIndex } from "../search-index.ts";
 
 /**
- * Collections that an index is made of, each for a share of the owners. A search touches one. Milvus reads of it what the partition key leaves;
- * Milvus Lite goes through all rows of a collection in every search, whoever they belong to (docs/decisions/0012).
+ * Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012).
+ * Milvus itself filters by partition key.
  */
 export const PARTS = 16;
 
@@ -14,17 +14,17 @@ export function partNames(name: string): string[] {
   return Array.from({ length: PARTS }, (_, part) => `${name}_part${part}`);
 }
 
-/** The index that a collection belongs to; its own name, when it is no part of one. */
+/** The index of a collection; its own name when it is no part. */
 export function indexOfPart(collection: string): string {
   return PART_NAME.exec(collection)?.[1] ?? collection;
 }
 
-/** The number of an owner's part: always the same for an owner. Keys are hashes, so that the parts are about equal. */
+/** The part of an owner, always the same; keys are hashes, so parts are about equal. */
 export function partOf(ownerKey: string): number {
   return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
 }
 
-/** One index of as many parts as partNames names, in that order. */
+/** One index over the collections of partNames, in that order. */
 export function makePartedIndex(parts: readonly SearchIndex[], dimensions: number): SearchIndex {
   const written = new Set<SearchIndex>();
   const of = (ownerKey: string): SearchIndex => {
@@ -53,7 +53,7 @@ export function makePartedIndex(parts: readonly SearchIndex[], dimensions: numbe
       const counts = await Promise.all(parts.map((part) => part.count()));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    /** Only what was written here since the last time: Milvus limits how often a collection is flushed. */
+    /** Only parts written since the last flush: Milvus limits flushes. */
     async flush() {
       const due = [...written];
       written.clear();

@@ -4,7 +4,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { IndexDefinition } from "../search-index.ts";
 import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
 
-/** The most that Milvus allows, in bytes. */
+/** The limit of Milvus. */
 export const MAX_TEXT_BYTES = 65_535;
 const KEY_BYTES = 64;
 
@@ -25,7 +25,7 @@ function fields({ dimensions, attributes }: IndexDefinition): FieldType[] {
       data_type: DataType.VarChar,
       max_length: MAX_TEXT_BYTES,
       enable_analyzer: true,
-      // Splits at what is neither letter nor digit, which in lexical text is the space, and does nothing else. Milvus Lite has no "whitespace".
+      // Splits lexical text at its spaces, and nothing else. Milvus Lite has no "whitespace".
       analyzer_params: { tokenizer: "standard" },
     },
     { name: "lexical_vector", data_type: DataType.SparseFloatVector },
@@ -34,7 +34,7 @@ function fields({ dimensions, attributes }: IndexDefinition): FieldType[] {
   ];
 }
 
-/** One shard: each shard counts words for itself, and BM25 needs the counts of all documents. */
+/** One shard, because BM25 counts words per shard. */
 export function collectionSchema(definition: IndexDefinition): CreateCollectionWithFieldsReq {
   return {
     collection_name: definition.name,
@@ -54,10 +54,10 @@ const VECTOR_INDEXES = [
 ];
 
 const POLL_MS = 50;
-/** How often it is looked for what another process is just creating: Milvus Lite refuses the second one before it shows the first. */
+/** Looks for a collection that another process is creating: Milvus Lite refuses the second before it shows the first. */
 const LOOKS = 20;
 
-/** Throws AppError `invalid_configuration` when the collection of that name is another one. */
+/** Throws AppError `invalid_configuration` when the collection has another schema. */
 async function checkFields(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
   const { schema } = await checkMilvusResponse(client.describeCollection({ collection_name: definition.name, timeout }));
   const found = new Map(schema.fields.map((field) => [field.name, field]));
@@ -80,7 +80,7 @@ async function indexedFields(client: MilvusClient, name: string, timeout: number
   }
 }
 
-/** Within `timeout` milliseconds; by default those of the client. */
+/** Within `timeout` milliseconds; by default the client's. */
 export async function exists(client: MilvusClient, name: string, timeout?: number): Promise<boolean> {
   const { value } = await checkMilvusResponse(
     client.hasCollection({ collection_name: name, ...(timeout === undefined ? {} : { timeout }) }),
@@ -88,7 +88,7 @@ export async function exists(client: MilvusClient, name: string, timeout?: numbe
   return value === true;
 }
 
-/** Throws AppError `invalid_configuration` when an index of this name was made before indexes had parts. */
+/** Throws AppError `invalid_configuration` for an index from before parts. */
 export async function refuseUndivided(client: MilvusClient, name: string, timeout: number): Promise<void> {
   if (!(await exists(client, name, timeout))) return;
   throw new AppError(
@@ -102,7 +102,7 @@ async function create(client: MilvusClient, definition: IndexDefinition, timeout
     await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));
   } catch (error) {
     if (!(error instanceof MilvusRefusal)) throw error;
-    // Another process may have been quicker.
+    // Another process may have been faster.
     for (let look = 0; !(await exists(client, definition.name, timeout)); look++) {
       if (look === LOOKS) throw error;
       await sleep(POLL_MS);
@@ -116,26 +116,25 @@ async function createIndexes(client: MilvusClient, name: string, timeout: number
     try {
       await checkMilvusResponse(client.createIndex({ collection_name: name, ...index, timeout }));
     } catch (error) {
-      // Here too: Milvus does not mind, Milvus Lite does.
+      // Here too; Milvus Lite refuses the second.
       if (!(error instanceof MilvusRefusal) || !(await indexedFields(client, name, timeout)).includes(index.field_name)) throw error;
     }
   }
 }
 
-/** In milliseconds: how long a server may take to answer at all, and to do what it is asked for. */
+/** In milliseconds: to answer at all, and to do the work. */
 interface Patience {
   answerMs: number;
   workMs: number;
 }
 
-/** The names of the collections that are there. */
 export async function collectionNames(client: MilvusClient): Promise<string[]> {
   return (await checkMilvusResponse(client.showCollections())).data.map(({ name }) => name);
 }
 
 /**
- * Creates the indexes of a collection, as far as they are missing, and has it loaded; each step may have been the last before a crash. The
- * collection itself only when it `creates`. Returns whether there is one.
+ * Creates missing indexes of a collection and loads it; each step may follow a crash. Creates the collection only with `creates`. Returns
+ * whether it exists.
  */
 export async function prepareCollection(
   client: MilvusClient,

@@ -1,18 +1,16 @@
 import type { Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
-import { checkName, type IndexDefinition } from "../search-index.ts";
+import { checkName, type IndexDefinition, indexUnreachable } from "../search-index.ts";
 
-/** Rethrows a failure of the database as one of the index: a turn goes on without its memory. What is wrong with a statement passes unchanged. */
-export function throwIndexError(error: unknown): never {
+/** Rethrows an unreachable database as `index_unavailable`: the turn goes on without memory. Errors of a statement pass unchanged. */
+export function throwUnreachable(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
-  throw new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", {
-    cause: error,
-  });
+  throw indexUnreachable(error);
 }
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
-/** Columns of an index' table and their types, as Postgres writes them. */
+/** Columns of an index and their types, as Postgres writes them. */
 export function indexColumns({ dimensions, attributes }: IndexDefinition): Record<string, string> {
   const own = Object.entries(attributes).map(([name, type]) => [name, ATTRIBUTE_TYPES[type]]);
   return {
@@ -27,20 +25,19 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition): Recor
   };
 }
 
-/** Made of the lexical text by Postgres, for the exact ranking of searchWords. */
+/** Generated from the lexical text, for searchWords. */
 const DERIVED = {
   lexemes: "tsvector generated always as (to_tsvector('simple', lexical_text)) stored",
   word_count: "integer generated always as (coalesce(cardinality(string_to_array(lexical_text, ' ')), 0)) stored",
 } as const;
 
 /**
- * Keeps embedding and lexemes in their row as long as it fits a page, where Postgres moves them out from 2 kB on: a search reads one page
- * for each document of an owner, whose documents lie apart, instead of four.
+ * Keeps rows whole up to a page, where Postgres moves columns out from 2 kB: a search reads one page a document instead of four.
  * https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-TOAST-TUPLE-TARGET
  */
 const WHOLE_ROWS = "toast_tuple_target = 8160";
 
-/** No index on the embedding: one owner has thousands of documents, which are compared one by one in milliseconds and none is missed. */
+/** No index on the embedding: the thousands of documents of one owner are compared exactly, in milliseconds. */
 function creation(definition: IndexDefinition): string {
   const { name } = definition;
   const columns = Object.entries(indexColumns(definition)).map(([column, type]) => {
@@ -60,7 +57,7 @@ const FOUND_COLUMNS = `
 select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
 where attrelid = format('search.%I', $1::text)::regclass and attnum > 0 and not attisdropped and attgenerated = ''`;
 
-/** Creates the table of an index if it is not there. Throws AppError `invalid_configuration` when there is another one of that name. */
+/** Creates the table of an index if needed. Throws AppError `invalid_configuration` when its columns differ. */
 export async function createIndexTable(transaction: Queryable, definition: IndexDefinition): Promise<void> {
   await transaction.query({ text: creation(definition) });
   const found = await transaction.query<{ name: string; type: string }>({ text: FOUND_COLUMNS, values: [definition.name] });
@@ -75,7 +72,7 @@ export async function createIndexTable(transaction: Queryable, definition: Index
   );
 }
 
-/** Deletes the table of an index, if there is one; the extensions and the schema need not be there. */
+/** Drops the table of an index, if any; extensions and schema may be missing. */
 export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
-  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwIndexError);
+  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwUnreachable);
 }

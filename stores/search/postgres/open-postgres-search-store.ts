@@ -1,11 +1,11 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database/database.ts";
 import { checkDefinition, type SearchStore } from "../search-index.ts";
-import { createIndexTable, dropIndexTable, throwIndexError } from "./index-table.ts";
+import { createIndexTable, dropIndexTable, throwUnreachable } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
 
-/** Two processes that start at once must not both create: "if not exists" alone races. The number is arbitrary, and only used here. */
-const ONE_AT_A_TIME = "select pg_advisory_xact_lock(7223910)";
+/** "if not exists" alone races. An arbitrary number, used only here. */
+const LOCK_CREATION = "select pg_advisory_xact_lock(7223910)";
 const CREATE_EXTENSIONS = `
 create extension if not exists vector;
 create extension if not exists pg_textsearch;
@@ -21,13 +21,13 @@ function refusal(description: string, cause: unknown): AppError {
 }
 
 /**
- * Indexes in a Postgres with the extensions vector and pg_textsearch. Throws AppError `invalid_configuration` when it lacks them. The
- * database stays open when the store is closed.
+ * Indexes in a Postgres with the extensions vector and pg_textsearch. Throws AppError `invalid_configuration` when it lacks them. Closing
+ * the store leaves the database open.
  */
 export async function openPostgresSearchStore(database: Database): Promise<SearchStore> {
   try {
     await database.transaction(async (transaction) => {
-      await transaction.query({ text: ONE_AT_A_TIME });
+      await transaction.query({ text: LOCK_CREATION });
       await transaction.query({ text: CREATE_EXTENSIONS });
     });
   } catch (error) {
@@ -41,19 +41,19 @@ export async function openPostgresSearchStore(database: Database): Promise<Searc
       checkDefinition(definition);
       await database
         .transaction(async (transaction) => {
-          await transaction.query({ text: ONE_AT_A_TIME });
+          await transaction.query({ text: LOCK_CREATION });
           await createIndexTable(transaction, definition);
         })
-        .catch(throwIndexError);
+        .catch(throwUnreachable);
       return makePostgresSearchIndex(database, definition);
     },
     async listIndexes() {
       const text = "select tablename::text as name from pg_tables where schemaname = 'search' order by tablename";
-      return (await database.query<{ name: string }>({ text }).catch(throwIndexError)).map(({ name }) => name);
+      return (await database.query<{ name: string }>({ text }).catch(throwUnreachable)).map(({ name }) => name);
     },
     dropIndex: (name) => dropIndexTable(database, name),
     async check() {
-      await database.query({ text: "select 1" }).catch(throwIndexError);
+      await database.query({ text: "select 1" }).catch(throwUnreachable);
     },
     close: async () => undefined,
   };

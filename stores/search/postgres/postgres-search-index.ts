@@ -11,24 +11,24 @@ import {
 import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
 import { storableText } from "../../../text/storable-text.ts";
 import { hitColumns, hitOf, hitsAsJson, type HitValues, realsValue, vectorValue } from "./wire-format.ts";
-import { indexColumns, throwIndexError } from "./index-table.ts";
+import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { matchesByWords, rankByWords, type WordMatches } from "./word-ranking.ts";
 
-/** Documents that one statement removes: a group may have any number. */
+/** Documents of one deletion: a group may have any number. */
 const REMOVED_AT_ONCE = 2_000;
-/** Postgres indexes no longer ones, and refuses them in a query. */
+/** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
 
 function wordsOf(lexicalText: string): string[] {
   return storableText(lexicalText).split(/\s+/).filter(Boolean);
 }
 
-/** A tsquery that any of these words fulfils. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSQUERY */
+/** A tsquery for any of these words. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSQUERY */
 function toAlternatives(words: readonly string[]): string {
   return [...new Set(words)].map((word) => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** The values of a document in the order of indexColumns without its embedding, as texts. */
+/** The values of a document in the order of indexColumns, without its embedding. */
 function toTexts(document: SearchDocument, { attributes }: IndexDefinition): string[] {
   return [
     checkUuid(document.id),
@@ -50,12 +50,12 @@ function filterValues({ ownerKey, groupId, from, until }: SearchFilter): Stateme
   ];
 }
 
-/** An index in a table that is there. */
+/** An index in an existing table. */
 export function makePostgresSearchIndex(database: Database, definition: IndexDefinition): SearchIndex {
   const { dimensions } = definition;
   const statements = indexStatements(definition);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
-    database.query<Row>(values ? { ...statement, values } : statement).catch(throwIndexError);
+    database.query<Row>(values ? { ...statement, values } : statement).catch(throwUnreachable);
   const counted = async (statement: Statement, values: readonly StatementValue[]): Promise<number> => {
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
@@ -100,7 +100,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const found = matches?.hits ? hitsOf(filter.ownerKey, matches.hits) : await fetch(filter.ownerKey, ids);
       const byId = new Map(found.map((hit) => [hit.id, hit]));
       return ranked.flatMap(({ id, score }) => {
-        const hit = byId.get(id); // none when it has just been removed
+        const hit = byId.get(id); // none when it was just removed
         return hit ? [{ ...hit, score }] : [];
       });
     },
@@ -112,19 +112,19 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   };
 }
 
-/** Documents of a filter: $1 owner, $2 group or null, $3 from or null, $4 until or null. */
+/** $1 owner, $2 group or null, $3 from or null, $4 until or null. */
 const MATCHES = `
 where owner_key = $1 and ($2::uuid is null or group_id = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 
-/** $1 owner, $2 groups or ids, $3 how many documents at most. */
+/** $1 owner, $2 groups or ids, $3 limit. */
 const removal = (table: string, column: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where owner_key = $1 and ${column} = any($2::uuid[]) limit $3)) returning 1
 )
 select count(*)::int as count from removed`;
 
-/** The statements of one index: its name and its attributes are the only things in them that are not constant, and both are checked. */
+/** The statements of one index. Only its name and attributes vary in them, and both are checked. */
 function indexStatements(definition: IndexDefinition) {
   const { name, dimensions } = definition;
   const table = `search."${name}"`;
@@ -138,15 +138,15 @@ function indexStatements(definition: IndexDefinition) {
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
   const unscored = hitsAsJson(definition, { score: "0" });
-  // By a digest: an index that is dropped and made anew with other columns must not share names with the one before.
+  // With a digest: an index recreated with other columns must not share statement names.
   const statement = (what: string, text: string) => ({
     name: `search-${what}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
     text,
   });
   return {
     /**
-     * One array of texts per column, and all embeddings in one array behind each other. A document that does not differ is left alone: each
-     * version counts in BM25 until it is vacuumed.
+     * One array of texts per column, all embeddings in one array. Unchanged documents are left alone: BM25 counts old versions until a
+     * vacuum.
      */
     upsert: statement(
       "upsert",

@@ -1,21 +1,18 @@
 import type { HitValues } from "./wire-format.ts";
 
-/** Parts of the statement: the table, its index of words, the condition, the columns of a hit, and the JSON of hits. */
+/** Parts of the statement: the table, its word index, the condition, the columns of a hit, and the JSON of hits. */
 type MatchesParts = Record<"table" | "wordIndex" | "matches" | "hit" | "hits", string>;
 
 /**
- * BM25 with the figures of the index and the exact lengths of the documents. The operator of pg_textsearch rounds lengths above 40 words,
- * which moves scores by some percent and makes another order than Milvus; and it takes ten times as long, since it reads each document
- * anew. So it is only asked how a word weighs: alone, a word scores idf * 2.2 / (1.3 + 0.9 / average); as one of 40 words, which is the
- * longest that is not rounded, idf * 2.2 / (1.3 + 36 / average). From both follows the average, and from that every other score.
- * 1.3 is 1 + k1 (1 - b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25
+ * SQL: what BM25 needs, with the index's statistics and exact document lengths. The operator of pg_textsearch rounds lengths above 40
+ * words, which ranks unlike Milvus, and is slow, as it reads each document anew. So it only weighs each word: alone a word scores idf * 2.2
+ * / (1.3 + 0.9 / average), as one of 40 words, the longest exact length, idf * 2.2 / (1.3 + 36 / average). Both give the average, and that
+ * every other score. 1.3 is 1 + k1 (1 - b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25
  *
- * Which documents have which of the words, and how often, is one text of a line each, and the sum is made here: as rows of SQL, one for each
- * word of each document, both take five times as long. Words that nobody asked for are left out by a weight that nothing else uses.
+ * Matches come as text, one line a document, and are summed here: rows of SQL take five times as long. Only asked words keep the weight A.
  *
- * $5 is the words, a word twice counting twice, $6 the same words as alternatives of a tsquery. When there are at most $7 documents, which is
- * as many as are wanted, all of them come as hits at once: most users have no more, and fetching the best by a second statement costs as much
- * as ranking them.
+ * $5 is the words, repetitions counting, $6 the same as alternatives of a tsquery. Up to $7 documents, the limit, come as hits at once,
+ * which spares most users a second statement.
  */
 export function matchesByWords({ table, wordIndex, matches, hit, hits }: MatchesParts): string {
   const score = (text: string): string => `-(${text} <@> to_bm25query(word, '${wordIndex}'))`;
@@ -36,22 +33,22 @@ select words, weights, (
 from listed`;
 }
 
-/** What `matchesByWords` answers with, one row: nulls when no document of the index has any of the words. */
+/** The one row of `matchesByWords`; nulls when no document has any of the words. */
 export interface WordMatches {
   words: string[] | null;
-  /** How much each of the words weighs: as often as it is asked for. */
+  /** The weight of each word, repetitions counted. */
   weights: number[] | null;
-  /** The share of one word in a document's length, of an average document's. */
+  /** One word's share of the average document length. */
   per_word: number | null;
-  /** A line for each document: its id, how many words it has, and the words that match as a tsvector; null for none. */
+  /** A line for each document: id, number of words, and matching words as a tsvector. */
   documents: string | null;
-  /** All of them, or null when there are none or more than wanted. */
+  /** All matches; null for none, or for more than the limit. */
   hits: HitValues[] | null;
 }
 
 /**
- * A lexeme of a tsvector as text: quoted, with its positions behind it. Words have no spaces in them.
- * https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSVECTOR
+ * A lexeme of a tsvector as text: quoted, then its positions. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-
+ * TSVECTOR
  */
 function readLexeme(lexeme: string): { word: string; frequency: number } {
   const colon = lexeme.lastIndexOf(":");
@@ -60,7 +57,7 @@ function readLexeme(lexeme: string): { word: string; frequency: number } {
   return { word, frequency: lexeme.slice(colon).split(",").length };
 }
 
-/** The best `limit` documents by BM25, best first; those that score the same by id. */
+/** The best `limit` documents by BM25, ties by id. */
 export function rankByWords({ words, weights, per_word, documents }: WordMatches, limit: number): { id: string; score: number }[] {
   if (!words || !weights || per_word === null || documents === null) return [];
   const weightOf = new Map(words.map((word, position) => [word, (weights[position] ?? 0) * (1.3 + 0.9 * per_word)]));
