@@ -21,10 +21,10 @@ const StudioInput = z.object({
 });
 
 /**
- * What only nodes write, as it is before the first turn: a thread still has it of the turn before, which may have come to nodes that this one
- * does not come to. Fields without a default are written in every turn before anything reads them.
+ * The fields that only nodes write, reset to their defaults: a thread still has those of its last turn. Fields without a default are written
+ * in every turn before they are read.
  */
-function beforeTheTurn(): ConversationUpdate {
+function resetNodeFields(): ConversationUpdate {
   const fields = Object.entries(ConversationState.fields).filter(([name]) => !(name in StudioInput.shape));
   return Object.fromEntries(
     fields.flatMap(([name, field]) => {
@@ -46,7 +46,7 @@ function toMessage(given: unknown): BaseMessage {
   }
 }
 
-/** The last human message, which is what the turn answers. What came before it is in the stored conversation. */
+/** The last human message, which the turn answers; earlier ones are in the stored conversation. */
 function lastHuman(given: unknown): BaseMessage | undefined {
   const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
   if (message === undefined || typeof message.content === "string") return message;
@@ -55,15 +55,15 @@ function lastHuman(given: unknown): BaseMessage | undefined {
   throw AppError.invalid([{ field: "messages", problem: `holds a part of the type "${other.type}"; only text is understood` }]);
 }
 
-/** What a thread has of itself: its id, and whether an earlier run has said whose conversation it is. */
+/** A thread of Studio, with the user and session that earlier runs named. */
 export interface StudioThread {
   id: string | undefined;
   earlier: { userId?: string | undefined; sessionId?: string | undefined };
 }
 
 /**
- * The input of a run in Studio as that of a turn. `message`, or a human message at the end of `messages` as the chat view sends it, is enough:
- * the user is then `studio` and the session the thread, until a run of the thread names others. Throws AppError `invalid_request` or `message_too_long`.
+ * Turns the input of a run in Studio into that of a turn. `message` is enough, or a human message at the end of `messages`: the user is then
+ * `studio` and the session the thread, unless an earlier run named others. Throws AppError `invalid_request` or `message_too_long`.
  */
 export function toTurnInput(input: object, thread: StudioThread, maxMessageChars: number): ConversationUpdate {
   const filledIn = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== "" && value !== undefined && value !== null));
@@ -73,7 +73,7 @@ export function toTurnInput(input: object, thread: StudioThread, maxMessageChars
   assertNotTooLong("message", [message], maxMessageChars);
   const { earlier, id } = thread;
   return {
-    ...beforeTheTurn(),
+    ...resetNodeFields(),
     requestedKbPrefix: null,
     ...given,
     userId: given.userId ?? earlier.userId ?? STUDIO_USER,

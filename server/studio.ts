@@ -13,15 +13,15 @@ interface OpenStudio extends Pick<OpenGraph, "graph" | "close"> {
   maxMessageChars: number;
 }
 
-/** What is open in this process. Not a variable of the module: one that is loaded anew must find it. */
+/** What is open in this process, also for a module that is loaded again. */
 const ofProcess = globalThis as typeof globalThis & { conversationGraphOfStudio?: Promise<OpenStudio> };
 
 type Stream = ConversationGraph["stream"];
 type Options = NonNullable<Parameters<Stream>[1]>;
 
 /**
- * Cancels a turn when its run is cancelled. Were the signal that of the run, LangGraph would skip `persist`: nothing of the answer would be
- * stored, and the conversation busy until its lease is over.
+ * Cancels a turn when its run is cancelled. With the signal of the run itself, LangGraph would skip `persist`: the answer would be lost, and
+ * the conversation busy until its lease ends.
  */
 function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
   const cancellation = new AbortController();
@@ -32,10 +32,7 @@ function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
   return cancellation.signal;
 }
 
-/**
- * The graph for one request of LangGraph's server, which sets a checkpointer on it, or none. That is so on this view alone: requests run side
- * by side over the same nodes and the same store.
- */
+/** A copy of the graph for one request: LangGraph's server sets a checkpointer on it, and requests run side by side. */
 function forRequest({ graph: shared, maxMessageChars }: OpenStudio): ConversationGraph {
   const graph: ConversationGraph = shared.withConfig({});
   const streamTurn: Stream = graph.stream.bind(graph);
@@ -78,8 +75,8 @@ function openOnce(): Promise<OpenStudio> {
 }
 
 /**
- * The graph for LangGraph Studio, whose server calls this for every request: the first one opens it, and the end of the process closes it.
- * In memory unless DATABASE_URL or DATA_DIR is set: the service has the default folder for itself.
+ * The graph for LangGraph Studio, whose server calls this for every request. The first call opens it, the end of the process closes it. It
+ * keeps its data in memory unless DATABASE_URL or DATA_DIR is set: the default folder belongs to the service.
  */
 export async function graph(): Promise<ConversationGraph> {
   return forRequest(await openOnce());

@@ -1,5 +1,6 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { SCOPES, TENANT_ID, type Scope } from "./caller.ts";
+import { type Caller, type Scope, SCOPES, TENANT_ID } from "./caller.ts";
 
 export interface ApiKey {
   key: string;
@@ -7,9 +8,9 @@ export interface ApiKey {
   scope: Scope;
 }
 
-/** The shortest key that may guard what other machines can reach, in characters. */
+/** The fewest characters of a key on a HOST that other machines can reach. */
 export const SHORTEST_REACHABLE_KEY = 8;
-/** What a header carries as it is: visible ASCII. */
+/** Visible ASCII: a header carries it unchanged. */
 const KEY = /^[\x21-\x7e]+$/;
 const EXPECTED =
   "must be key:tenant pairs joined by commas, keys of ASCII characters, tenants of at most 64 letters, digits, dots, dashes and " +
@@ -17,7 +18,7 @@ const EXPECTED =
 
 const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** API_KEYS: `key:tenant` or `key:tenant:scope`, joined by commas. Its issues show no key. */
+/** API_KEYS: `key:tenant` or `key:tenant:scope`, joined by commas. Errors show no key. */
 export const apiKeys = z.string().transform((text, context): ApiKey[] => {
   const keys = text.split(",").flatMap((entry): ApiKey[] => {
     const [key = "", tenantId = "", scope = "write", ...rest] = entry.trim().split(":");
@@ -30,3 +31,16 @@ export const apiKeys = z.string().transform((text, context): ApiKey[] => {
   }
   return keys;
 });
+
+export const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
+
+/** Finds the caller of a key. Memory holds only hashes, and each is compared, so that the time taken reveals nothing. */
+export function makeFindKey(apiKeys: readonly ApiKey[]): (given: Buffer) => Caller | undefined {
+  const known = apiKeys.map(({ key, tenantId, scope }) => {
+    const caller: Caller = { tenantId, userId: null, scope, everyTenant: scope === "admin" };
+    return { hash: digest(key), caller };
+  });
+  return function findKey(given) {
+    return known.filter(({ hash }) => timingSafeEqual(hash, given))[0]?.caller;
+  };
+}

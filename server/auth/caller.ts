@@ -3,27 +3,27 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 
-/** What a caller may do, each with all of those before it: README, "Keys and tokens". */
+/** What a caller may do; each scope includes those before it. */
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a tenant may be called. */
+/** The form of a tenant's name. */
 export const TENANT_ID = /^[\w.-]{1,64}$/;
 
 /** On whose behalf a request comes, as `authenticate` found it. */
 export interface Caller {
   tenantId: string;
-  /** The one user this caller is; null when it may act for every user of its tenant. */
+  /** Null when it may act for every user of its tenant. */
   userId: string | null;
   scope: Scope;
-  /** Whether what operators see covers the other tenants, too. */
+  /** Whether it sees the jobs and turns of other tenants, too. */
   everyTenant: boolean;
 }
 
 /** Everybody, while neither keys nor tokens are configured. */
 export const ANYBODY: Caller = { tenantId: "default", userId: null, scope: "admin", everyTenant: true };
 
-/** Whose request this is. Throws when its route stands before `authenticate`. */
+/** The caller of a request. Throws when its route stands before `authenticate`. */
 export function callerOf(response: Response): Caller {
   const caller = response.locals["caller"] as Caller | undefined;
   if (!caller) throw new Error("a route that needs a caller stands before authenticate");
@@ -34,14 +34,14 @@ export function tenantOf(response: Response): string {
   return callerOf(response).tenantId;
 }
 
-/** Whether a caller may see and do what is this user's, in its own tenant. */
+/** Whether a caller may act for this user of its tenant. */
 export function canActFor({ userId }: Caller, owner: string): boolean {
   return userId === null || userId === owner;
 }
 
 const READING = new Set(["GET", "HEAD"]);
 
-/** Lets a caller of scope `read` only read: GET and HEAD. Throws AppError `forbidden`. */
+/** Limits a caller of scope `read` to GET and HEAD. Throws AppError `forbidden`. */
 export const requireScope: RequestHandler = (request, response, next) => {
   if (callerOf(response).scope === "read" && !READING.has(request.method)) {
     throw new AppError("forbidden", `This key or token may only read. ${request.method} needs scope write.`);
@@ -49,7 +49,7 @@ export const requireScope: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** For what belongs to a tenant as a whole: refuses whoever is one of its users. Throws AppError `forbidden`. */
+/** Guards what belongs to a whole tenant. Throws AppError `forbidden` for a caller that is one user. */
 export function assertWholeTenant(response: Response): void {
   if (callerOf(response).userId !== null) {
     throw new AppError("forbidden", "This touches every user of the tenant. Send a key, or a token of scope admin.");
@@ -72,8 +72,8 @@ export function userInPath(request: Request, response: Response): string {
 }
 
 /**
- * A body or query with the `user_id` of the caller, who may leave it out when its token names the user; otherwise as it is, for a schema that
- * asks for one. Throws AppError `forbidden` for another user than the token's.
+ * Adds the `user_id` of the caller's token to a body or query that has none. What comes without such a token is returned unchanged. Throws
+ * AppError `forbidden` for another user than the token's.
  */
 export function withCallersUser(response: Response, given: unknown): unknown {
   const caller = callerOf(response);

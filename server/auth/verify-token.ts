@@ -4,13 +4,13 @@ import { AppError } from "../../errors/app-error.ts";
 import { type Caller, type Scope, SCOPES, TENANT_ID } from "./caller.ts";
 import { callerId } from "../http/parse-request.ts";
 
-/** By how many seconds two clocks may differ. */
+/** Seconds by which two clocks may differ. */
 const CLOCK_TOLERANCE_S = 30;
 const SHARED_SECRET = ["HS256", "HS384", "HS512"];
-/** A published key verifies no HS256: its text is known to everybody, and as a secret it would sign anything. */
+/** Without HS256: a published key is known to everybody, and used as a secret it would sign anything. */
 const PUBLISHED_KEY = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
-/** Whose a signed token is. Throws AppError `unauthorized`, or `identity_unavailable` when its key cannot be asked for. */
+/** Finds the caller of a signed token. Throws AppError `unauthorized`, or `identity_unavailable` when its key cannot be fetched. */
 export type VerifyToken = (token: string) => Promise<Caller>;
 
 export interface TokenConfig {
@@ -24,7 +24,7 @@ export interface TokenConfig {
 
 const refuse = (message: string, cause?: unknown): AppError => new AppError("unauthorized", message, { cause });
 
-/** What a client may know of why its token is refused. Claims are looked at only after the signature. */
+/** Tells a client why its token is refused. Claims are read only after the signature is verified. */
 function toRefusal(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof errors.JWTExpired) return refuse("The token has expired. Get a new one.", error);
@@ -58,7 +58,7 @@ function tenantClaim(payload: JWTPayload, claim: string | undefined): string {
   return tenantId;
 }
 
-/** The highest scope of ours that a token names in `scope`, `scp` or `scopes`; `write` when it names none. */
+/** The highest known scope in the claims `scope`, `scp` and `scopes`; `write` when there is none. */
 function scopeOf(payload: JWTPayload): Scope {
   const named = ["scope", "scp", "scopes"].flatMap((claim) => {
     const value = payload[claim];
@@ -70,7 +70,7 @@ function scopeOf(payload: JWTPayload): Scope {
   return SCOPES.findLast((scope) => named.includes(scope)) ?? "write";
 }
 
-/** The keys that may sign, and how; undefined when none are configured. */
+/** The trusted keys and their algorithms; undefined when none are configured. */
 function trustedKeys(
   { JWT_SECRET, JWT_JWKS_URL }: Pick<TokenConfig, "JWT_SECRET" | "JWT_JWKS_URL">,
   onError: (error: unknown) => void,
@@ -82,8 +82,8 @@ function trustedKeys(
 }
 
 /**
- * Verifies JWTs of a shared secret or of published keys, as configured; undefined when neither is. A token without scope `admin` acts for the
- * user it names and nobody else; one with it for every user of its tenant, but of no other tenant.
+ * Verifies JWTs signed with a shared secret or a published key; undefined when neither is configured. A token acts for the user it names, one
+ * of scope `admin` for every user of its tenant.
  */
 export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) => void): VerifyToken | undefined {
   const { JWT_SECRET, JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE, JWT_USER_CLAIM, JWT_TENANT_CLAIM } = config;
@@ -112,17 +112,17 @@ export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) =
 }
 
 const TIMEOUT_MS = 3_000;
-/** How long after an answer an unknown key is asked for again: a new key is known within it, a made-up one costs no more than that. */
+/** The least time between two fetches for unknown keys: a new key is known within it, made-up ones cost no more than that. */
 const COOLDOWN_MS = 5_000;
-/** How long after a failure the server is left alone. */
+/** The pause after a failed fetch. */
 const FAILURE_COOLDOWN_MS = 1_000;
-/** After this, keys are asked for anew while the known ones go on serving; one that was withdrawn is gone then. */
+/** After this, keys are fetched again in the background, and withdrawn ones are dropped. */
 const REFRESH_MS = 600_000;
 
-/** Of a token, not of the server. */
+/** Errors of a token, not of the server. */
 const TOKENS_FAULT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/** Asks with `fetch`, and not at all for a moment after a failure, so that tokens with unknown keys do not pile up on a server that is down. */
+/** `fetch` with a pause after a failure, so that requests do not pile up on a server that is down. */
 function makePatientFetch(): (url: string, options: RequestInit) => Promise<Response> {
   let failure: { error: unknown; at: number } | undefined;
   return async function patientFetch(url, options) {
@@ -140,8 +140,8 @@ function makePatientFetch(): (url: string, options: RequestInit) => Promise<Resp
 }
 
 /**
- * The keys that a JWKS address publishes. Known ones serve on while its server is down; for others it throws AppError `identity_unavailable`
- * then. `onError` is told of refreshes that fail.
+ * The keys that a JWKS address publishes. While its server is down, known keys still verify; for others it throws AppError
+ * `identity_unavailable`. `onError` hears of failed refreshes.
  */
 export function makePublishedKeys(
   url: URL,

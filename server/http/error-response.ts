@@ -48,10 +48,10 @@ export const ErrorAnswer = z.object({
   }),
 });
 
-/** Everything under /v1 speaks OpenAI's protocol, its errors too. */
+/** Paths that speak OpenAI's protocol. */
 const OPENAI_PATH = /^\/v1(\/|$)/i;
 
-/** Answers every error as `{"error": {code, message, details?}}`, or as OpenAI does; of its causes the log alone tells. */
+/** Answers every error as `{"error": {code, message, details?}}`, or in OpenAI's form. Causes go to the log alone. */
 export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHandler {
   return function answerError(thrown, request, response, next) {
     const error = fromExpress(thrown, maxBodyBytes);
@@ -61,7 +61,7 @@ export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHa
         { ...errorFacts(error), method: request.method, path: (request.route as { path?: string } | undefined)?.path },
         "request failed",
       );
-    if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is not whole
+    if (response.headersSent) return next(thrown); // ends the connection, so that the client sees that the answer is cut
     const retryAfter = error.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
     if (retryAfter !== undefined) response.set("retry-after", String(retryAfter));
     const { code, message, details } = error;

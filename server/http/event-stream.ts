@@ -6,7 +6,7 @@ const EVENT_STREAM_HEADERS = {
   "x-accel-buffering": "no", // nginx would hold events back
 } as const;
 
-/** Bytes of one write at most: how far a client has read shows only between two writes. */
+/** The most bytes of one write: only between two writes is it seen how far a client has read. */
 const LARGEST_WRITE = 16 * 1024;
 
 /** A text in pieces of one write each; the text itself when it is short. */
@@ -18,7 +18,7 @@ function piecesOf(text: string): readonly (string | Buffer)[] {
   );
 }
 
-/** Waits until the socket takes more, or is closed: a client that left never drains, and the connection of one that stands still is cut. */
+/** Waits for `drain`, or for `close`: a client that left never drains. */
 function untilDrained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -31,8 +31,8 @@ function untilDrained(response: ServerResponse): Promise<void> {
 }
 
 /**
- * Writes a text no faster than the client reads; returns when there is room for more or the client has left. With `atOnce` it leaves now:
- * Node holds writes until the promises of this moment are done, 3 ms of work before the model is asked, 5 ms with a fast model.
+ * Writes a text no faster than the client reads. Returns when there is room for more, or the client has left. With `atOnce` it is sent now:
+ * Node would hold it until the work that is queued at this moment is done.
  */
 export async function writeWithBackpressure(response: ServerResponse, text: string, { atOnce }: { atOnce: boolean }): Promise<void> {
   for (const [index, piece] of piecesOf(text).entries()) {

@@ -1,24 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler } from "express";
 
-/** With no request open for this long, in milliseconds, nobody waits for the next answer. */
+/** Milliseconds without an open request after which the service is idle. */
 const IDLE_MS = 20;
-/**
- * Background work waits no longer than this, in milliseconds, however busy the service is. Jobs of one conversation that come together meanwhile
- * are one, so that under load a quarter of a second is also less work: a user's turns are indexed and read in one go.
- */
+/** The longest that background work waits, in milliseconds. Jobs of one conversation that gather meanwhile are done in one go. */
 const LONGEST_WAIT_MS = 250;
 
-/**
- * Lets the end of an answer, and the requests that follow it, go before the background work that it left: all need the same processor and,
- * embedded, the same database.
- */
+/** Tells background work when no request is open: both need the same processor and, embedded, the same database. */
 export interface IdleDetector {
-  /** Sees every request; one that waits for background work is not waited for. */
+  /** Counts open requests, but not those that themselves wait for background work. */
   middleware: RequestHandler;
-  /** Resolves in the next pause between requests, or after a while. */
+  /** Resolves when the service is idle, or after LONGEST_WAIT_MS. */
   whenIdle(): Promise<void>;
-  /** For how long, in milliseconds, no request has been open. */
+  /** Milliseconds since the last request ended; 0 while one is open. */
   idleMs(): number;
 }
 

@@ -4,29 +4,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../errors/app-error.ts";
 import { answerMalformedRequests, requireTarget } from "./malformed-requests.ts";
 
-/** How slowly a client may read. */
+/** How slowly a client may read an answer. */
 export interface SlowestReader {
   /** Milliseconds a client may read nothing at all. */
   graceMs: number;
-  /** What it must read on the average after that, while something waits for it. */
+  /** What it must read on average after that. */
   bytesPerSecond: number;
-  /** Milliseconds between two looks at all connections. */
+  /** Milliseconds between two checks of all connections. */
   checkMs: number;
 }
 
-/** Half a minute of a lost radio link, then 64 kbit a second. */
+/** Half a minute without a radio link, then 64 kbit a second. */
 export const SLOWEST_READER: SlowestReader = { graceMs: 30_000, bytesPerSecond: 8 * 1024, checkMs: 2_000 };
 
-/** Since when bytes have been waiting for a client without a break, and how many it had been given before. */
+/** Since when a client has been behind, and how many bytes it had been sent by then. */
 interface Backlog {
   since: number;
   written: number;
 }
 
 /**
- * Cuts connections whose clients read more slowly than that, for every kind of answer. All that was written since the client fell behind
- * counts as if it had been read, so that one large piece has the time it needs; whoever writes on only when there is room gives a client
- * that stands still no more.
+ * Cuts connections whose clients read too slowly. Whatever was written since a client fell behind counts as read, which gives one large piece
+ * the time it needs.
  */
 export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: SlowestReader): void {
   const backlogs = new Map<Socket, Backlog | null>();
@@ -42,7 +41,7 @@ export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, check
       } else if (behind === null) {
         backlogs.set(socket, { since: now, written: socket.bytesWritten - socket.writableLength });
       } else if (now - behind.since > graceMs + ((socket.bytesWritten - behind.written) / bytesPerSecond) * 1_000) {
-        socket.resetAndDestroy(); // closing alone would leave megabytes with the system until the client has read them
+        socket.resetAndDestroy(); // `destroy` would leave megabytes with the system until the client has read them
       }
     }
   }
@@ -50,31 +49,28 @@ export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, check
   server.once("close", () => clearInterval(timer));
 }
 
-/** How long open connections get to end by themselves at the close, and how often those that have are closed, in milliseconds. */
+/** Milliseconds that open connections get to end at the close, and between two sweeps of idle ones. */
 const CLOSE_GRACE_MS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 20;
 
-/**
- * Connections that may wait to be accepted, when a thousand users come at once. The system allows as many as net.core.somaxconn says, 4096
- * on today's Linux; Node alone would ask for 511.
- */
+/** Connections that may wait to be accepted; Node's default is 511. The system allows net.core.somaxconn, 4096 on Linux. */
 const BACKLOG = 4_096;
 
-/** How long the service waits for clients. What it sends, event streams too, is measured by `slowestReader` alone. */
+/** How long the service waits for clients. Answers and event streams are limited by `slowestReader` alone. */
 export interface ConnectionLimits {
   /** Milliseconds for the head of a request, and for all of it. */
   headersTimeout: number;
   requestTimeout: number;
   /** Milliseconds a connection may be idle between two requests. */
   keepAliveTimeout: number;
-  /** Milliseconds between two looks at who is late. */
+  /** Milliseconds between two checks of these times. */
   connectionsCheckingInterval: number;
   /** Bytes of the head of a request. */
   maxHeaderSize: number;
   slowestReader: SlowestReader;
 }
 
-/** Idle longer than the 60 seconds after which common proxies close their side: else they would send into a connection that is closing. */
+/** Connections stay idle longer than the 60 seconds after which common proxies close them, so that none sends into a closing one. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeout: 15_000,
   requestTimeout: 180_000, // the largest document, 20 MiB, over a line of 1 Mbit a second
@@ -112,10 +108,7 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/**
- * Waits for answers that are being sent, then cuts what is left: `server.close()` alone waits for ever on an open stream, and for as long as a
- * connection may be idle when its answer ends after this moment.
- */
+/** Waits `graceMs` for open answers, then cuts what is left: `server.close()` alone would wait for ever on an open stream. */
 export async function closeServer(server: Server, graceMs = CLOSE_GRACE_MS): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);

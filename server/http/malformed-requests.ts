@@ -7,7 +7,7 @@ interface Refusal {
   message: string;
 }
 
-/** What Node cannot read, by the code of its error: https://nodejs.org/api/http.html#event-clienterror */
+/** Requests that Node cannot parse, by the code of its error: https://nodejs.org/api/http.html#event-clienterror */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: "The request has an address and headers of more than 16 KiB. Shorten them." },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not come to its end in time. Send it again." },
@@ -40,7 +40,7 @@ function answer(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(refusal.status, headersOf(body)).end(body);
 }
 
-/** Writes the answer to a connection that has no request, and ends it. The answer to HEAD is its headers alone. */
+/** Answers on a raw connection and ends it. HEAD gets the headers alone. */
 function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
   const body = asJson(refusal);
   const lines = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -49,10 +49,10 @@ function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
   );
 }
 
-/** A path, or the whole address that a proxy is sent. */
+/** A path, or a whole URL as proxies are sent. */
 const isAddress = (target: string): boolean => target.startsWith("/") || (/^https?:\/\//i.test(target) && URL.canParse(target));
 
-/** Refuses requests that name no host, as HTTP/1.1 demands, or no address: Node and Express would do so in words of their own. */
+/** Refuses requests without a host or a valid target, in the form of every other error. */
 export function requireTarget(listener: RequestListener): RequestListener {
   return function listen(request, response) {
     if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, NO_HOST);
@@ -61,7 +61,7 @@ export function requireTarget(listener: RequestListener): RequestListener {
   };
 }
 
-/** Answers what is no request that could reach a route, as JSON like every other error. Node alone would answer without a body. */
+/** Answers requests that cannot reach a route, in the form of every other error; Node would send no body. */
 export function answerMalformedRequests(server: Server): void {
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
@@ -71,10 +71,10 @@ export function answerMalformedRequests(server: Server): void {
     response.once("close", () => ofSocket.delete(response));
   });
   server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex) => {
-    // Behind the beginning of another answer the client would take it for a part of that one.
+    // The client would take it for a part of the answer that has begun.
     const hasBegun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (!socket.writable || hasBegun || error.code === "ECONNRESET") return void socket.destroy();
-    // What could not be read, as far as it came in one piece: most often from its first line on.
+    // Mostly begins with the first line of the request.
     const isHead = error.rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
     answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP, isHead);
   });

@@ -4,13 +4,13 @@ import querystring, { type ParsedUrlQuery } from "node:querystring";
 import { AppError, type Problem } from "../../errors/app-error.ts";
 import { decodeCursor, type PageRequest } from "../../stores/page.ts";
 
-/** Problems that one answer lists, and characters of a name that a client made up. */
+/** Problems in one answer, and characters of an unknown field's name. */
 const MAX_PROBLEMS = 50;
 const MAX_NAME_CHARACTERS = 200;
-/** Values of a body, those within others too: ten times what the largest import needs. Each one that is wrong costs microseconds. */
+/** Values in a body, nested ones included: ten times what the largest import needs. */
 const MAX_VALUES = 500_000;
 
-/** How an issue of zod reads to a client; `within`: where the value that was parsed stands in the body. */
+/** An issue of zod as clients read it. `within`: the place of the parsed value in the body. */
 export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey[] = []): Problem[] {
   const path = [...within, ...issue.path];
   if (issue.code !== "unrecognized_keys") return [{ field: path.join(".") || "body", problem: issue.message }];
@@ -19,7 +19,7 @@ export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey
   });
 }
 
-/** Whether a value from JSON holds more values than `most`, counted level by level, however deep. */
+/** Whether a JSON value holds more than `most` values. Without recursion, since it may be nested deeply. */
 function holdsMoreThan(most: number, value: unknown): boolean {
   const waiting = [value];
   for (let counted = 0; waiting.length > 0; counted++) {
@@ -45,7 +45,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
 
 const ID_LENGTH = 200;
 
-/** Where a text holds something that Postgres cannot keep as UTF-8, in words; undefined when it holds nothing of the kind. */
+/** Says where a text holds something that Postgres cannot store as UTF-8; undefined when it does not. */
 export function unstorable(text: string): string | undefined {
   const nul = text.indexOf("\0");
   if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
@@ -61,31 +61,31 @@ export const storableText = z
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   });
 
-/** An id that callers choose: 1 to 200 characters of any script. Clients resolve `.` and `..` in an address, however they are encoded. */
+/** An id that callers choose: 1 to 200 characters of any script. Not `.` or `..`, which clients resolve in a path. */
 export const callerId = storableText
   .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
   .refine((text) => text !== "." && text !== "..", 'cannot be "." or "..", which no address can hold; choose another')
   .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const EXTERNAL_ID = `must be a string of 1 to ${ID_LENGTH} characters`;
-/** What something is called where it comes from. */
+/** The id of something in the system it comes from. */
 export const externalId = storableText
   .refine((text) => text !== "" && text.length <= ID_LENGTH, EXTERNAL_ID)
   .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
-/** Objects and arrays within each other: far fewer than what writing JSON, here or in Postgres, has the stack for. */
+/** Levels of nesting: far fewer than JSON writers, here and in Postgres, have the stack for. */
 const MAX_LEVELS = 100;
 export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
 
-/** Whether a value from JSON nests so deep that it cannot be written again. */
+/** Whether a JSON value nests too deeply to be written again. */
 export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** Free-form, as long as Postgres can keep it. */
+/** A free-form JSON object that Postgres can store. */
 export const metadata = z
   .record(z.string(), z.unknown(), "must be a JSON object")
   .default({})
@@ -136,7 +136,7 @@ export function toPageRequest({ limit, after }: { limit: number; after?: string 
   return { limit, after: after === undefined ? null : decodeCursor(after) };
 }
 
-/** A name or value as it was before it was put into an address; null when it is not UTF-8 behind its percent signs. */
+/** A percent-decoded name or value; null when it is not UTF-8. */
 function decoded(part: string): string | null {
   try {
     return decodeURIComponent(part.replaceAll("+", " "));
@@ -145,10 +145,7 @@ function decoded(part: string): string | null {
   }
 }
 
-/**
- * A query string as Express keeps it, all of it, however many fields. Throws AppError `invalid_request` for a broken percent-encoding, which
- * would else be read as other characters.
- */
+/** Parses the whole query string, for Express. Throws AppError `invalid_request` for broken percent-encoding, which Node would accept. */
 export function parseQuery(text: string | null | undefined): ParsedUrlQuery {
   const given = text ?? "";
   for (const part of given.split("&")) {

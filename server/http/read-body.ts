@@ -3,12 +3,12 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
 
-/** Refuses a body whose bytes are no UTF-8; decoding would replace them in silence. A `verify` of express.json. */
+/** Refuses a body that is not UTF-8, which decoding would replace in silence. For `verify` of express.json. */
 export function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
   if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
 }
 
-/** Refuses a body that is not JSON; express.json would leave it unread and the route would see none. */
+/** Refuses a body that is not JSON, which express.json would ignore. */
 export const requireJson: RequestHandler = (request, _response, next) => {
   const isEmpty = request.get("content-length") === "0"; // as fetch sends a POST without a body
   if (!isEmpty && request.is("application/json") === false) {
@@ -20,10 +20,10 @@ export const requireJson: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** How long a client that sends on after its refusal is listened to, in milliseconds: closing at once would lose it the answer. */
+/** Milliseconds for which a refused body is still read: closing at once would lose the answer. */
 const LINGER_MS = 10_000;
 
-/** Sends the answer at once and closes the connection when the rest of the body has come, or takes too long; the rest is not kept. */
+/** Sends the answer at once and closes the connection when the rest of the body has come, or took too long. */
 function answerEarly(request: Request, response: Response): void {
   const end = response.end.bind(response) as (...parts: unknown[]) => Response;
   response.set("connection", "close");
@@ -40,8 +40,8 @@ function answerEarly(request: Request, response: Response): void {
 }
 
 /**
- * Reads a body with `parser` and refuses one of more than `limitBytes` with `body_too_large`: at once when its Content-Length says so, else
- * as soon as more has come. The parser alone would read it to its end first, however long that takes.
+ * Reads a body with `parser` and refuses more than `limitBytes` with `body_too_large`: at once by its Content-Length, else as soon as more has
+ * come. The parser alone would read it to its end first.
  */
 export function limitBody(limitBytes: number, parser: RequestHandler): RequestHandler {
   return function readBody(request: Request, response: Response, next: NextFunction) {

@@ -4,10 +4,10 @@ import cors from "cors";
 import helmet from "helmet";
 import { AppError } from "../../errors/app-error.ts";
 
-/** For answers that are data: nothing in them may be loaded, run or shown in a frame. A page sets a policy of its own. */
+/** For answers that are data: nothing may be loaded, run or framed. A page sets its own policy. */
 const DATA_ONLY = { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] };
 
-/** The headers that make browsers and caches careful, 2 µs a request: what is said here is kept nowhere on its way. HSTS goes only to who came over https, as a trusted proxy tells. */
+/** Security headers of every answer, and no caching. HSTS only over https, as a trusted proxy reports it. */
 export function securityHeaders(): RequestHandler {
   const always = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: DATA_ONLY },
@@ -22,13 +22,10 @@ export function securityHeaders(): RequestHandler {
   };
 }
 
-/** What a page may do without being asked again, in seconds. */
+/** Seconds for which a browser remembers a preflight. */
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/**
- * Lets web pages of these origins call the service; `*` stands for every one. Preflights are answered here, without a key. A page proves who it is by a
- * header that it sets itself, so cookies are never asked for.
- */
+/** Lets web pages of these origins call the service; `*`: all. Preflights need no key, and cookies are never used. */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   return cors({
     origin: origins.includes("*") ? "*" : [...origins],
@@ -39,7 +36,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   });
 }
 
-/** What orchestrators ask, mostly by the address of a pod. */
+/** Asked by orchestrators, mostly at the address of a pod. */
 const PROBES = new Set(["/healthz", "/readyz"]);
 
 /** The name or address in a Host header, without port and brackets; empty when it is neither. */
@@ -52,15 +49,14 @@ const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "::1" || (isIPv4(hostname) && hostname.startsWith("127."));
 
 /**
- * For a service without keys: refuses requests that are meant for another host. A web site can have its own name lead to this machine (DNS
- * rebinding); its pages are then of the service's own origin, and only Host tells. Probes may use any address, since only names can be
- * rebound. Throws AppError `misdirected_request`.
+ * Protects a service without keys from DNS rebinding: a web site whose name leads to this machine has the service's own origin, and only Host
+ * tells. Probes may use any address, since only names can be rebound. Throws AppError `misdirected_request`.
  */
 export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHandler {
   const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
   return function refuseOtherHosts(request, _response, next) {
     const { host } = request.headers; // never X-Forwarded-Host, which a rebound page may set
-    const hostname = hostnameIn(host ?? "localhost"); // only HTTP/1.0 comes without, which no browser speaks
+    const hostname = hostnameIn(host ?? "localhost"); // missing in HTTP/1.0, which no browser speaks
     const isProbe = PROBES.has(request.path) && isIP(hostname) !== 0;
     if (isLoopback(hostname) || allowed.has(hostname) || isProbe) return next();
     throw new AppError(
@@ -70,31 +66,30 @@ export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHan
   };
 }
 
-/** What changes nothing; OPTIONS is a browser's own question. */
+/** Methods that change nothing. */
 const HARMLESS = new Set(["GET", "HEAD", "OPTIONS"]);
-/** What `Sec-Fetch-Site` says of pages that are not of this origin. `same-site` is another port or a sister domain. */
+/** Values of `Sec-Fetch-Site` for pages of another origin; `same-site` is another port or subdomain. */
 const OTHER_PAGES = new Set(["cross-site", "same-site"]);
 
 export interface CrossSiteParts {
-  /** Whose pages are let through; `*`: all. */
+  /** Origins whose pages may call; `*`: all. */
   corsOrigins: readonly string[] | undefined;
-  /** Whether a caller must show a key or token, which no page has by itself. */
+  /** Whether callers need a key or token, which no page has by itself. */
   needsKey: boolean;
 }
 
-/** Whether pages of `origin` are those of the service, which was asked as `host`. */
+/** Whether `origin` is that of the service, which was called as `host`. */
 function isOwn(origin: string, host: string): boolean {
-  if (!URL.canParse(origin)) return false; // "null", of pages that hide where they are from
+  if (!URL.canParse(origin)) return false; // "null", from pages that hide their origin
   const { protocol, host: originHost } = new URL(origin);
   const own = `${protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === originHost;
 }
 
 /**
- * Refuses what a page of another site or port makes a browser send to change something. Browsers say so in `Sec-Fetch-Site`, which no page
- * can set; other clients do not send it. Older browsers send `Origin` alone. It is compared with Host only without keys: behind a
- * proxy the service may not know its public name, and with keys such a request is stopped by the key that it lacks. Throws AppError
- * `forbidden`.
+ * Protects from cross-site request forgery: refuses writes that a page of another site or port makes a browser send, by `Sec-Fetch-Site`, which
+ * no page can set. Older browsers send `Origin` alone, which is compared with Host only without keys: with keys such a request lacks the key
+ * anyway, and behind a proxy the service may not know its public name. Throws AppError `forbidden`.
  */
 export function refuseCrossSite({ corsOrigins = [], needsKey }: CrossSiteParts): RequestHandler {
   return function refuseOtherSites(request, _response, next) {

@@ -2,43 +2,43 @@ import { availableParallelism } from "node:os";
 import { AppError } from "../../errors/app-error.ts";
 import type { Slots } from "./slots.ts";
 
-/** Milliseconds between two looks at the clock. */
-const LOOK_EVERY_MS = 100;
-/** How many looks the lag is told of. */
-const LOOKS = 10;
+/** Milliseconds between two samples. */
+const SAMPLE_EVERY_MS = 100;
+/** Samples that count: those of the last second. */
+const SAMPLES = 10;
 
 /** How late the event loop of this process is. */
 export interface EventLoopLag {
-  /** The least of the last second, in milliseconds: what every event waits at present. One long piece of work alone is not in it. */
+  /** The least lag of the last second, in milliseconds. One long piece of work alone does not raise it. */
   milliseconds(): number;
   close(): void;
 }
 
-/** Looks how much later than it should a timer fires. That the least counts is how CoDel tells a standing queue from a burst: RFC 8289. */
+/** Measures how late a timer fires. The minimum tells a standing queue from a burst, as in CoDel: RFC 8289. */
 export function watchEventLoop(): EventLoopLag {
   const lags: number[] = [];
-  let due = performance.now() + LOOK_EVERY_MS;
+  let due = performance.now() + SAMPLE_EVERY_MS;
   const timer = setInterval(() => {
     const now = performance.now();
     lags.push(Math.max(0, now - due));
-    if (lags.length > LOOKS) lags.shift();
-    due = now + LOOK_EVERY_MS;
-  }, LOOK_EVERY_MS).unref();
+    if (lags.length > SAMPLES) lags.shift();
+    due = now + SAMPLE_EVERY_MS;
+  }, SAMPLE_EVERY_MS).unref();
   return {
-    milliseconds: () => (lags.length < LOOKS ? 0 : Math.min(...lags)),
+    milliseconds: () => (lags.length < SAMPLES ? 0 : Math.min(...lags)),
     close: () => clearInterval(timer),
   };
 }
 
-/** Turns at once that one process carries with one core; a second one takes what is done beside its event loop, and more are of no use to it. */
+/** Turns that one process carries per core. A second core takes the work beside the event loop; more do not help. */
 const TURNS_PER_CORE = 256;
 const USEFUL_CORES = 2;
-/** An event loop that is later than this, in milliseconds, carries no more than it has. */
+/** The event loop lag, in milliseconds, above which no turn is let in. */
 const LATEST_MS = 1_000;
-/** What a client waits before it tries again, in seconds. */
+/** For the header Retry-After. */
 const RETRY_AFTER_SECONDS = 2;
 
-/** Why a turn was refused: `full`, there are as many as may be; `late`, the event loop does not keep up with them. */
+/** Why a turn was refused: `full`, the limit is reached; `late`, the event loop does not keep up. */
 export type Overload = "full" | "late";
 
 export interface AdmissionParts {
@@ -48,7 +48,7 @@ export interface AdmissionParts {
   onRefused: (why: Overload) => void;
 }
 
-/** What lets turns, and the front ends' own tasks, into this process, running or waiting in line. */
+/** Limits how many turns and tasks of front ends are in this process, running or waiting. */
 export interface Admission {
   /** Takes a place until the returned function is called. Throws AppError `overloaded`. */
   enter(): () => void;
@@ -85,7 +85,7 @@ export function makeAdmission({
   };
 }
 
-/** The same slots, each with a place in the process. */
+/** The same slots, each of which also takes a place in the process. */
 export function withAdmission(slots: Slots, admission: Admission): Slots {
   return {
     take(owner) {

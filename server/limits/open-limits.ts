@@ -3,9 +3,33 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import type { Config } from "../start/config.ts";
 import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
-import { makeSlots } from "./slots.ts";
-import { type Admit, makeAdmit } from "./turn-limits.ts";
-import { makeTokenQuota } from "./token-quota.ts";
+import { makeSlots, type Slots } from "./slots.ts";
+import { makeTokenQuota, type TokenQuota } from "./token-quota.ts";
+import type { Owner } from "../../stores/owner.ts";
+
+/** A slot of a turn, or of a front end's own task, while it runs. */
+export interface Permit {
+  /** Counts towards the day of its tenant. */
+  addTokens(tokens: number): void;
+  /** Must be called however it ended. */
+  release(): void;
+}
+
+/** Takes a slot of a user and a tenant. Throws AppError `too_many_turns`, `overloaded` or `token_quota_exceeded`. */
+type Admit = (owner: Owner) => Promise<Permit>;
+
+function makeAdmit({ slots, quota }: { slots: Slots; quota: Pick<TokenQuota, "assertLeft" | "add"> }): Admit {
+  return async function admit(owner) {
+    const release = slots.take(owner);
+    try {
+      await quota.assertLeft(owner.tenantId);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return { addTokens: (tokens) => quota.add(owner.tenantId, tokens), release };
+  };
+}
 
 export interface Limits {
   rates: RateLimits;
@@ -18,8 +42,7 @@ export interface Limits {
   close(): Promise<void>;
 }
 
-/** Who hears of what the limits do. */
-export interface LimitsListener {
+interface LimitsListener {
   /** Token sums could not be written yet. */
   onError: (error: unknown) => void;
   /** A turn was refused because this process has too much to do. */

@@ -5,13 +5,13 @@ import { ownerKey } from "../../stores/search/index-keys.ts";
 import { callerOf } from "../auth/caller.ts";
 
 const MINUTE = 60;
-/** Users of one tenant that begin a minute of their own within one minute; more are not counted, so that memory has a bound. */
+/** Users of one tenant that are counted in one minute; more are not, which bounds memory. */
 const MOST_USERS = 50_000;
 
 export interface RateLimits {
   /** Counts each request for its tenant. */
   ofTenant: RequestHandler;
-  /** Counts each request once, for the user that its token or `find` names; one that names none is let through. */
+  /** Counts each request once, for the user of its token or the one that `find` finds; without either it passes. */
   ofUser(find: (request: Request) => unknown): RequestHandler;
 }
 
@@ -39,7 +39,7 @@ function tell(response: Response, limit: number, { remainingPoints, msBeforeNext
   });
 }
 
-/** Limits of requests a minute in this process. A minute begins with the first request. */
+/** Limits requests a minute in this process. A minute begins with the first request. */
 export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimits {
   const tenants = new RateLimiterMemory({ points: perTenant, duration: MINUTE });
   const users = new RateLimiterMemory({ points: perUser, duration: MINUTE });
@@ -75,7 +75,7 @@ export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimi
   };
 }
 
-/** Counts every request for its tenant, and for the user that its token, its path or its query names. */
+/** Counts every request for its tenant, and for the user in its token, path or query. */
 export function countRequests(rates: RateLimits): Router {
   return Router()
     .use(rates.ofTenant)
@@ -86,12 +86,12 @@ export function countRequests(rates: RateLimits): Router {
     .use(rates.ofUser(({ query }) => query["user_id"]));
 }
 
-/** The user a parsed body names, for `ofUser`. */
+/** The user in a parsed body, for `ofUser`. */
 export function userInBody({ body }: Request): unknown {
   return (body as { user_id?: unknown } | undefined)?.user_id;
 }
 
-/** Counts one of `key`; gives the count also when it is over the limit, with `isOver`. */
+/** Counts one for `key`, also above its limit. */
 export async function countOne(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {
   try {
     return { counted: await limiter.consume(key), isOver: false };

@@ -2,7 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 
-/** What a client waits before it tries again, in seconds: nobody knows when a turn will end. */
+/** For the header Retry-After; nobody knows when a turn will end. */
 const RETRY_AFTER_SECONDS = 2;
 
 /** How many at once, and the variable that says so; 0: any number. */
@@ -18,7 +18,7 @@ export interface SlotParts {
   perTenant: SlotLimit;
 }
 
-/** What runs or waits in line in this process. */
+/** What runs or waits in line in this process, by user and tenant. */
 export interface Slots {
   /** Takes a slot until the returned function is called. Throws AppError `too_many_turns` when the user or the tenant has none left. */
   take(owner: Owner): () => void;

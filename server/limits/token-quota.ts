@@ -2,7 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { TokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
 
 const DAY_MS = 86_400_000;
-/** What was read or written this long ago at most is taken as it is, in milliseconds. */
+/** Milliseconds for which a stored sum counts as current. */
 const FRESH_MS = 1_000;
 
 export interface TokenQuotaParts {
@@ -15,13 +15,13 @@ export interface TokenQuotaParts {
   now?: () => number;
 }
 
-/** How many tokens each tenant has used today, together with the other processes on the same Postgres. */
+/** The tokens that each tenant has used today, in all processes on the same Postgres. */
 export interface TokenQuota {
   /** Throws AppError `token_quota_exceeded` when the day's sum has reached the limit. */
   assertLeft(tenantId: string): Promise<void>;
-  /** Adds what a turn has used; written within a second, with what else comes until then. */
+  /** Adds what a turn has used. It is written within a second, together with others. */
   add(tenantId: string, tokens: number): void;
-  /** Writes what has not been written. */
+  /** Writes what is not written yet. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface TokenQuota {
 interface Sum {
   tenantId: string;
   day: string;
-  /** What the database had when it was asked last, at `askedAt`. */
+  /** What the database had at `askedAt`. */
   stored: number;
   unwritten: number;
   askedAt: number;
@@ -42,7 +42,7 @@ const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOStri
 export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: TokenQuotaParts): TokenQuota {
   const sums = new Map<string, Sum>();
 
-  /** Sums of days that are over and written are forgotten. */
+  /** Forgets sums of past days that are written. */
   function sumOf(tenantId: string, day: string): Sum {
     const key = `${day} ${tenantId}`;
     const known = sums.get(key);
@@ -53,7 +53,7 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     return sum;
   }
 
-  /** Writes what has come together and reads the sum of all processes. */
+  /** Writes what is unwritten and reads the sum of all processes. */
   async function exchange(sum: Sum): Promise<void> {
     const { tenantId, day, unwritten } = sum;
     const askedAt = now();

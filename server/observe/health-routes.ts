@@ -5,16 +5,16 @@ import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
-/** How the service fares. */
+/** What tells whether the service can answer. */
 export interface HealthChecks {
-  /** What an answer needs, by name. */
+  /** What every answer needs, by name. */
   dependencies: Record<string, DependencyCheck>;
-  /** What answers go on without, by name: shown, and no reason not to be ready. */
+  /** What answers can go without, by name: shown, but no reason not to be ready. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
 }
 
-/** `read_only`: it answers, but nothing can be written: its disk is full, say. */
+/** `read_only`: it answers but cannot write, as with a full disk. */
 const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
 type DependencyState = (typeof DEPENDENCY_STATES)[number];
 
@@ -40,7 +40,7 @@ export const healthOperations = operationGroup({
   },
 });
 
-/** Asks all of them side by side. */
+/** Checks all of them at the same time. */
 export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
   return Promise.all(
     Object.entries(dependencies).map(async ([name, check]) => [
@@ -70,15 +70,15 @@ export function healthRoutes({ dependencies, optionalDependencies, isStopping }:
   });
 }
 
-/** How long a dependency may take to answer, in milliseconds. */
+/** Milliseconds that a check may take. */
 const PROBE_TIMEOUT_MS = 2_000;
-/** A model's server is asked at most this often, in milliseconds: probes come every few seconds from every balancer. */
+/** The least time between two requests to the model's server; every load balancer probes each few seconds. */
 const MODEL_PROBE_EVERY_MS = 5_000;
 
 /** Resolves when the dependency can serve; rejects otherwise. */
 export type DependencyCheck = () => Promise<void>;
 
-/** A probe that counts as failed when it takes too long. */
+/** Fails a probe that takes too long. */
 export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
   return function probeInTime() {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
   };
 }
 
-/** Asks for the list of models, which costs nothing. Any answer below 500 counts: not every server has that list. */
+/** Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. */
 export function checkModelServer(baseUrl: string, apiKey: string | undefined): DependencyCheck {
   let last: { at: number; outcome: Promise<void> } | undefined;
   async function probe(): Promise<void> {
@@ -107,12 +107,12 @@ export function checkModelServer(baseUrl: string, apiKey: string | undefined): D
   };
 }
 
-/** A file of Postgres' log of changes: less room, and the embedded database breaks in the middle of a write. */
+/** The size of a WAL file: with less room the embedded database breaks in the middle of a write. */
 const ROOM_BYTES = 16 * 1024 * 1024;
 
 /**
- * Fails where nothing can be written, and writes nothing that stays. The update of no row is refused by a Postgres that was switched to
- * read-only or stands by. The numbers are more than that memory holds, so they go to a file, which a full disk refuses.
+ * Fails where Postgres cannot write, and leaves nothing behind. A read-only or standby server refuses the update of no row; a full disk
+ * refuses the temporary file of a result that does not fit into `work_mem`.
  */
 const TRY_TO_WRITE = `
 set local work_mem = '64kB';
@@ -131,7 +131,7 @@ async function tryToWrite(database: Database, dataDir: string): Promise<void> {
   if (bavail * bsize < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
 }
 
-/** Whether Postgres answers and can write. Rejects with ReadOnly when it only answers. `dataDir` is where the embedded one keeps its files. */
+/** Checks that Postgres answers and can write. Rejects with ReadOnly when it only answers. `dataDir`: of the embedded one. */
 export function checkPostgres(database: Database, dataDir: string): DependencyCheck {
   return withTimeout(async () => {
     await database.query({ text: "select 1" });

@@ -8,19 +8,16 @@ function standardOutput(): DestinationStream | undefined {
   return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
 }
 
-/**
- * JSON lines on standard output; lines for people when that is a terminal. Those of a request carry its id. Message text is never logged at
- * info.
- */
+/** Logs JSON lines to standard output, readable ones to a terminal; lines of a request carry its id. Message text is never logged. */
 export function makeLogger(level: string, destination: DestinationStream | undefined = standardOutput()): Logger {
   const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, mixin: requestFacts };
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** What fits into one line of any log, whatever reads it. */
+/** Ids that are safe in any log. */
 const SANE = /^[\w.-]{1,100}$/;
 
-/** What every log line of a request carries, so that they can be found together, and with its trace. */
+/** What every log line of a request carries. */
 export interface RequestFacts {
   request_id: string;
   trace_id?: string;
@@ -28,22 +25,22 @@ export interface RequestFacts {
 
 const current = new AsyncLocalStorage<RequestFacts | undefined>();
 
-/** The id that a client or proxy gave the request, if it is one of 1 to 100 letters, digits, dots, dashes and underscores; else a new one. */
+/** The id that a client or proxy gave, if it has 1 to 100 letters, digits, dots, dashes and underscores; else a new one. */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && SANE.test(given) ? given : uuidv7();
 }
 
-/** Runs what answers a request; all that comes of it knows the request. */
+/** Runs what answers a request: its log lines carry the facts. */
 export function withinRequest<Result>(facts: RequestFacts, run: () => Result): Result {
   return current.run(facts, run);
 }
 
-/** Runs what belongs to no request, though one may have given rise to it. */
+/** Runs what belongs to no request, even when one started it. */
 export function outsideRequests<Result>(run: () => Result): Result {
   return current.run(undefined, run);
 }
 
-/** Of the request that is being answered here; a new object, empty outside of requests. */
+/** The facts of the current request; empty outside of requests. */
 export function requestFacts(): Partial<RequestFacts> {
   return { ...current.getStore() };
 }
@@ -56,14 +53,14 @@ export interface CauseFacts {
 
 const MOST_CAUSES = 10;
 
-/** Outermost first. */
+/** The causes of an error, outermost first. */
 function causesOf(error: Error): Error[] {
   const causes: Error[] = [];
   for (let cause = error.cause; cause instanceof Error && causes.length < MOST_CAUSES; cause = cause.cause) causes.push(cause);
   return causes;
 }
 
-/** What the log may say of an error's causes, outermost first: names, codes and statuses, not messages, which can quote what a user said. */
+/** An error's causes for the log, outermost first: names, codes and statuses, no messages, which may quote a user. */
 export function causeFacts(error: Error): CauseFacts[] {
   return causesOf(error).map((cause) => ({
     name: cause.name,
@@ -75,7 +72,7 @@ export function causeFacts(error: Error): CauseFacts[] {
 /** A frame of V8's stack trace: `at name (file:line:column)`. https://v8.dev/docs/stack-trace-api */
 const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
 
-/** What the log says of an error that should not have happened: besides its causes where the innermost was thrown, again without messages. */
+/** An unexpected error for the log: its causes, and where the innermost was thrown, without messages. */
 export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
   const innermost = causesOf(error).at(-1) ?? error;
   const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));

@@ -22,10 +22,10 @@ import type { Stores } from "../start/open-stores.ts";
 import { causeFacts } from "./logger.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
-/** What the service counts, in Prometheus' text format. Labels have few values: never a user, a session, a path or a message. */
+/** The metrics of a service, in Prometheus' text format. Labels have few values: never a user, session, path or message. */
 export interface Metrics extends AdmissionMetrics {
   contentType: string;
-  /** `queue`: what the database says of it, null when it does not answer; the rest is counted as it happens. */
+  /** `queue`: read from the database at each scrape; null when it does not answer. */
   render(queue: QueueState | null): Promise<string>;
   /** Nodes, calls of models, statements, searches, circuits, memory operations. */
   observer: Observer;
@@ -34,7 +34,7 @@ export interface Metrics extends AdmissionMetrics {
   jobRan(run: JobRun): void;
 }
 
-/** A registry of its own for each service, so that several can be in one process. */
+/** Has a registry of its own, so that several services can be in one process. */
 export function makeMetrics(): Metrics {
   const registry = new Registry();
   const jobs = jobMetrics(registry);
@@ -55,7 +55,7 @@ export function makeMetrics(): Metrics {
 
 let ofThisProcess: Registry | undefined;
 
-/** CPU, memory, garbage collection, event loop lag: of the whole process, so watched once, however many services it has. */
+/** CPU, memory, garbage collection, event loop lag: of the whole process, so collected once. */
 export function processMetrics(): Registry {
   if (!ofThisProcess) {
     ofThisProcess = new Registry();
@@ -73,7 +73,7 @@ export const metricsOperations = operationGroup({
   },
 });
 
-/** How long the database may take to tell of the queue, in milliseconds: Prometheus gives up after ten seconds. */
+/** Milliseconds for reading the queue; Prometheus gives up after ten seconds. */
 const QUEUE_TIMEOUT_MS = 2_000;
 
 /** `GET /metrics`, for Prometheus. It answers also while the database is away. */

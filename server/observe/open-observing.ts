@@ -5,24 +5,23 @@ import { makeMetrics, type Metrics } from "./metrics.ts";
 import { outsideRequests } from "./logger.ts";
 import type { Providers, Traces } from "./traces.ts";
 
-/** Everything that looks at the service while it works. */
+/** Metrics and traces of a service. */
 export interface Observing {
-  /** Those of every service; turns are told to the traces too. */
   metrics: Metrics;
   /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
   traces: Traces | null;
-  /** For the parts of the graph and of memory. */
+  /** Watches the graph, the memory, the models and the stores. */
   observer: Observer;
   close(): Promise<void>;
 }
 
-/** A job belongs to no request, also when the database woke it up within one. */
+/** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {
   ...NOOP_OBSERVER,
   watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
 };
 
-/** The libraries of traces are loaded only when traces are sent: they take a tenth of a second. */
+/** Loads the libraries only when traces are sent: that takes a tenth of a second. */
 async function openTracesOf(config: Config, log: Logger, providers: Providers): Promise<Traces | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_SERVICE_NAME: serviceName } = config;
   if (endpoint === undefined) return null;

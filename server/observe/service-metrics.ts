@@ -4,16 +4,16 @@ import type { JobRun } from "../../memory/jobs/run-jobs.ts";
 import type { JobCount, OldestWaiting } from "../../stores/jobs/job-overview.ts";
 import type { Overload } from "../limits/admission.ts";
 
-/** Upper bounds in seconds: from what the service itself takes to a slow model's long answer. */
+/** Upper bounds in seconds, up to a slow model's long answer. */
 export const TURN_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Upper bounds in seconds of one call of a store; few, because there are many kinds of statements. */
+/** Upper bounds in seconds of one call of a store; few, because there are many statements. */
 export const STORE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10];
 
 /** A request that was answered, or whose client left. */
 export interface EndedRequest {
   method: string;
-  /** The template that the route was declared with, `unmatched` without one. */
+  /** The route's template; `unmatched` without one. */
   route: string;
   /** 499: the client left before the end of the answer. */
   status: number;
@@ -55,7 +55,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   };
 }
 
-/** What is counted of a turn when it ends. */
+/** Counts a turn when it ends. */
 export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   const registers = [registry];
   const turns = new Counter({
@@ -110,7 +110,7 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   };
 }
 
-/** What the database says of the queue. */
+/** The job queue, as the database has it. */
 export interface QueueState {
   counts: readonly JobCount[];
   oldest: readonly OldestWaiting[];
@@ -118,7 +118,7 @@ export interface QueueState {
 
 export interface JobMetrics {
   ran: (run: JobRun) => void;
-  /** Null: the queue could not be read; what is not known is not shown. */
+  /** Null: the queue could not be read, and is not shown. */
   queue(state: QueueState | null): void;
 }
 
@@ -178,11 +178,11 @@ export function jobMetrics(registry: Registry): JobMetrics {
 
 export interface AdmissionMetrics {
   turnRefused: (why: Overload) => void;
-  /** Asks how late the event loop is, in milliseconds, at each scrape. */
+  /** Reads the lag of the event loop, in milliseconds, at each scrape. */
   watchLag(lagMs: () => number): void;
 }
 
-/** What is counted of turns that are not let in, and why they are not. */
+/** Counts the turns that are refused, and shows the lag that refuses them. */
 export function admissionMetrics(registry: Registry): AdmissionMetrics {
   const refused = new Counter({
     name: "conversation_graph_turns_refused_total",

@@ -6,15 +6,15 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Tracer } from "@opentelemetry/api";
 
-/** Milliseconds that one batch may take to be sent, tries again included. */
+/** Milliseconds for sending one batch, with its retries. */
 const SEND_TIMEOUT_MS = 3_000;
 /** Milliseconds between two batches. */
 const BATCH_EVERY_MS = 2_000;
-/** Milliseconds for what is left at the stop. */
+/** Milliseconds for sending the rest at the stop. */
 const STOP_TIMEOUT_MS = 2_000;
-/** Ended spans that wait to be sent; further ones are dropped while the receiver is away. */
+/** Spans that wait to be sent; while the receiver is away, more are dropped. */
 const MAX_WAITING = 2_048;
-/** Batches under way at a time. */
+/** Batches being sent at a time. */
 const MAX_SENDING = 4;
 
 export interface SpanSenderOptions {
@@ -32,8 +32,8 @@ export interface SpanSender {
   close(): Promise<void>;
 }
 
-/** The same exporter, telling when it begins to fail and when it works again. */
-function tellingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["onChange"]): SpanExporter {
+/** The same exporter, which reports when it begins to fail and when it works again. */
+function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["onChange"]): SpanExporter {
   let works = true;
   return {
     export(spans, done) {
@@ -49,7 +49,7 @@ function tellingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["on
   };
 }
 
-/** Sends spans over OTLP/HTTP, in batches and in the background: a receiver that is away or hangs costs spans, nothing else. */
+/** Sends spans over OTLP/HTTP in the background. A receiver that is away or hangs costs spans, nothing else. */
 export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions): SpanSender {
   const agents: (HttpAgent | HttpsAgent)[] = [];
   const exporter = new OTLPTraceExporter({
@@ -70,7 +70,7 @@ export function openSpanSender({ endpoint, headers, serviceName, onChange }: Spa
     spanLimits: { attributeValueLengthLimit: 1_000 },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: tellingExporter(exporter, onChange),
+        exporter: reportingExporter(exporter, onChange),
         scheduledDelayMillis: BATCH_EVERY_MS,
         exportTimeoutMillis: SEND_TIMEOUT_MS + 1_000,
         maxQueueSize: MAX_WAITING,
@@ -81,7 +81,7 @@ export function openSpanSender({ endpoint, headers, serviceName, onChange }: Spa
     tracer: provider.getTracer("conversation-graph"),
     async close() {
       const sent = new AbortController();
-      const shutDown = provider.shutdown().catch(() => undefined); // told by onChange
+      const shutDown = provider.shutdown().catch(() => undefined); // reported by onChange
       const deadline = sleep(STOP_TIMEOUT_MS, undefined, { signal: sent.signal }).catch(() => undefined);
       await Promise.race([shutDown, deadline]);
       sent.abort();

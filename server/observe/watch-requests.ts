@@ -11,11 +11,11 @@ export interface WatchRequestsParts {
   log: Logger;
 }
 
-/** What asks whether the service lives says nothing in a trace. */
+/** Requests that are not traced. */
 const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
 const CLIENT_LEFT = 499;
 
-/** Gives every request its id, which is sent back as X-Request-Id and stands in its log lines, counts it, and traces it. Stands first. */
+/** Gives every request an id for X-Request-Id and its log lines, counts it and traces it. The first middleware. */
 export function watchRequests({ metrics, traces, log }: WatchRequestsParts): RequestHandler {
   return function watchRequest(request, response, next) {
     const began = performance.now();
@@ -40,11 +40,11 @@ export function watchRequests({ metrics, traces, log }: WatchRequestsParts): Req
   };
 }
 
-/** Where routers are mounted; the mount path of a request is as the client spelt it, and is forgotten on the way to an error. */
+/** Where routers are mounted. Express has the mount path only as the client spelt it, and loses it on an error. */
 const MOUNT = /^\/(api\/v1|v1)(?=\/)/i;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The template of the route that answered, as the README lists it: one of as many as there are in the code. `unmatched` without one. */
+/** The template of the route that answered; `unmatched` without one. */
 export function routeTemplate({ route, originalUrl }: Pick<Request, "originalUrl"> & { route?: unknown }): string {
   const path = (route as { path?: unknown } | undefined)?.path;
   if (typeof path !== "string") return "unmatched";
@@ -52,7 +52,7 @@ export function routeTemplate({ route, originalUrl }: Pick<Request, "originalUrl
   return path.startsWith(`${mount}/`) ? path : mount + path;
 }
 
-/** The method, or `other` for one that no route has. */
+/** The method; `other` when no route has it. */
 export function methodLabel(method: string): string {
   return METHODS.has(method) ? method : "other";
 }

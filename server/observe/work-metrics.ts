@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { type Happening, type Observer, outcomeLabel, type Work, type WorkFacts } from "../../observe/observer.ts";
 import { STORE_BUCKETS, TURN_BUCKETS } from "./service-metrics.ts";
 
-/** How a piece of work ended: `code` is null when it did what it should. */
+/** How a piece of work ended. `code`: null when it succeeded. */
 interface Ended {
   seconds: number;
   code: string | null;
@@ -142,7 +142,7 @@ export function workMetrics(registry: Registry): Observer {
   };
   return {
     async watch(work, run) {
-      // The types of a piece of work and its recorder belong together by its kind, which the compiler cannot follow through a table.
+      // Work and recorder have the same kind, which the compiler cannot see through a table.
       const record = recorders[work.work] as (work: Work, ended: Ended) => void;
       const began = performance.now();
       let facts: WorkFacts = {};

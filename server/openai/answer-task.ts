@@ -8,13 +8,13 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/chat-request.ts";
-import type { Permit } from "../limits/turn-limits.ts";
+import type { Permit } from "../limits/open-limits.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
 import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";
 
 export interface TaskModel {
-  /** Null without a model's server: then answers are made of the words of the request. */
+  /** Null without a model's server: then the offline answers serve. */
   model: BaseChatModel | null;
   timeouts: AnswerTimeouts;
   /** Watches its calls. Default: nobody. */
@@ -33,14 +33,14 @@ function toMessage({ role, text }: CompletionMessage): BaseMessage {
   return role === "system" || role === "developer" ? new SystemMessage(text) : new HumanMessage(text);
 }
 
-/** What the model is asked. Models and servers differ in what they know of schemas; all of them can read one. */
+/** The messages for the model. A demanded schema is written into them, since not every server takes one. */
 function messagesToModel({ messages, structured }: Pick<TaskRequest, "messages" | "structured">): CompletionMessage[] {
   if (!structured) return messages;
   const demand = `Answer with one JSON object and nothing else. Its JSON schema:\n${JSON.stringify(structured.schema)}`;
   return [{ role: "system", text: demand, otherParts: [] }, ...messages];
 }
 
-/** Throws AppError `message_too_long` when a task hands more characters to the model than a message may have. */
+/** Throws AppError `message_too_long` when a task has more characters than a message may have. */
 export function assertTaskFits({ messages, structured }: Pick<TaskRequest, "messages" | "structured">, maxMessageChars: number): void {
   const schema = structured ? [JSON.stringify(structured.schema) ?? ""] : [];
   assertNotTooLong("messages", [...messages.map(({ text }) => text), ...schema], maxMessageChars);
@@ -52,7 +52,7 @@ function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: s
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, estimated: usage === undefined };
 }
 
-/** Answers a front end's own task from the request alone: no memory is read, and none comes of it. */
+/** Answers a front end's own task from the request alone, without reading or writing memory. */
 export function answerTask(
   { model, timeouts, observer = NOOP_OBSERVER }: TaskModel,
   request: TaskRequest,
@@ -74,7 +74,7 @@ export function answerTask(
 
   function finish(asked: CompletionMessage[], answer: ModelAnswer): void {
     const usage = toUsage(answer, asked.map(({ text }) => text).join("\n"));
-    const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_"); // then it used nothing, as far as anybody knows
+    const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_"); // then, as far as is known, it used nothing
     if (!isUnanswered) permit.addTokens(usage.total_tokens);
     if (answer.error) return log.append({ kind: "error", error: answer.error });
     if (structured) {
@@ -102,13 +102,13 @@ export function answerTask(
 const TITLE_WORDS = 5;
 const TITLE_CHARACTERS = 40;
 
-/** The first thing that the user says in a chat as front ends quote it: after USER:, User: or ||>User:. */
+/** The first words of the user in a quoted chat, after USER:, User: or ||>User:. */
 function firstSaidByUser(prompt: string): string {
   const start = Math.max(prompt.lastIndexOf("<chat_history>"), prompt.lastIndexOf("\nConversation:\n"), 0);
   return /^(?:\|\|>)?user:\s*"?(\S.*?)"?$/im.exec(prompt.slice(start))?.[1] ?? "";
 }
 
-/** Its first words: text without spaces, like Chinese, is cut by characters. */
+/** The first words; text without spaces, like Chinese, is cut by characters. */
 function titleOf(prompt: string): string {
   const words = firstSaidByUser(prompt).trim().split(/\s+/).slice(0, TITLE_WORDS).join(" ");
   const title = [...words]
@@ -120,7 +120,7 @@ function titleOf(prompt: string): string {
 
 const between = (text: string, start: string, end: string): string => text.split(start).at(-1)?.split(end)[0]?.trim() ?? "";
 
-/** What the offline model answers to a front end's task, in the form it demands: from the words it is given, or nothing. */
+/** The offline answer to a front end's task, in the form it demands. */
 export function offlineTaskAnswer(task: FrontEndTask, messages: CompletionMessage[], structured: StructuredAnswer | null): string {
   const prompt = messages.map(({ text }) => text).join("\n");
   if (structured) {

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep, parseRequest, TOO_DEEP } from "../http/parse-request.ts";
 
-/** Far more than front ends send, and few enough to look at each of them. */
+/** Far more than front ends send. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 1_000;
 const MAX_TOOLS = 1_000;
-/** Characters of a word of the client's that an error repeats. */
+/** Characters of the client's text that an error quotes. */
 const MAX_QUOTED = 80;
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
@@ -15,7 +15,7 @@ const ContentPart = z
   .looseObject({ type: z.string("must be a string"), text: z.string("must be a string").optional() }, "must be a part like a text")
   .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
 
-/** A message as clients send it: of its parts the texts, and the types of those that are none. */
+/** A message as clients send it; of parts that are no text only the type is kept. */
 const CompletionMessage = z
   .looseObject(
     {
@@ -41,7 +41,7 @@ const onOff = z.boolean("must be true or false").nullish();
 const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
 const named = z.looseObject({ name: z.string(), parameters: anySchema.optional() });
 
-/** OpenAI's fields that mean something here. Every other one is taken and changes nothing: clients add fields all the time. */
+/** The fields of OpenAI that mean something here. Others are ignored, since clients keep adding some. */
 export const CompletionBody = z.looseObject(
   {
     model: z.string({ error: ({ input }) => (input === undefined ? "is missing; GET /v1/models lists them" : "must be a string") }),
@@ -76,8 +76,8 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
 }
 
 /**
- * What the user says in this request: its last message. Throws AppError `invalid_request` when there is none, when it holds more than
- * text, and when the client could not do with the answer that a turn gives.
+ * The user's message: the last one. Throws AppError `invalid_request` when there is none, when it is more than text, and when the client
+ * demands an answer in another form than text.
  */
 export function userMessage({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
   const refuse = (field: string, problem: string): never => {
@@ -104,10 +104,10 @@ export function userMessage({ messages, tool_choice, function_call, response_for
   return last.text;
 }
 
-/** An answer that a client wants as JSON, in the text or as the arguments of a tool that it says must be called. */
+/** An answer that a client wants as JSON: as its text, or as the arguments of a tool that must be called. */
 export interface StructuredAnswer {
   schema: unknown;
-  /** The names of its fields, as far as the schema tells. */
+  /** The names of its fields, if the schema has them. */
   properties: string[];
   tool: string | null;
 }
@@ -119,7 +119,7 @@ function structured(schema: unknown, tool: string | null): StructuredAnswer {
   return { schema, properties: known.success ? Object.keys(known.data.properties) : [], tool };
 }
 
-/** What a request demands of the form of its answer; null when any text will do. */
+/** The JSON that a request demands as its answer; null when any text will do. */
 export function wantedStructure({ response_format, tools, tool_choice }: CompletionRequest): StructuredAnswer | null {
   if (response_format?.type === "json_schema") return structured(response_format.json_schema?.schema, null);
   const isForced = tool_choice === "required" || (typeof tool_choice === "object" && tool_choice !== null);
@@ -128,7 +128,7 @@ export function wantedStructure({ response_format, tools, tool_choice }: Complet
   return isForced && tool ? structured(tool.parameters, tool.name) : null;
 }
 
-/** The JSON object in a model's answer; null when there is none. Models put it into a fence, or a sentence around it. */
+/** The JSON object in a model's answer, which may have a fence or a sentence around it; null when there is none. */
 export function jsonObjectIn(text: string): string | null {
   const found = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
   try {

@@ -6,14 +6,14 @@ import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";
 
-/** A call of a tool that the client said must be called. */
+/** A call of the tool that the client demanded. */
 export interface ToolCall {
   name: string;
   /** JSON. */
   arguments: string;
 }
 
-/** What happens while an answer is made, be it a turn's or a task's. Ends with exactly one `end` or `error`. */
+/** The events of an answer, of a turn or a task. The last is one `end` or `error`. */
 export type CompletionEvent =
   | { kind: "text"; text: string }
   | { kind: "tool_call"; call: ToolCall }

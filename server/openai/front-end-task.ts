@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { givenValue } from "./user-and-session.ts";
 import { type CompletionMessage, type CompletionRequest, wantedStructure } from "./completion-request.ts";
 
-/** What chat front ends ask of a model for themselves, beside what their users say. */
+/** What chat front ends ask of a model for themselves. */
 export const FRONT_END_TASKS = [
   "title",
   "tags",
@@ -42,7 +42,7 @@ function choosesTools(messages: CompletionMessage[], question: string): boolean 
   return question.startsWith("Query: ") && messages.some(({ text }) => text.startsWith(start) && text.includes(demand));
 }
 
-/** LibreChat titles by a schema, whatever the words of its prompt. */
+/** LibreChat asks for a title by a schema. */
 function titlesBySchema(body: CompletionRequest): boolean {
   const properties = wantedStructure(body)?.properties ?? [];
   return properties.includes("title") && properties.every((name) => name === "title" || name === "language");
@@ -51,8 +51,8 @@ function titlesBySchema(body: CompletionRequest): boolean {
 const taskNamed = (name: string): FrontEndTask | undefined => TASK_NAMES.get(name) ?? FRONT_END_TASKS.find((task) => task === name);
 
 /**
- * The front end's own task that a request is, null when it is something that a user says. A front end may name a known one in the header
- * X-Task or in metadata.task; else its words tell, if they are all there is: whoever pastes them into a chat that goes on, says them.
+ * The front end's own task that a request is; null when it is a user's message. A front end may name a task in the header X-Task or in
+ * metadata.task. Else its wording tells, when it is the only message: pasted into a chat it is the user's.
  */
 export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);
@@ -67,13 +67,13 @@ export function detectFrontEndTask(request: Request, body: CompletionRequest): F
   return detectTaskByWording(first.text) ?? (titlesBySchema(body) ? "title" : null);
 }
 
-/** How a request for a task is worded: plain searches, which take no longer than the text is long, whoever wrote it. */
+/** How a request for a task is worded. Plain searches, so that no text takes longer than it is long. */
 interface Wording {
   task: FrontEndTask;
   starts: string;
   /** What follows, in this order. */
   then: readonly string[];
-  /** How it ends, but for white space and a quote that some versions leave there. */
+  /** How it ends, before white space or a stray quote. */
   ends?: string;
 }
 
@@ -81,7 +81,7 @@ const CHAT_END = "</chat_history>";
 /** The frame of most of Open WebUI's tasks: what to answer with, and then the chat. */
 const CHAT_TASK = { starts: "### Task:\n", ends: CHAT_END };
 
-/** The wordings of today and those of the last years, by the front end that has them. */
+/** The wordings of current and older versions, by front end. */
 const WORDINGS: readonly Wording[] = [
   // Open WebUI, backend/open_webui/config.py: what it wants to be answered with tells its tasks apart
   { task: "title", ...CHAT_TASK, then: ["### Output:", '"title":', "<chat_history>"] },
@@ -142,7 +142,7 @@ function follow(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The task whose wording a text has, from its first word to its last; null when it has none. */
+/** The task whose wording a text has from beginning to end; null when it has none. */
 export function detectTaskByWording(text: string): FrontEndTask | null {
   const trimmed = text.replaceAll("\r\n", "\n").trim();
   const worded = trimmed.endsWith('"') ? trimmed.slice(0, -1) : trimmed;

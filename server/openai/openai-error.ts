@@ -9,7 +9,7 @@ export const OpenAIErrorAnswer = z.object({
 });
 export type OpenAIError = z.infer<typeof OpenAIErrorAnswer>;
 
-/** Where OpenAI has a word of its own for a code. */
+/** Codes that OpenAI has another word for. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   unauthorized: "invalid_api_key",
   rate_limited: "rate_limit_exceeded",

@@ -7,21 +7,21 @@ import { ANYBODY, type Caller } from "../auth/caller.ts";
 import type { CompletionRequest } from "./completion-request.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 
-/** Open WebUI's, and those that LibreChat is told to send; ids before addresses, which change. */
+/** The headers of Open WebUI, and those for LibreChat; ids before addresses, which change. */
 const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Email", "X-User-Email"];
 
-/** The one person of a service without keys, which listens on its own machine only. */
+/** The user of a service without keys. */
 const ONLY_USER = "default";
 
-/** Whom a request names, before anything is checked: for counting its requests. */
+/** The user that a request names, unchecked, for counting its requests. */
 export function claimedUser(request: Request): string {
   const { user } = (request.body ?? {}) as { user?: unknown };
   return (firstHeader(request, USER_HEADERS) ?? givenValue("user", user))?.value ?? ONLY_USER;
 }
 
 /**
- * Whose memory a completion uses: the user of the token, else of a forwarded header, else of the body. Throws AppError `forbidden` when a
- * token's user gives another one, `invalid_request` when there is none.
+ * The user whose memory a completion uses: of the token, else of a forwarded header, else of the body. Throws AppError `forbidden` for
+ * another user than the token's, `invalid_request` when there is none.
  */
 export function findUser(request: Request, caller: Caller, user: string | null | undefined): string {
   const header = firstHeader(request, USER_HEADERS);
@@ -44,7 +44,7 @@ export function findUser(request: Request, caller: Caller, user: string | null |
   ]);
 }
 
-/** Our own, Open WebUI's, and the one that LibreChat is told to send. */
+/** Our own, Open WebUI's, and the one for LibreChat. */
 const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
 /** A name for the chat that begins with this message. */
@@ -53,8 +53,8 @@ function derivedFrom(firstMessage: string): string {
 }
 
 /**
- * Which conversation of the user a completion belongs to: the header's, else the metadata's, else one of its own for each first message of
- * the user, which clients that send whole histories repeat in every request. Throws AppError `invalid_request` for an id that is too long.
+ * The session of a completion: of a header, else of the metadata, else derived from the first message of the user, which clients repeat in
+ * every request. Throws AppError `invalid_request` for an id that is too long.
  */
 export function findSession(request: Request, { messages, metadata }: CompletionRequest): string {
   const found =
@@ -65,21 +65,21 @@ export function findSession(request: Request, { messages, metadata }: Completion
   return derivedFrom(messages.find(({ role }) => role === "user")?.text ?? "");
 }
 
-/** Something a caller gave, and the field or header it came in, for errors. */
+/** A value with the field or header it came in, for errors. */
 export interface Given {
   field: string;
   value: string;
 }
 
-/** What front ends send where they have nothing to send: an unresolved placeholder, or the word of their language for nothing. */
+/** What front ends send for nothing: an unresolved placeholder, or a word like "null". */
 const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
 
-/** A value as given; undefined when it says nothing. */
+/** Undefined when the value says nothing. */
 export function givenValue(field: string, value: unknown): Given | undefined {
   return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value } : undefined;
 }
 
-/** The first of these headers that says something. Node reads headers as Latin-1; what was sent as UTF-8 is read as that. */
+/** The first of these headers that says something. Node reads headers as Latin-1; UTF-8 is restored. */
 export function firstHeader(request: Request, names: readonly string[]): Given | undefined {
   for (const name of names) {
     const raw = request.get(name);
@@ -90,7 +90,7 @@ export function firstHeader(request: Request, names: readonly string[]): Given |
   return undefined;
 }
 
-/** An id that a caller gave, by its field. Throws AppError `invalid_request`. */
+/** Checks an id. Throws AppError `invalid_request` that names its field. */
 export function checkedId({ field, value }: Given): string {
   parseRequest(z.object({ [field]: callerId }), { [field]: value });
   return value;

@@ -50,14 +50,14 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
   return parsed.data;
 }
 
-/** The value as an error may show it: secrets are not shown. */
+/** The value as an error may show it, without secrets. */
 function shown(name: string, set: Record<string, string | undefined>): string {
   return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
 }
 
 /**
- * The process' environment with what a `.env` in the working directory adds; a variable that is set already wins. From then on
- * `process.env` is a plain copy: the real one asks the operating system at each read, and LangChain reads it some hundred times a turn.
+ * The environment, to which a `.env` in the working directory adds what is not set. It also makes `process.env` a plain copy: the real one asks
+ * the operating system at each read, and LangChain reads it often.
  */
 export function readEnvironment(): Record<string, string | undefined> {
   if (existsSync(".env")) process.loadEnvFile(".env");

@@ -10,7 +10,7 @@ import { type Memory, openMemory } from "./open-memory.ts";
 import { createModels, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
-/** A graph with all that is open under it; the jobs that its turns leave are being run. */
+/** A graph with everything it runs on. The jobs of its turns run in the background. */
 export interface OpenGraph {
   graph: ConversationGraph;
   stores: Stores;
@@ -19,14 +19,14 @@ export interface OpenGraph {
   close(): Promise<void>;
 }
 
-/** Who watches, and what may run besides. */
+/** Who watches the graph and the jobs, and the answers of knowledge bases that have handlers. */
 export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> &
   Pick<MemoryJobsParts, "quietMs"> & { handlers?: KnowledgeHandlers | undefined };
 
-/** How long jobs may go on when the process stops, in milliseconds; those that take longer are handed back. */
+/** Milliseconds that jobs get to finish when the process stops; others are handed back. */
 const JOBS_GRACE_MS = 1_000;
 
-/** What the graph and the jobs must agree on. */
+/** The settings that the graph and the jobs must share. */
 function sharedSettings(config: Config, { database }: Stores, { timeouts }: Models) {
   const { HISTORY_WINDOW: historyWindow, SUMMARY_MIN_MESSAGES: minMessages, SUMMARY_UPDATE_DELTA: updateDelta } = config;
   return { database, historyWindow, summary: config.ENABLE_SUMMARY ? { minMessages, updateDelta } : null, timeouts };
@@ -55,8 +55,8 @@ function createGraph(
 }
 
 /**
- * Opens the stores and the memory that the configuration asks for, builds the graph over them and starts the jobs behind it. Throws AppError
- * when the database cannot be opened, or does not go with the configuration.
+ * Opens the stores and the memory of the configuration, builds the graph over them and starts its jobs. Throws AppError when the database cannot
+ * be opened, or does not go with the configuration.
  */
 export async function openGraph(config: Config, { handlers, ...watching }: OpenGraphOptions = {}): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();

@@ -17,7 +17,7 @@ import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";
 import { embeddingModels, openEmbedder } from "./open-models.ts";
 
-/** How long a stopping process waits for the statement that drops an old index, in milliseconds. */
+/** Milliseconds that a stopping process waits for the statement that drops an old index. */
 const DROP_GRACE_MS = 1_000;
 
 /** Episodic memory with the store under it. */
@@ -27,12 +27,12 @@ export interface OpenEpisodes {
   close(): Promise<void>;
 }
 
-/** What memory there is, by the configuration. */
+/** The layers of memory that are switched on, and the erase over all of them. */
 export interface Memory {
-  /** Null when episodic memory is switched off, and with it the search in documents. */
+  /** Null when episodic memory is switched off, and with it the search of documents. */
   episodes: OpenEpisodes | null;
   erase: Erase;
-  /** The sections that core memory has, those of the configuration last. */
+  /** The sections of core memory, configured ones last. */
   sections: readonly string[];
   /** Which layers are switched on. */
   layers: Readonly<Record<Layer, boolean>>;
@@ -41,7 +41,7 @@ export interface Memory {
   close(): Promise<void>;
 }
 
-/** The dimensions of this embedder are known from what it has indexed: its server may be away at the start. */
+/** Takes the dimensions from the index when the embedder's server is away at the start. */
 async function openKnownEmbedder(config: Config, database: Database): Promise<Embedder> {
   try {
     return await openEmbedder(config);
@@ -54,7 +54,7 @@ async function openKnownEmbedder(config: Config, database: Database): Promise<Em
   }
 }
 
-/** `onError` hears why an index could not be made ready beforehand. */
+/** `onError` hears of an index that could not be opened in advance. */
 export async function openSearchStore(config: Config, database: Database, onError?: (error: unknown) => void): Promise<SearchStore> {
   const { MILVUS_ADDRESS: address, MILVUS_TOKEN: token, MILVUS_DATABASE: milvusDatabase } = config;
   if (address === undefined) return openPostgresSearchStore(database);
@@ -62,17 +62,17 @@ export async function openSearchStore(config: Config, database: Database, onErro
   return openMilvusSearchStore({ address, token, database: milvusDatabase }, options);
 }
 
-/** Opens the indexes in a server before the first turn needs them, which would not wait long. What fails is tried again by who needs it. */
-async function openBeforehand({ index }: EpisodicMemory): Promise<void> {
+/** Opens the indexes in a server before the first turn, which would not wait long. What fails is tried again when it is needed. */
+async function openInAdvance({ index }: EpisodicMemory): Promise<void> {
   const name = await index.name();
   for (const each of [index, index.chunks]) await each.open(name);
 }
 
 /**
- * Drops what a rebuild that was interrupted, or whose store was away, has left behind; what was left this moment when no process goes on with
- * it any more. The next start tries again what fails. Of an index in a store that is not configured, `npm run reindex` tells.
+ * Drops indexes that an interrupted rebuild left behind, those left a moment ago as soon as no process uses them. What fails is tried again at
+ * the next start. `npm run reindex` names indexes in a store that is not configured.
  */
-async function dropLeft(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
+async function dropRetired(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
   let left = await dropRetiredIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
     await sleep(OLD_NAME_UNUSED_MS, undefined, { signal: parts.signal, ref: false });
@@ -104,10 +104,10 @@ export async function openEpisodes(
       onError,
       observer,
     });
-    if (store.kind === "milvus") void openBeforehand(memory).catch(onError);
+    if (store.kind === "milvus") void openInAdvance(memory).catch(onError);
     const stopping = new AbortController();
     const { signal } = stopping;
-    const dropping = dropLeft({ database, store, signal }, onError).catch((error: unknown) =>
+    const dropping = dropRetired({ database, store, signal }, onError).catch((error: unknown) =>
       signal.aborted ? undefined : onError(error),
     );
     return {

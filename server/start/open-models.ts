@@ -7,18 +7,18 @@ import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import type { Config } from "./config.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
-/** The value of EMBEDDING_MODEL that asks for the built-in embedder also where a model's server is configured. */
+/** The EMBEDDING_MODEL that chooses the built-in embedder even where a model's server is configured. */
 const BUILT_IN = "built-in";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
-/** The chat models by what they are asked for; all null without a model's server, where the offline model answers. */
+/** The chat models by purpose; all null without a model's server: then the offline model answers. */
 export interface Models {
   chat: BaseChatModel | null;
   router: BaseChatModel | null;
   summary: BaseChatModel | null;
   memory: BaseChatModel | null;
   timeouts: AnswerTimeouts;
-  /** Where they are asked; null without a model's server. */
+  /** Null without a model's server. */
   server: { url: string; apiKey: string | undefined } | null;
   /** For people: which model answers. */
   description: string;

@@ -19,7 +19,7 @@ import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
 export interface Service {
   /** Where it listens: http://host:port */
   url: string;
-  /** What it uses, for the log. */
+  /** For the log. */
   uses: { database: string; model: string; layers: string[] };
   /** Stops letting turns in, lets the running ones finish within SHUTDOWN_GRACE_MS, then closes everything in reverse order. */
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export interface ServiceOptions {
   connectionLimits?: Partial<ConnectionLimits>;
 }
 
-/** A line for each run of a job that failed; the others only when debugging. */
+/** Logs each failed run of a job, the others only at debug. */
 function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
   const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
   if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, `job failed, ${then}`);
@@ -62,7 +62,7 @@ function describeUse(config: Config, { stores, models, memory: { episodes } }: O
   return { database: stores.database.description, model: models.description, layers };
 }
 
-/** Opens everything the configuration asks for and listens. What was opened is closed again when a later part fails. */
+/** Opens everything the configuration asks for and listens. When a part fails, what was opened before is closed. */
 export async function openService(
   config: Config,
   log: Logger,

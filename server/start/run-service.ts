@@ -3,12 +3,12 @@ import { errorFacts, makeLogger } from "../observe/logger.ts";
 import { parseConfig, readEnvironment } from "./config.ts";
 import { openService } from "./open-service.ts";
 
-/** Milliseconds between two looks at who the parent is. */
-const LOOK_MS = 250;
+/** Milliseconds between two checks of the parent process. */
+const CHECK_EVERY_MS = 250;
 
 /**
- * Calls `stop` when this process was started by `npx` or `npm start` and the shell between npm and it has ended. npm hands a signal to
- * that shell, and not every shell hands it on: without this, the service would run on, unseen and with its data folder locked.
+ * Calls `stop` when this process was started by `npx` or `npm start` and the shell between npm and it has ended. npm sends signals to that
+ * shell, which may not pass them on: the service would run on unseen, with its data folder locked.
  */
 export function stopWhenNpmExits(stop: () => void): void {
   if (!["exec", "start"].includes(process.env["npm_command"] ?? "")) return;
@@ -17,11 +17,11 @@ export function stopWhenNpmExits(stop: () => void): void {
     if (process.ppid === parent) return;
     clearInterval(looking);
     stop();
-  }, LOOK_MS);
+  }, CHECK_EVERY_MS);
   looking.unref();
 }
 
-/** Milliseconds in which a second signal is the first one on another way: at Ctrl-C the terminal and npm each send one. */
+/** Milliseconds within which two signals count as one: at Ctrl-C the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 500;
 
 async function start(): Promise<void> {
@@ -39,7 +39,7 @@ async function start(): Promise<void> {
   let stoppingSince: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1); // asked twice: at once
+      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1); // a second request stops at once
       return;
     }
     stoppingSince = performance.now();
@@ -68,7 +68,7 @@ export async function runService(): Promise<void> {
   }
 }
 
-/** A line to paste into a shell: one streamed turn. */
+/** The command for a first streamed turn. */
 export function curlHint(url: string, needsKey: boolean): string {
   const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const key = needsKey ? " -H 'authorization: Bearer YOUR_KEY'" : "";

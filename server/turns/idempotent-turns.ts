@@ -24,7 +24,7 @@ export function hashIdempotencyKey(request: Request): string | null {
   ]);
 }
 
-/** Of the request as it was understood: spelling, order and defaults make no difference. */
+/** The hash of a parsed body: order and defaults make no difference. */
 export function hashBody(body: ChatRequest): string {
   return sha256(JSON.stringify(Object.entries(body).toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
@@ -39,9 +39,9 @@ export interface IdempotentRequest {
   start(key: TurnKey): Promise<RunningTurn>;
 }
 
-/** Finds, or starts, the one turn of each key. */
+/** Finds or starts the one turn of each key. */
 export interface IdempotentTurns {
-  /** Throws AppError `idempotency_mismatch` when the key came with another request, and what refuses a turn. */
+  /** Throws AppError `idempotency_mismatch` when the key came with another request before, and what `start` throws. */
   open(request: IdempotentRequest): Promise<TurnSource>;
 }
 

@@ -20,7 +20,7 @@ export interface TurnSource {
   last(signal: AbortSignal): Promise<LastEvent>;
 }
 
-/** Pauses between two looks at a turn of another process, in milliseconds: from the first, growing by half, to the longest. */
+/** Milliseconds between two looks at a turn of another process, growing by half each time. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
