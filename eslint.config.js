@@ -40,4 +40,8 @@ const everything = {
   },
 };
 
-export default defineConfig(globalIgnores(["dist", "coverage", "benchmarks/peers", "**/*.js"]), everything, linearExpressions);
+export default defineConfig(
+  globalIgnores(["dist", "coverage", "web/api/described.ts", "benchmarks/peers", "**/*.js"]),
+  everything,
+  linearExpressions,
+);

@@ -12,51 +12,47 @@ const query = (fields: Record<string, string | number | null | undefined>): stri
 /** Writes only over this version; 0: only where there is nothing yet. */
 const over = (version: number): Record<string, string> => (version === 0 ? { "if-none-match": "*" } : { "if-match": `"${version}"` });
 
-export const startTurn = (body: Api.ChatBody, idempotencyKey: string, signal: AbortSignal) =>
+export const startTurn = (body: Api.ChatRequest, idempotencyKey: string, signal: AbortSignal) =>
   send(`${API}/chat/stream`, { method: "POST", body, signal, headers: { "idempotency-key": idempotencyKey, accept: "text/event-stream" } });
 export const resumeTurn = (turnId: string, lastEventId: string | null, signal: AbortSignal) =>
   send(`${API}/turns/${turnId}/stream`, { signal, headers: lastEventId === null ? {} : { "last-event-id": lastEventId } });
 export const cancelTurn = (turnId: string) => send(`${API}/turns/${turnId}/cancel`, { method: "POST" });
-export const readTurn = (turnId: string) => call<Api.StoredTurn>(`${API}/turns/${turnId}`);
+export const readTurn = (turnId: string) => call<Api.Turn>(`${API}/turns/${turnId}`);
 
 export const listConversations = (userId: string, after: string | null) =>
-  call<{ conversations: Api.Conversation[]; next: string | null }>(`${API}/conversations${query({ user_id: userId, limit: 50, after })}`);
+  call<Api.ConversationList>(`${API}/conversations${query({ user_id: userId, limit: 50, after })}`);
 /** Newest first; `after` lists older ones. */
 export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
-  call<{ messages: Api.Message[]; next: string | null }>(
-    `${API}/conversations/${conversationId}/messages${query({ order: "newest_first", ...page })}`,
-  );
-export const readMessage = (messageId: string) => call<{ message: Api.Message; conversation_id: string }>(`${API}/messages/${messageId}`);
+  call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", ...page })}`);
+export const readMessage = (messageId: string) => call<Api.FoundMessage>(`${API}/messages/${messageId}`);
 export const eraseConversation = (conversationId: string) =>
-  call<Api.EraseReceipt>(`${API}/conversations/${conversationId}`, { method: "DELETE" });
+  call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE" });
 export const readSummary = (conversationId: string, version: number) =>
-  call<{ summary: Api.Summary | null }>(`${API}/conversations/${conversationId}/summary${query({ version })}`);
-export const listJobs = (conversationId: string) => call<{ jobs: Api.ConversationJob[] }>(`${API}/conversations/${conversationId}/jobs`);
+  call<Api.SummaryAnswer>(`${API}/conversations/${conversationId}/summary${query({ version })}`);
+export const listJobs = (conversationId: string) => call<Api.ConversationJobs>(`${API}/conversations/${conversationId}/jobs`);
 export const retryJobs = (which: { kind?: string; conversation_id?: string }) =>
-  call<{ retried: number }>(`${API}/jobs/retry`, { method: "POST", body: which });
+  call<Api.RetriedJobs>(`${API}/jobs/retry`, { method: "POST", body: which });
 export const importMessages = (body: object, signal: AbortSignal) =>
   send(`${API}/conversations/import`, { method: "POST", body, signal, headers: { accept: "text/event-stream" } });
 
-export const listSections = (userId: string) => call<{ sections: Api.Section[] }>(`${user(userId)}/core-memory`);
+export const listSections = (userId: string) => call<Api.CoreMemory>(`${user(userId)}/core-memory`);
 export const putSection = (userId: string, name: string, content: string, version: number) =>
   call<{ version: number }>(section(userId, name), { method: "PUT", body: { content }, headers: over(version) });
 export const removeSection = (userId: string, name: string, version: number) =>
   call<{ version: number }>(section(userId, name), { method: "DELETE", headers: over(version) });
 export const listVersions = (userId: string, name: string, after: string | null) =>
-  call<{ versions: Api.SectionVersion[]; next: string | null }>(`${section(userId, name)}/history${query({ limit: 20, after })}`);
+  call<Api.SectionHistory>(`${section(userId, name)}/history${query({ limit: 20, after })}`);
 export const revertSection = (userId: string, name: string, toVersion: number, version: number) =>
   call<{ version: number }>(`${section(userId, name)}/revert`, { method: "POST", body: { version: toVersion }, headers: over(version) });
 export const listOperations = (userId: string, { after, trigger }: { after?: string | null; trigger?: string }) =>
-  call<{ operations: Api.Operation[]; next: string | null }>(
-    `${user(userId)}/memory-operations${query({ limit: 30, after, trigger_message_id: trigger })}`,
-  );
+  call<Api.OperationList>(`${user(userId)}/memory-operations${query({ limit: 30, after, trigger_message_id: trigger })}`);
 export const searchEpisodes = (userId: string, text: string) =>
-  call<{ episodes: Api.Episode[]; degraded: Api.Layer[] }>(`${user(userId)}/episodes${query({ query: text, limit: 20 })}`);
+  call<Api.EpisodeList>(`${user(userId)}/episodes${query({ query: text, limit: 20 })}`);
 export const forgetEpisode = (userId: string, episodeId: string) =>
-  call<Api.EraseReceipt>(`${user(userId)}/episodes/${episodeId}`, { method: "DELETE" });
-export const eraseUser = (userId: string) => call<Api.EraseReceipt>(user(userId), { method: "DELETE" });
+  call<Api.EraseAnswer>(`${user(userId)}/episodes/${episodeId}`, { method: "DELETE" });
+export const eraseUser = (userId: string) => call<Api.EraseAnswer>(user(userId), { method: "DELETE" });
 
-export const listKnowledge = () => call<{ knowledge: Api.KnowledgeBase[] }>(`${API}/knowledge`);
+export const listKnowledge = () => call<Api.KnowledgeList>(`${API}/knowledge`);
 export const readPassage = (prefix: string, passageId: string) =>
   call<Api.Passage>(`${API}/knowledge/${part(prefix)}/passages/${passageId}`);
-export const readStatus = () => call<Api.ServiceStatus>(`${API}/status`);
+export const readStatus = () => call<Api.Status>(`${API}/status`);

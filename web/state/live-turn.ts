@@ -1,5 +1,5 @@
 import { batch, signal, type Signal } from "@preact/signals";
-import type { ChatBody, ErrorContent, Notice, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
+import type { ChatRequest, ErrorContent, Notice, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
 import { randomId } from "../random-id.ts";
 
 /** `waiting` until the first token, `reconnecting` while the connection is away; `done` and `failed` are ends. */
@@ -8,7 +8,7 @@ export type Phase = "waiting" | "streaming" | "reconnecting" | "stopping" | "don
 /** What is kept of a turn across a reload of the page. */
 export interface TurnRecord {
   idempotencyKey: string;
-  body: ChatBody;
+  body: ChatRequest;
   turnId: string | null;
   lastEventId: string | null;
   text: string;
@@ -18,7 +18,7 @@ export interface TurnRecord {
 /** A turn that this page sent, or follows. `text` grows once per animation frame, however many tokens came. */
 export interface LiveTurn {
   readonly idempotencyKey: string;
-  readonly body: ChatBody;
+  readonly body: ChatRequest;
   readonly sentAt: string;
   /** Sent by another tab or device: this one does not know its key, so it cannot run it again. */
   readonly isFollowed: boolean;
@@ -42,7 +42,7 @@ export interface LiveTurnOptions {
   followedSince?: string;
 }
 
-export function makeLiveTurn(body: ChatBody, { kept, followedSince }: LiveTurnOptions = {}): LiveTurn {
+export function makeLiveTurn(body: ChatRequest, { kept, followedSince }: LiveTurnOptions = {}): LiveTurn {
   return {
     idempotencyKey: kept?.idempotencyKey ?? randomId(),
     body,

@@ -1,7 +1,7 @@
 import { ApiError, NO_CONNECTION } from "../api/api-error.ts";
 import { importMessages } from "../api/endpoints.ts";
 import { readEvents } from "../api/read-events.ts";
-import type { Imported, ImportEvent } from "../api/types.ts";
+import type { ImportResult, ImportEvent } from "../api/types.ts";
 import { userId } from "./settings.ts";
 
 export interface ImportProgress {
@@ -37,7 +37,7 @@ export async function runImport(
   text: string,
   sessionId: string,
   { onProgress, signal }: { onProgress: (progress: ImportProgress) => void; signal: AbortSignal },
-): Promise<Imported> {
+): Promise<ImportResult> {
   const response = await importMessages({ user_id: userId.value, session_id: sessionId, messages: messagesIn(text) }, signal);
   for await (const events of readEvents<ImportEvent>(response)) {
     for (const { status, content } of events) {

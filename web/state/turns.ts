@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import type { ChatBody, Message } from "../api/types.ts";
+import type { ChatRequest, Message } from "../api/types.ts";
 import { loadConversations } from "./conversations.ts";
 import { isOver, makeLiveTurn, toRecord, type LiveTurn, type TurnRecord } from "./live-turn.ts";
 import { runTurn } from "./run-turn.ts";
@@ -50,7 +50,7 @@ function run(turn: LiveTurn): void {
 }
 
 /** Sends a message as a new turn. */
-export function sendTurn(body: ChatBody): LiveTurn {
+export function sendTurn(body: ChatRequest): LiveTurn {
   const turn = makeLiveTurn(body);
   liveTurns.value = [...liveTurns.value, turn];
   save();
@@ -59,7 +59,7 @@ export function sendTurn(body: ChatBody): LiveTurn {
 }
 
 /** Shows the answer to a message that was sent from elsewhere as it comes. */
-export function followTurn(body: ChatBody, { created_at: followedSince }: Message, turnId: string): void {
+export function followTurn(body: ChatRequest, { created_at: followedSince }: Message, turnId: string): void {
   const kept = { idempotencyKey: turnId, body, turnId, lastEventId: null, text: "", error: null };
   const turn = makeLiveTurn(body, { kept, followedSince });
   liveTurns.value = [...liveTurns.value, turn];

@@ -1,8 +1,8 @@
-import type { EraseReceipt } from "../api/types.ts";
+import type { EraseAnswer } from "../api/types.ts";
 import { showNumber, texts } from "../texts/texts.ts";
 
 /** What an erasure took out of the stores. */
-export function Receipt({ receipt }: { receipt: EraseReceipt }) {
+export function Receipt({ receipt }: { receipt: EraseAnswer }) {
   const { kinds, title } = texts.value.receipt;
   return (
     <div class="note success" role="status">

@@ -4,14 +4,14 @@ import { ImportProblem, runImport, type ImportProgress } from "../../state/run-i
 import { chatAddress, goTo } from "../../state/route.ts";
 import { texts } from "../../texts/texts.ts";
 import { toApiError } from "../../api/api-error.ts";
-import type { ErrorContent, Imported } from "../../api/types.ts";
+import type { ErrorContent, ImportResult } from "../../api/types.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { Modal } from "../modal.tsx";
 
 type State =
   | { at: "choosing"; problem?: Omit<ErrorContent, "retryable"> }
   | { at: "working"; progress: ImportProgress | null }
-  | { at: "done"; result: Imported };
+  | { at: "done"; result: ImportResult };
 
 const problemOf = (error: unknown): Omit<ErrorContent, "retryable"> => {
   if (error instanceof ImportProblem) return { code: error.code, message: texts.value.import[error.code] };

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { readTurn } from "../../api/endpoints.ts";
-import type { StoredTurn } from "../../api/types.ts";
+import type { Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { LoadState } from "../load-state.tsx";
@@ -14,7 +14,7 @@ import { UsedPassages } from "./used-passages.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
-function Route({ turn: { route_decision: decision } }: { turn: StoredTurn }) {
+function Route({ turn: { route_decision: decision } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!decision) return null;
   return (
@@ -31,7 +31,7 @@ function Route({ turn: { route_decision: decision } }: { turn: StoredTurn }) {
   );
 }
 
-function Sections({ turn: { receipt } }: { turn: StoredTurn }) {
+function Sections({ turn: { receipt } }: { turn: Turn }) {
   const t = texts.value;
   if (!receipt) return null;
   return (
@@ -49,7 +49,7 @@ function Sections({ turn: { receipt } }: { turn: StoredTurn }) {
   );
 }
 
-function Details({ turn }: { turn: StoredTurn }) {
+function Details({ turn }: { turn: Turn }) {
   const t = texts.value;
   const degraded = turn.degraded ?? [];
   return (

@@ -1,11 +1,14 @@
-import { PROMPT_LAYERS, type Receipt, type Usage } from "../../api/types.ts";
+import type { Receipt, Usage } from "../../api/types.ts";
 import { showNumber, texts } from "../../texts/texts.ts";
+
+/** The parts of a prompt, in its order. */
+const PROMPT_PARTS = ["system", "core_memory", "summary", "window", "episodes", "passages", "message"] as const;
 
 /** Of what the prompt was made, in tokens: one bar, and its numbers under it. */
 export function PromptTokens({ receipt, usage }: { receipt: Receipt; usage: Usage | null }) {
   const t = texts.value.inspector;
   const counts = receipt.prompt_tokens;
-  const total = counts ? PROMPT_LAYERS.reduce((sum, layer) => sum + (counts[layer] ?? 0), 0) : 0;
+  const total = counts ? PROMPT_PARTS.reduce((sum, layer) => sum + (counts[layer] ?? 0), 0) : 0;
   return (
     <section>
       <h3>{t.prompt}</h3>
@@ -19,13 +22,13 @@ export function PromptTokens({ receipt, usage }: { receipt: Receipt; usage: Usag
       {counts && (
         <>
           <div class="token-bar" aria-hidden="true">
-            {PROMPT_LAYERS.filter((layer) => counts[layer] > 0).map((layer) => (
+            {PROMPT_PARTS.filter((layer) => counts[layer] > 0).map((layer) => (
               <span key={layer} class={`layer-${layer}`} style={{ width: `${(counts[layer] / Math.max(total, 1)) * 100}%` }} />
             ))}
           </div>
           <table class="token-table">
             <tbody>
-              {PROMPT_LAYERS.map((layer) => (
+              {PROMPT_PARTS.map((layer) => (
                 <tr key={layer} data-layer={layer} class={counts[layer] > 0 ? "" : "quiet"}>
                   <th scope="row">
                     <span class={`swatch layer-${layer}`} aria-hidden="true" />

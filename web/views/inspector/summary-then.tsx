@@ -1,5 +1,5 @@
 import { readSummary } from "../../api/endpoints.ts";
-import type { StoredTurn } from "../../api/types.ts";
+import type { Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { LoadState } from "../load-state.tsx";
 import { useLoaded } from "../use-loaded.ts";
@@ -24,7 +24,7 @@ function SummaryText({ conversationId, version }: { conversationId: string; vers
 }
 
 /** The summary as it stood in the prompt of this turn. */
-export function SummaryThen({ turn: { receipt, conversation_id: conversationId } }: { turn: StoredTurn }) {
+export function SummaryThen({ turn: { receipt, conversation_id: conversationId } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;
   const { summary } = receipt;

@@ -1,5 +1,5 @@
 import { readPassage } from "../../api/endpoints.ts";
-import type { Receipt, StoredTurn } from "../../api/types.ts";
+import type { Receipt, Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { LoadState } from "../load-state.tsx";
 import { useLoaded } from "../use-loaded.ts";
@@ -42,7 +42,7 @@ function Used({ passage: { id, title, score }, prefix }: { passage: ReceiptPassa
 }
 
 /** The pieces of documents that were in the prompt, as long as their documents are what they were. */
-export function UsedPassages({ turn: { receipt, route_decision: decision } }: { turn: StoredTurn }) {
+export function UsedPassages({ turn: { receipt, route_decision: decision } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;
   return (

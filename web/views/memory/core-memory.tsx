@@ -6,7 +6,7 @@ import { LoadState } from "../load-state.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { SectionCard } from "./section-card.tsx";
 
-const emptySection = (section: string): Section => ({ section, content: "", version: 0, updated_at: "", updated_by: "" });
+const emptySection = (section: string): Section => ({ section, content: "", version: 0, updated_at: "", updated_by: "person", lines: [] });
 
 /** The sections that the service is set up for, written or not, and what is stored of others. */
 function withEmpty(stored: readonly Section[], names: readonly string[]): Section[] {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { forgetEpisode, searchEpisodes } from "../../api/endpoints.ts";
-import type { Episode, EraseReceipt } from "../../api/types.ts";
+import type { Episode, EraseAnswer } from "../../api/types.ts";
 import { chatAddress } from "../../state/route.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 import { Confirm } from "../confirm.tsx";
@@ -48,7 +48,7 @@ export function EpisodeSearch({ owner }: { owner: string }) {
   const [found, setFound] = useState<{ episodes: Episode[]; degraded: string[] } | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [forgetting, setForgetting] = useState<Episode | null>(null);
-  const [receipt, setReceipt] = useState<EraseReceipt | null>(null);
+  const [receipt, setReceipt] = useState<EraseAnswer | null>(null);
 
   async function search(): Promise<void> {
     setError(null);

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { eraseUser } from "../../api/endpoints.ts";
-import type { EraseReceipt } from "../../api/types.ts";
+import type { EraseAnswer } from "../../api/types.ts";
 import { clearConversations } from "../../state/conversations.ts";
 import { inspected } from "../../state/inspected.ts";
 import { forgetThread } from "../../state/thread.ts";
@@ -15,7 +15,7 @@ export function EraseUser({ owner }: { owner: string }) {
   const t = texts.value.memory.erase;
   const [typed, setTyped] = useState("");
   const [isBusy, setIsBusy] = useState(false);
-  const [receipt, setReceipt] = useState<EraseReceipt | null>(null);
+  const [receipt, setReceipt] = useState<EraseAnswer | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
 
   async function erase(): Promise<void> {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ServiceStatus } from "../../api/types.ts";
+import type { Status } from "../../api/types.ts";
 import { isDark } from "../../state/settings.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
 import type { Plot, PlotColours } from "./draw-latency.ts";
@@ -11,7 +11,7 @@ function colours(): PlotColours {
 }
 
 /** The latency of the last turns, oldest at the left. The library that draws it is fetched when this is first shown. */
-export function LatencyPlot({ turns }: { turns: ServiceStatus["turns"] }) {
+export function LatencyPlot({ turns }: { turns: Status["turns"] }) {
   const t = texts.value.service;
   const holder = useRef<HTMLDivElement>(null);
   const [plot, setPlot] = useState<Plot | null>(null);

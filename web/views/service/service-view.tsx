@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { readStatus, retryJobs } from "../../api/endpoints.ts";
-import type { Layer, ServiceStatus } from "../../api/types.ts";
+import type { Layer, Status } from "../../api/types.ts";
 import { showDuration, showNumber, texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { LoadState } from "../load-state.tsx";
@@ -32,7 +32,7 @@ function Figure({ title, numbers }: { title: string; numbers: readonly number[] 
   );
 }
 
-function Latency({ turns }: { turns: ServiceStatus["turns"] }) {
+function Latency({ turns }: { turns: Status["turns"] }) {
   const t = texts.value.service;
   if (turns.length === 0) return <p class="quiet">{t.noTurns}</p>;
   const failed = turns.filter(({ code }) => code !== null).length;
@@ -50,7 +50,7 @@ function Latency({ turns }: { turns: ServiceStatus["turns"] }) {
   );
 }
 
-function Queue({ jobs, onRetry }: { jobs: ServiceStatus["jobs"]; onRetry: () => void }) {
+function Queue({ jobs, onRetry }: { jobs: Status["jobs"]; onRetry: () => void }) {
   const t = texts.value;
   if (jobs === null) return <p class="quiet">{t.service.jobsUnknown}</p>;
   const waiting = jobs.filter(({ count }) => count > 0);
@@ -86,7 +86,7 @@ function Queue({ jobs, onRetry }: { jobs: ServiceStatus["jobs"]; onRetry: () => 
   );
 }
 
-function States({ status: { dependencies, layers, models } }: { status: ServiceStatus }) {
+function States({ status: { dependencies, layers, models } }: { status: Status }) {
   const t = texts.value;
   return (
     <div class="state-grid">
@@ -104,10 +104,10 @@ function States({ status: { dependencies, layers, models } }: { status: ServiceS
       <section class="card">
         <h2>{t.service.layers}</h2>
         <ul class="states">
-          {(Object.keys(layers) as Layer[]).map((name) => (
+          {(Object.entries(layers) as [Layer, "on" | "off"][]).map(([name, state]) => (
             <li key={name}>
               <span>{t.layers[name]}</span>
-              <span class={`badge state-${layers[name]}`}>{t.service[layers[name]]}</span>
+              <span class={`badge state-${state}`}>{t.service[state]}</span>
             </li>
           ))}
         </ul>
