@@ -10,7 +10,6 @@ export default {
     "<rootDir>/test/memory/*.test.ts",
     "<rootDir>/test/memory/parsing/**/*.test.ts",
     "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes|rebuild-*|jobs-without-an-index).test.ts",
-    "<rootDir>/test/memory/agent/offline/*.test.ts",
     "<rootDir>/test/memory/recall/!(recall-*|foresee).test.ts",
     "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
     "<rootDir>/test/package/*-example.test.ts",

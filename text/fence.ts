@@ -1,3 +1,5 @@
+import { splitLines } from "./line-breaks.ts";
+
 /** A piece of remembered text inside a fence: a line of ours, if any, and the text below it, each line behind a "> ". */
 export interface FencedPiece {
   label?: string;
@@ -75,7 +77,6 @@ const ANGLE = new RegExp(
 );
 /** The square bracket of a control token. */
 const SQUARE = new RegExp(`[[［](?=${BLANK}(?:${BAR}|(?:/${BLANK})?${anyOf(SQUARE_TOKENS)}${BLANK}[\\]］]))`, "giu");
-const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/gu;
 const BLANK_LINES = /\n{3,}/gu;
 const QUOTED = "> ";
 const NOTHING = "(none)";
@@ -87,12 +88,12 @@ function disarm(text: string): string {
 
 /** Text on one line, disarmed: for what stands inside a line of ours, such as the title of a document. */
 export function onOneLine(text: string): string {
-  return disarm(text.replace(LINE_BREAK, " "));
+  return disarm(splitLines(text).join(" "));
 }
 
 /** Text as it stands in a fence: disarmed, each line behind "> ", of several blank lines one. */
 export function quoteLines(text: string): string {
-  return QUOTED + disarm(text.replace(LINE_BREAK, "\n").replace(BLANK_LINES, "\n\n")).replaceAll("\n", `\n${QUOTED}`);
+  return QUOTED + disarm(splitLines(text).join("\n").replace(BLANK_LINES, "\n\n")).replaceAll("\n", `\n${QUOTED}`);
 }
 
 /** The text without the "> " before each line, where every line has one: models copy it from what they read. */

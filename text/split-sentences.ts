@@ -1,3 +1,5 @@
+import { splitLines } from "./line-breaks.ts";
+
 /** Sentences of one text that are looked at; a text may be a whole book. */
 const MAX_SENTENCES = 120;
 const CODE_BLOCK = /```[^]*?```/g;
@@ -21,7 +23,7 @@ function goesOn(line: string, next: string): boolean {
 function lines(text: string): string[] {
   const joined: string[] = [];
   let last = "";
-  for (const raw of text.split(/\r\n|[\n\r\u2028\u2029\u0085]/u)) {
+  for (const raw of splitLines(text)) {
     const line = raw.replace(/[\s\p{Cc}]+/gu, " ").trim();
     const continued = last !== "" && line !== "" && goesOn(last, line);
     last = continued ? `${last} ${line}` : line;

@@ -1,5 +1,6 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
-import { decideSections } from "./offline/decide-offline.ts";
+import { decideSections } from "../../models/offline/decide-sections.ts";
+import { SECTION_CHARACTERS } from "./core-sections.ts";
 import type { DecideMemory } from "./remember-turns.ts";
 
 /** In milliseconds: what the rules may take for the turns that are read together. What is left of them then is not read. */
@@ -19,10 +20,9 @@ export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideMem
       const before = memory.contents();
       // What was said before a section was last changed may add to it, but takes nothing back.
       const isOlder = (section: string): boolean => turn.saidAt < (newestIn.get(section) ?? new Date(0));
-      const decided = decideSections(before, turn.userMessage).filter(({ section }) => !isOlder(section));
-      const additions = sections.some(isOlder)
-        ? decideSections(before, turn.userMessage, { onlyAdd: true }).filter(({ section }) => isOlder(section))
-        : [];
+      const decide = (onlyAdd: boolean) => decideSections(before, turn.userMessage, { onlyAdd, sectionLimit: SECTION_CHARACTERS });
+      const decided = decide(false).filter(({ section }) => !isOlder(section));
+      const additions = sections.some(isOlder) ? decide(true).filter(({ section }) => isOlder(section)) : [];
       spentMs += performance.now() - began;
       for (const { section, lines, reason } of [...decided, ...additions]) {
         if (sections.includes(section)) memory.write({ section, lines, reason }, turn);

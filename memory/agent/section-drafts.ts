@@ -34,8 +34,6 @@ export interface DecidedSection {
 
 export interface DecidedLine {
   text: string;
-  /** The line of the section that it is made of. */
-  madeOf?: string | undefined;
   /** It was there, and was said again. */
   isRepeated?: boolean | undefined;
 }
@@ -157,13 +155,9 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
       const { after, added, removed } = diffLines(before, content);
       for (const line of after) {
-        const { madeOf, isRepeated } = lines.find(({ text }) => lineKey(text) === lineKey(line.content)) ?? {};
-        if (!added.includes(line)) repeat(section, line, isRepeated ? [source.messageId] : []);
-        else {
-          const origin = before.find((other) => other.content === madeOf);
-          line.sources = new Set([...(origin?.sources ?? []), source.messageId]);
-          line.repeatedIn = new Set(origin?.repeatedIn);
-        }
+        const decided = lines.find(({ text }) => lineKey(text) === lineKey(line.content));
+        if (added.includes(line)) line.sources.add(source.messageId);
+        else repeat(section, line, decided?.isRepeated ? [source.messageId] : []);
       }
       if (added.length + removed.length === 0) return;
       const removedBy = new Map(removed.map((line) => [lineKey(line.content), [source.messageId]]));

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import { fence } from "../../text/fence.ts";
+import { splitLines } from "../../text/line-breaks.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
 import {
@@ -39,9 +40,6 @@ const FOUND_TOKENS = 200;
 /** Of what a refused call held, this much is logged. */
 const LOGGED_CHARACTERS = 2_000;
 
-/** Whatever ends a line anywhere. */
-const LINE_ENDS = /\r\n|[\r\u0085\u2028\u2029]/g;
-
 const NO_VALUES = { section: null, version: null, oldValue: null, newValue: null, reason: null, refused: null };
 
 export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, search }: WorkingMemoryParts): WorkingMemory {
@@ -64,7 +62,7 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   }
 
   function update({ section, content, reason, turns }: ToolArguments<"core_memory_update">, read: readonly SourceMessage[]): CallOutcome {
-    return drafts.rewrite({ section, content: content.replace(LINE_ENDS, "\n").trim(), reason: reason ?? null, turns }, read, found);
+    return drafts.rewrite({ section, content: splitLines(content).join("\n").trim(), reason: reason ?? null, turns }, read, found);
   }
 
   function archive(

@@ -1,4 +1,4 @@
-import { toSentences, type Row, type Sentence } from "./sentence.ts";
+import { type Row, type Sentence, toSentences } from "./sentence.ts";
 
 const ROWS: Row[] = [
   ["profile", "我叫小明。", "profile: 名字：小明。"],

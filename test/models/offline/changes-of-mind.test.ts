@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { decideOffline } from "../../../../memory/agent/offline/decide-offline.ts";
+import { decideOffline } from "./changed-lines.ts";
 
 /** What core memory holds after the messages, said one after the other. */
 function after(...messages: string[]): Record<string, string[]> {

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { decideOffline } from "../../../../memory/agent/offline/decide-offline.ts";
+import { decideOffline } from "./changed-lines.ts";
 
 const MAIL = `Hi Tom,
 

@@ -1,4 +1,4 @@
-import { toSentences, type Row, type Sentence } from "./sentence.ts";
+import { type Row, type Sentence, toSentences } from "./sentence.ts";
 
 const ROWS: Row[] = [
   ["profile", "My name is Ada.", "profile: Name: Ada."],

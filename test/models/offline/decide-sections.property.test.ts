@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { decideOffline } from "../../../../memory/agent/offline/decide-offline.ts";
-import { anyText } from "../../../support/samples/any-text.ts";
-import { toSections } from "./changed-lines.ts";
+import { anyText } from "../../support/samples/any-text.ts";
+import { decideOffline, toSections } from "./changed-lines.ts";
 import { SENTENCES } from "./sentences.ts";
 
 const phrase = fc.oneof(

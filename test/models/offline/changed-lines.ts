@@ -1,5 +1,16 @@
-import { decideOffline } from "../../../../memory/agent/offline/decide-offline.ts";
+import { decideSections } from "../../../models/offline/decide-sections.ts";
 import type { Sentence } from "./sentence.ts";
+
+/** What the rules change, without sections that stay as they are. */
+export function decideOffline(
+  sections: Record<string, string>,
+  message: string,
+  options: { onlyAdd?: boolean; sectionLimit?: number } = {},
+): { section: string; content: string; reason: string }[] {
+  return decideSections(sections, message, { sectionLimit: 2_000, ...options })
+    .map(({ section, lines, reason }) => ({ section, content: lines.map(({ text }) => text).join("\n"), reason }))
+    .filter(({ reason }) => /"/.test(reason));
+}
 
 /** "profile: Lives in Rome." lines as the sections of core memory. */
 export function toSections(known: string[]): Record<string, string> {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { decideOffline } from "../../../../memory/agent/offline/decide-offline.ts";
-import { changedLines, toSections } from "./changed-lines.ts";
+import { decideOffline, changedLines, toSections } from "./changed-lines.ts";
 import { SENTENCES } from "./sentences.ts";
 
-describe("decideOffline", () => {
+describe("decideSections", () => {
   test.each(SENTENCES.map((sentence) => [sentence.kind, sentence.message, sentence] as const))("%s: %j", (_kind, _message, sentence) =>
     expect(changedLines(sentence).toSorted()).toEqual(sentence.expected.toSorted()),
   );
@@ -25,16 +24,6 @@ describe("decideOffline", () => {
     expect(decideOffline({ profile }, "I moved to Porto.")[0]?.content).toBe(
       "Ada, née King, once wrote a program for a machine nobody built\nLives in Porto.",
     );
-  });
-
-  test("takes only what is contradicted out of a list that a model wrote", () =>
-    expect(decideOffline({ preferences: "Likes steak, jazz and tea." }, "I no longer like jazz.")).toMatchObject([
-      { section: "preferences", content: "Likes steak, tea." },
-    ]));
-
-  test("a fact that other words already say is not added", () => {
-    expect(decideOffline({ preferences: "Spends whole weekends with old documentaries" }, "I like documentaries.")).toEqual([]);
-    expect(decideOffline({ preferences: "周末总是看纪录片" }, "我喜欢纪录片")).toEqual([]);
   });
 
   test("touches no section of another name", () =>
