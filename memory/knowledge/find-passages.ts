@@ -15,17 +15,17 @@ export interface FindPassagesParts {
   index: ServingIndex;
   chunks: Pick<ChunkStore, "load">;
   embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
-  /** Hears why a leg of the search could not be used. */
+  /** Hears why a leg of the search failed. */
   onError?: (error: unknown) => void;
-  /** Hears of the circuits. */
+  /** Hears of the circuit breakers. */
   observer?: Observer;
 }
 
 export interface PassageRequest extends DocumentPlace {
   question: string;
-  /** What was said just before, oldest first: completes a question that points back. */
+  /** What was said just before, oldest first. It completes a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
-  /** `hybrid`: by words and by meaning; `vectors`: by meaning alone. */
+  /** `hybrid` searches by words and by meaning, `vectors` by meaning alone. */
   by: "hybrid" | "vectors";
   limit: number;
   signal?: AbortSignal | undefined;
@@ -40,45 +40,24 @@ export interface FoundPassage extends StoredPassage {
 export interface FoundPassages {
   /** Best first. */
   passages: FoundPassage[];
-  /** What was asked for could not be searched, or not wholly. */
+  /** A leg of the search failed, or both. */
   degraded: boolean;
 }
 
 /** Finds the passages of one knowledge base that fit a question. Never throws for a store or embedder that is away: `degraded` says so. */
 export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 
-/** Hits of each leg that are put together. */
+/** Hits of each leg. */
 const LEG_LIMIT = 100;
-/** More than asked for are looked up in Postgres: some may belong to a version that is not published yet, or is gone. */
+/** More passages are loaded than asked for: some may belong to a version that is not published, or is gone. */
 const SPARE = 40;
 const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
-/** Chosen on the tuning questions of benchmarks/README.md, knowledge. */
+/** Tuned in benchmarks/README.md, knowledge. */
 const DOCUMENT_SHARE = 0.4;
 
 /**
- * Gives each passage a share of the score of the best other one of its document: one word of a question is anywhere, but a document with
- * several passages that fit is likely to be the one that is asked about. Meaning alone says no such thing: under one title all are alike.
- */
-function boostByDocument(ranked: readonly RankedHit[]): RankedHit[] {
-  if (ranked.every(({ words }) => words === null)) return [...ranked];
-  const ofDocument = new Map<string, RankedHit[]>();
-  for (const candidate of ranked) {
-    const group = ofDocument.get(candidate.hit.groupId);
-    if (group) group.push(candidate);
-    else ofDocument.set(candidate.hit.groupId, [candidate]);
-  }
-  const lifted = ranked.map((candidate): RankedHit => {
-    const [best, second] = ofDocument.get(candidate.hit.groupId) ?? [];
-    const other = best === candidate ? second : best;
-    return { ...candidate, score: candidate.score + DOCUMENT_SHARE * Math.max(0, other?.score ?? 0) };
-  });
-  return lifted.sort(bestFirst);
-}
-
-/**
- * Searches the documents of one knowledge base, by words and by meaning side by side. What one leg cannot give the other still does. Texts
- * come from Postgres: of a document that was deleted or replaced nothing is found, whatever the index still holds. Never throws for a store
- * or embedder that is away.
+ * Searches the documents of one knowledge base by words and by meaning side by side. When one leg fails the other still answers. Texts come
+ * from Postgres: nothing is found of a document that was deleted or replaced, whatever the index still has.
  */
 export function makeFindPassages({
   index,
@@ -105,7 +84,7 @@ export function makeFindPassages({
       return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), onError);
-    // The embedder's weight is that for talk. Squared, for passages: a weak embedder's vectors say still less of long texts with many words.
+    // The weight of an embedder is that for talk. Squared for passages: weak vectors say even less about long texts.
     const ranked = rankHits({
       wordHits,
       vectorHits,
@@ -127,4 +106,24 @@ export function makeFindPassages({
       degraded,
     };
   };
+}
+
+/**
+ * Adds to each passage a share of the score of the best other passage of its document: a document with several fitting passages is likely to
+ * be the one that is asked about. Not after a search by meaning alone: under one title all passages are alike.
+ */
+function boostByDocument(ranked: readonly RankedHit[]): RankedHit[] {
+  if (ranked.every(({ words }) => words === null)) return [...ranked];
+  const ofDocument = new Map<string, RankedHit[]>();
+  for (const candidate of ranked) {
+    const group = ofDocument.get(candidate.hit.groupId);
+    if (group) group.push(candidate);
+    else ofDocument.set(candidate.hit.groupId, [candidate]);
+  }
+  const boosted = ranked.map((candidate): RankedHit => {
+    const [best, second] = ofDocument.get(candidate.hit.groupId) ?? [];
+    const other = best === candidate ? second : best;
+    return { ...candidate, score: candidate.score + DOCUMENT_SHARE * Math.max(0, other?.score ?? 0) };
+  });
+  return boosted.sort(bestFirst);
 }

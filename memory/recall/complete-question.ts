@@ -8,21 +8,32 @@ export interface RecentMessage {
   content: string;
 }
 
-/** Two exchanges: what is further back is not what "that one" means. */
+/** Two exchanges. "That one" means nothing further back. */
 const MESSAGES = 4;
 const MAX_WORDS = 60;
 const MAX_CHARACTERS = 4_000;
 const WORD = /\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu;
 const NAME = /(?<=[\p{Ll}\d,;:] )["“]?\p{Lu}\p{L}|《|「|“/u;
 
-/** The beginning of the text with so many words; two Chinese characters count as one. */
+/**
+ * Completes a question that points back ("that director you mentioned", "第二个呢", "and him?") with at most 60 words of the last two exchanges
+ * that say what it means. Any other question stays as it is.
+ */
+export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
+  const pointer = pointingBack(question);
+  if (pointer === null) return question;
+  const words = firstWords(referents(pointer, recent.slice(-MESSAGES)).join(" "), MAX_WORDS);
+  return words === "" ? question : `${question} ${words}`;
+}
+
+/** The first `count` words of a text; two Chinese characters count as one. */
 function firstWords(text: string, count: number): string {
   const words = [...text.matchAll(WORD)];
   const next = words[count];
   return next === undefined ? text : text.slice(0, next.index).trim();
 }
 
-/** Sentences of what was said last, the latest message first, each message in its order. */
+/** The sentences of the last messages, the latest message first. */
 function latestSentences(recent: readonly RecentMessage[]): string[] {
   return recent
     .toReversed()
@@ -47,7 +58,7 @@ function sentencesWith(word: string, recent: readonly RecentMessage[]): string[]
   });
 }
 
-/** The latest sentence with a name in it, and what the user said last. */
+/** The latest sentence with a name, and what the user said last. */
 function topic(recent: readonly RecentMessage[]): string[] {
   const sentences = latestSentences(recent.slice(-2));
   const named = sentences.find((sentence) => NAME.test(sentence)) ?? sentences[0];
@@ -62,24 +73,13 @@ function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[]
   return item === undefined ? topic(recent) : [item];
 }
 
-/**
- * A question that points back ("that director you mentioned", "第二个呢", "and him?"), followed by at most 60 words of the last two exchanges
- * that say what it means. Any other question, and one whose thing was not said lately, is returned as it is.
- */
-export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
-  const pointer = pointingBack(question);
-  if (pointer === null) return question;
-  const words = firstWords(referents(pointer, recent.slice(-MESSAGES)).join(" "), MAX_WORDS);
-  return words === "" ? question : `${question} ${words}`;
-}
-
 const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
 const INLINE_MARK = /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩])\s*/gu;
-/** In characters: what is longer between the marks of a series is no item of it. */
+/** In characters: a longer part of a series is no item. */
 const LONGEST_ENGLISH = 40;
 const LONGEST_CHINESE = 20;
 
-/** "红色、蓝色和绿色": short parts between 、. What stands before the first and behind the last is cut off. */
+/** "红色、蓝色和绿色": short parts between 、, cut off before the first and behind the last. */
 function chineseSeries(stretch: string): string[] {
   const [first = "", ...others] = stretch.split("、");
   const end = others.findIndex((part) => part === "" || part.length > LONGEST_CHINESE);
@@ -111,7 +111,7 @@ function inSeries(text: string): string[] {
   return firstSeries(text.split(/[.;:!?\n]/u), englishSeries).filter(Boolean);
 }
 
-/** The items of the first list in a message, marked by lines, by numbers in a sentence or as a series of words; empty for none. */
+/** The items of the first list in a message: lines with marks, numbers in a sentence, or a series of words. */
 function listItems(message: string): string[] {
   const marked = message.split("\n").flatMap((line) => MARKED.exec(line)?.[1] ?? []);
   if (marked.length > 1) return marked;

@@ -1,14 +1,14 @@
 import type { SearchHit } from "../../stores/search/search-index.ts";
 
-/** What the two legs of a search found. */
+/** What the two legs of a search found: by words and by vectors. */
 interface LegHits {
   wordHits: SearchHit[];
   vectorHits: SearchHit[];
-  /** One of them, or both, could not be searched. */
+  /** A leg failed, or both. */
   degraded: boolean;
 }
 
-/** Waits for both legs of a search; what one cannot give the other still does, and `onError` hears why. */
+/** Waits for both legs of a search. When one fails the hits of the other remain, and `onError` hears why. */
 export async function searchBoth(
   words: Promise<SearchHit[]>,
   vectors: Promise<SearchHit[]>,
@@ -20,25 +20,25 @@ export async function searchBoth(
   return { wordHits, vectorHits, degraded: legs.some(({ status }) => status === "rejected") };
 }
 
-/** How much each thing counts beside one standard deviation of BM25's root. */
+/** What each thing adds to a score. One standard deviation of the root of BM25 is 1. */
 export interface RankingWeights {
-  /** One standard deviation of cosine; it belongs to the embedder, weak vectors at equal weight make recall worse. */
+  /** One standard deviation of cosine. Each embedder has its own: weak vectors at equal weight make recall worse. */
   vector: number;
-  /** Share of the better neighbour's BM25 that an exchange gets: what was said before or after belongs to it. */
+  /** The share of the better neighbour's BM25 that an exchange gets: what was said before or after belongs to it. */
   neighbour: number;
-  /** That share in own BM25 at most: what has none of the words itself may be about something else. Without: whatever it comes to. */
+  /** The limit of that share, in units of the own BM25: an exchange with none of the words may be about something else. Default: no limit. */
   neighbourOfOwn?: number;
-  /** Share that an exchange gets of how much nearer in meaning its better neighbour is, when both were said within an hour. Default: none. */
+  /** The share of the distance to a neighbour that is nearer in meaning and was said within an hour. Default: 0. */
   neighbourMeaning?: number;
-  /** What having none of the words counts, as a share of the worst that has some. Default: as the worst itself. */
+  /** Having none of the words, as a share of the worst hit that has some. Default: 1. */
   wordless?: number;
-  /** Being of the day that the question names. It lifts, yet does not exclude: the answer was said on another day in a quarter of cases. */
+  /** Being of the day that the question names. Other days are not excluded: a quarter of the answers are there. */
   time: number;
-  /** The same for a week, month, year. Default: as for a day. */
+  /** The same for a week, month or year. Default: as for a day. */
   span?: number;
-  /** From the least to the most important. Small: it decides between equals. */
+  /** From the least to the most important. It decides between equals. */
   importance: number;
-  /** From the oldest to one of today. Small too. */
+  /** From the oldest to one of today. It decides between equals. */
   recency: number;
 }
 
@@ -53,94 +53,23 @@ export interface HitsToRank {
 
 export interface RankedHit {
   hit: SearchHit;
-  /** Standard deviations above what the search found on average; comparable within one search only. */
+  /** Standard deviations above the average hit; comparable within one search only. */
   score: number;
-  /** BM25 and cosine as the index gave them; null when it was not among that leg's hits. */
+  /** BM25 and cosine from the index; null when the hit is not of that leg. */
   words: number | null;
   cosine: number | null;
 }
 
-/** Days after which an episode has half of the recency that is left. */
 const RECENCY_HALF_LIFE_DAYS = 90;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Scores that differ by less, as a share, are the same. */
+/** Scores whose relative difference is smaller are equal. */
 const ROUNDING = 1e-9;
-/** What was said further apart is another talk. */
+/** Neighbours further apart belong to different talks. */
 const ONE_TALK_MS = 60 * 60 * 1_000;
 
-/** The better first; of equals always the same. */
-export function bestFirst(one: RankedHit, other: RankedHit): number {
-  return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
-}
-
 /**
- * Turns a leg's scores into standard deviations from their mean. What the leg did not find counts as a share of its worst; when all that it found
- * are alike, one deviation below them stands for the worst.
- */
-function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
-  const values = [...scores.values()];
-  if (values.length === 0) return () => 0;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
-  const alike = deviation <= ROUNDING * Math.abs(mean);
-  const worst = alike ? -1 : (Math.min(...values) - mean) / deviation;
-  return (id) => {
-    const value = scores.get(id);
-    if (value === undefined) return missing * worst;
-    return alike ? 0 : (value - mean) / deviation;
-  };
-}
-
-/** Finds what was said right before and right after a hit, as far as it was found too. */
-function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => SearchHit[] {
-  const following = new Map<string, SearchHit>();
-  for (const hit of hits.values()) if (hit.previousId) following.set(hit.previousId, hit);
-  return ({ id, previousId }) => [previousId ? hits.get(previousId) : undefined, following.get(id)].filter((hit) => hit !== undefined);
-}
-
-type Neighbours = ReturnType<typeof makeNeighbours>;
-
-/**
- * The root of BM25 with a share of the better neighbour's, for every hit. The root, because BM25 has a long upper end: the one hit with a rare
- * word of the question would be so many deviations above the others that no meaning comes up against it.
- */
-function wordScores(
-  hits: Iterable<SearchHit>,
-  neighbours: Neighbours,
-  words: Map<string, number>,
-  { neighbour, neighbourOfOwn = Infinity }: RankingWeights,
-): Map<string, number> {
-  const result = new Map<string, number>();
-  for (const hit of hits) {
-    const own = words.get(hit.id) ?? 0;
-    const share = neighbour * Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
-    const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own));
-    if (score > 0) result.set(hit.id, Math.sqrt(score));
-  }
-  return result;
-}
-
-/**
- * Cosine, lifted towards that of a neighbour which is nearer: "I bought it in Paris" means the thing that was named just before. Never lowered,
- * and not by what was said at another time: neighbours that are about something else say nothing.
- */
-function meaningScores(
-  hits: readonly SearchHit[],
-  neighbours: Neighbours,
-  cosines: Map<string, number>,
-  { neighbourMeaning = 0 }: RankingWeights,
-): Map<string, number> {
-  const lifted = (hit: SearchHit): number => {
-    const inTalk = neighbours(hit).filter(({ createdAt }) => Math.abs(createdAt.getTime() - hit.createdAt.getTime()) <= ONE_TALK_MS);
-    const nearest = Math.max(hit.score, ...inTalk.map(({ id }) => cosines.get(id) ?? hit.score));
-    return hit.score + neighbourMeaning * (nearest - hit.score);
-  };
-  return new Map(hits.map((hit) => [hit.id, lifted(hit)]));
-}
-
-/**
- * Puts the hits of keyword and vector search into one order, best first. Scores are fused, not ranks: equal-weight rank fusion lowers
- * recall below keywords alone (benchmarks/README.md, recall).
+ * Puts the hits of both legs into one order, best first. Fuses scores and not ranks: rank fusion with equal weights recalls less than keywords
+ * alone (benchmarks/README.md, recall).
  */
 export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRank): RankedHit[] {
   const hits = new Map([...vectorHits, ...wordHits].map((hit) => [hit.id, hit]));
@@ -166,8 +95,8 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
 }
 
 /**
- * The best `limit` of these that Postgres still has, with their texts, in their order. Those behind them are read only when some are gone:
- * erased or replaced, while the index still has them.
+ * The best `limit` hits whose texts Postgres still has. The index may still have some that were erased or replaced: only then are those behind
+ * the best loaded.
  */
 export async function loadBest<Text extends { id: string }>(
   ranked: readonly RankedHit[],
@@ -183,4 +112,71 @@ export async function loadBest<Text extends { id: string }>(
       return text ? [{ ...episode, text }] : [];
     })
     .slice(0, limit);
+}
+
+/** The better hit first; of equals always the same. */
+export function bestFirst(one: RankedHit, other: RankedHit): number {
+  return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
+}
+
+/**
+ * Turns the scores of a leg into standard deviations from their mean. A hit of the other leg gets the share `missing` of the worst score; when
+ * all scores are alike, the worst is one deviation below them.
+ */
+function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
+  const values = [...scores.values()];
+  if (values.length === 0) return () => 0;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  const alike = deviation <= ROUNDING * Math.abs(mean);
+  const worst = alike ? -1 : (Math.min(...values) - mean) / deviation;
+  return (id) => {
+    const value = scores.get(id);
+    if (value === undefined) return missing * worst;
+    return alike ? 0 : (value - mean) / deviation;
+  };
+}
+
+/** Finds what was said right before and right after a hit, among the hits. */
+function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => SearchHit[] {
+  const following = new Map<string, SearchHit>();
+  for (const hit of hits.values()) if (hit.previousId) following.set(hit.previousId, hit);
+  return ({ id, previousId }) => [previousId ? hits.get(previousId) : undefined, following.get(id)].filter((hit) => hit !== undefined);
+}
+
+type Neighbours = ReturnType<typeof makeNeighbours>;
+
+/**
+ * The root of each hit's BM25 with a share of its better neighbour's. Without the root a hit with a rare word would be so many deviations above
+ * the others that no meaning could compete.
+ */
+function wordScores(
+  hits: Iterable<SearchHit>,
+  neighbours: Neighbours,
+  words: Map<string, number>,
+  { neighbour, neighbourOfOwn = Infinity }: RankingWeights,
+): Map<string, number> {
+  const result = new Map<string, number>();
+  for (const hit of hits) {
+    const own = words.get(hit.id) ?? 0;
+    const share = neighbour * Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
+    const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own));
+    if (score > 0) result.set(hit.id, Math.sqrt(score));
+  }
+  return result;
+}
+
+/** Each hit's cosine, raised towards that of a nearer neighbour: "I bought it in Paris" means the thing that was named just before. */
+function meaningScores(
+  hits: readonly SearchHit[],
+  neighbours: Neighbours,
+  cosines: Map<string, number>,
+  { neighbourMeaning = 0 }: RankingWeights,
+): Map<string, number> {
+  const lifted = (hit: SearchHit): number => {
+    const inTalk = neighbours(hit).filter(({ createdAt }) => Math.abs(createdAt.getTime() - hit.createdAt.getTime()) <= ONE_TALK_MS);
+    const nearest = Math.max(hit.score, ...inTalk.map(({ id }) => cosines.get(id) ?? hit.score));
+    return hit.score + neighbourMeaning * (nearest - hit.score);
+  };
+  return new Map(hits.map((hit) => [hit.id, lifted(hit)]));
 }

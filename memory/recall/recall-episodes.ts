@@ -19,31 +19,31 @@ export interface RecallParts {
   episodes: EpisodeStore;
   embedder: Embedder;
   timeZone: string;
-  /** Cosine below which an episode without a word in common is not recalled, unless it is nearer than what has words enough. */
+  /** The cosine from which an episode without a word in common is recalled. */
   minSimilarity: number;
   maxAgeDays?: number | undefined;
   now?: () => Date;
-  /** Hears why a leg of the search could not be used. */
+  /** Hears why a leg of the search failed. */
   onError?: (error: unknown) => void;
-  /** Hears of the circuits. */
+  /** Hears of the circuit breakers. */
   observer?: Observer;
 }
 
 /** A search of a user's earlier exchanges. */
 export interface RecallRequest extends Owner {
   question: string;
-  /** What was said just before, oldest first: completes a question that points back. */
+  /** What was said just before, oldest first. It completes a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   /** Only episodes of this conversation. */
   conversationId?: string | undefined;
   /** Episodes, at most. */
   limit: number;
-  /** Episodes that are not wanted, by the id of either message: those in the window. */
+  /** Episodes to leave out, by the id of either message: those in the window. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
 }
 
-/** An exchange that was found, with its texts as they are stored now. */
+/** An exchange that was found, with its stored texts. */
 export interface RecalledEpisode extends EpisodeText {
   /** Higher is better; comparable within one search only. */
   score: number;
@@ -57,7 +57,7 @@ export interface RecalledEpisode extends EpisodeText {
 export interface Recalled {
   /** Best first. */
   episodes: RecalledEpisode[];
-  /** Keywords or vectors, or both, could not be searched. */
+  /** A leg of the search failed, or both. */
   degraded: boolean;
 }
 
@@ -71,33 +71,32 @@ export interface Recall {
   foresee?: (question: string, signal?: AbortSignal) => void;
 }
 
-/** Hits of each leg that are put together: what only one leg found counts as the worst of the other, so that a short leg misjudges it. */
+/** Hits of each leg. With few, what only the other leg found is misjudged: it counts as the worst. */
 export const LEG_LIMIT = 300;
-/** Found on LoCoMo, LongMemEval, MemoryBank, MADial and MemDaily: benchmarks/README.md, recall. */
+/** Tuned in benchmarks/README.md, recall. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 /**
- * With fewer hits than this a search that may give LEG_LIMIT has given all there are, those of a day among them: for most users the search of
- * that day alone would find nothing new. An index that compares approximately, as Milvus may, is let off some of them.
+ * A search with fewer hits has found all there are, also those of a day: searching that day alone would find nothing new. Far below LEG_LIMIT,
+ * because Milvus searches approximately and may miss some.
  */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** More that are looked up in Postgres when some of the best have been erased there and the index still has them. */
+/** More hits are loaded when Postgres no longer has some of the best. */
 const SPARE = 10;
 
-/** The part of a day that a filter allows. */
+/** The filter, narrowed to a day. */
 function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
   return { ...filter, from: filter.from && filter.from > from ? filter.from : from, until };
 }
 
-/** An exchange of which either message is unwanted: a window may begin with an answer. */
+/** Whether either message of an exchange is to be left out: a window may begin with an answer. */
 function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
   return except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
 }
 
 /**
- * Searches a user's episodes by keywords and by meaning side by side and puts both into one order. What one leg cannot give the other
- * still does. Texts come from Postgres: what is erased there is not recalled, whatever the index still holds. Never throws for a store or
- * embedder that is away.
+ * Searches a user's episodes by words and by meaning side by side. When one leg fails the other still answers. Texts come from Postgres: what
+ * was erased there is not recalled, whatever the index still has.
  */
 export function makeRecall(parts: RecallParts): Recall {
   const {
@@ -120,7 +119,7 @@ export function makeRecall(parts: RecallParts): Recall {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
   }
 
-  /** By meaning, everywhere and on the day that the question names: what was said "yesterday" need not have a word in common with it. */
+  /** Searches everything, and the day that the question names: what was said "yesterday" may be far from the question in meaning. */
   async function searchVectors(
     filter: SearchFilter,
     question: string,
@@ -138,7 +137,7 @@ export function makeRecall(parts: RecallParts): Recall {
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
-  /** One that points back is embedded with what it points at. */
+  /** A question that points back is not embedded yet: what it points at is still missing. */
   function foresee(question: string, signal?: AbortSignal): void {
     if (pointingBack(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
   }
@@ -176,13 +175,13 @@ export function makeRecall(parts: RecallParts): Recall {
     const ranked = rankHits({
       wordHits,
       vectorHits,
-      // Squared: what a weak embedder says of a neighbour is twice in doubt.
+      // Squared: what a weak embedder says of a neighbour is doubtful twice.
       weights: { ...WEIGHTS, vector: embedder.vectorWeight, neighbourMeaning: embedder.vectorWeight ** 2 },
       now: moment,
       time,
     });
     const relevant = relevantEpisodes(ranked, {
-      evidence: { found: ranked.length, query, minSimilarity, time },
+      match: { found: ranked.length, query, minSimilarity, time },
       day,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });

@@ -1,70 +1,66 @@
-import type { RankedHit } from "./hybrid-search.ts";
 import { WORD_WEIGHT } from "../../text/lexical-query.ts";
+import type { RankedHit } from "./hybrid-search.ts";
 
 export interface MatcherParts {
-  /** Everything the search found for the owner, which may be none of what is wanted. */
+  /** How many hits the search found. */
   found: number;
   /** The words searched for, as `lexicalQuery` gives them. */
   query: string;
-  /** Cosine that is evidence without a word in common. */
+  /** The cosine that is a strong match by itself. */
   minSimilarity: number;
   /** The time that the question names. */
   time: { from: Date; until: Date } | null;
 }
 
-/** Share of the question's words that must be there, were each in one episode only. Its choice: benchmarks/README.md, recall. */
+export interface RelevantParts {
+  match: MatcherParts;
+  /** The day that the question names: whatever was said on it is relevant. */
+  day: { from: Date; until: Date } | null;
+  /** Whether a hit may be recalled at all. */
+  isWanted: (hit: RankedHit) => boolean;
+}
+
+/** The share of the highest possible BM25 that is a strong match. Chosen in benchmarks/README.md, recall. */
 const MIN_SHARE = 0.15;
-/** A message of many words asks for few of them: as if it had these. */
+/** A longer question counts as one of so many words. */
 const MAX_WORDS = 4;
 
 /**
- * Whether an episode says by itself that the question is about something that was said: its words come to enough, its meaning is near, or it
- * is of the time that the question names. One word that many episodes have, or one Chinese character, is no evidence: nearly every question
- * finds one such somewhere.
+ * The hits that are relevant to a question, in their order; none unless one is a strong match. A strong match brings the weaker ones, which may
+ * still belong to the answer.
+ */
+export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isWanted }: RelevantParts): RankedHit[] {
+  const minCosine = cosineThreshold(ranked, match);
+  const relevant = ranked.filter((hit) => (hit.words !== null || (hit.cosine ?? -1) >= minCosine || isWithin(day, hit)) && isWanted(hit));
+  return relevant.some(strongMatcher(match)) ? relevant : [];
+}
+
+/**
+ * Tests whether a hit alone shows that the question is about something that was said: by its words, by its meaning or by its time. One word
+ * that many episodes have, or one Chinese character, does not: nearly every question finds one.
  *
- * BM25 has no upper end, so it is compared with what it would be had every word of the question one episode of those found. That makes the
- * share nearly independent of how much is indexed, and small where only little is: with three episodes any word may be the one.
+ * BM25 has no upper end. So it is compared with what one hit would get if it alone had every word of the question: that share hardly depends
+ * on how much is indexed. With few hits it asks for less, as any word may then be the one.
  */
-export function strongMatcher({ found, query, minSimilarity, time }: MatcherParts): (episode: RankedHit) => boolean {
+export function strongMatcher({ found, query, minSimilarity, time }: MatcherParts): (hit: RankedHit) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);
-  const weightOfRare = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf of what one of so many has
-  const enough = MIN_SHARE * weight * weightOfRare;
-  return ({ hit, words, cosine }) => {
-    if ((cosine ?? -1) >= minSimilarity) return true;
-    if (time !== null && hit.createdAt >= time.from && hit.createdAt < time.until) return true;
-    return words !== null && words >= enough;
-  };
-}
-
-export interface RelevantParts {
-  evidence: MatcherParts;
-  /** The day that the question names: what was said on it belongs to the question, whatever its words. */
-  day: { from: Date; until: Date } | null;
-  /** Those that may be recalled at all. */
-  isWanted: (episode: RankedHit) => boolean;
+  const rarestIdf = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf of a word that one hit has
+  const minBm25 = MIN_SHARE * weight * rarestIdf;
+  return (hit) => (hit.cosine ?? -1) >= minSimilarity || isWithin(time, hit) || (hit.words !== null && hit.words >= minBm25);
 }
 
 /**
- * The cosine from which an episode without a word in common belongs to the question: the one that is evidence by itself, or less, when what
- * convinces is less near than that on average. "Grandpa taught me to bake" has no word of a question about grandparents, yet is nearer to it
- * than what has; and how near texts are to each other is another matter with every embedder.
+ * The cosine from which a hit without a word in common is relevant: `minSimilarity`, or the mean of the strong matches if that is lower.
+ * "Grandpa taught me to bake" has no word of a question about grandparents, and how near texts are differs from embedder to embedder.
  */
-function cosineThreshold(ranked: readonly RankedHit[], evidence: MatcherParts): number {
-  const convincing = ranked.filter(strongMatcher({ ...evidence, time: null }));
-  const cosines = convincing.flatMap(({ cosine }) => (cosine === null ? [] : [cosine]));
+function cosineThreshold(ranked: readonly RankedHit[], match: MatcherParts): number {
+  const strong = ranked.filter(strongMatcher({ ...match, time: null }));
+  const cosines = strong.flatMap(({ cosine }) => (cosine === null ? [] : [cosine]));
+  if (cosines.length === 0) return match.minSimilarity;
   const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
-  return cosines.length === 0 ? evidence.minSimilarity : Math.min(evidence.minSimilarity, mean);
+  return Math.min(match.minSimilarity, mean);
 }
 
-/**
- * What belongs to the question of all that a search found, in its order; nothing when none of it says by itself that the question is about
- * something that was said. One that convinces brings the others: what has little of the question alone may still belong to the answer.
- */
-export function relevantEpisodes(ranked: readonly RankedHit[], { evidence, day, isWanted }: RelevantParts): RankedHit[] {
-  const enough = cosineThreshold(ranked, evidence);
-  const isOfDay = ({ hit }: RankedHit): boolean => day !== null && hit.createdAt >= day.from && hit.createdAt < day.until;
-  const relevant = ranked.filter(
-    (episode) => (episode.words !== null || (episode.cosine ?? -1) >= enough || isOfDay(episode)) && isWanted(episode),
-  );
-  return relevant.some(strongMatcher(evidence)) ? relevant : [];
+function isWithin(time: { from: Date; until: Date } | null, { hit }: RankedHit): boolean {
+  return time !== null && hit.createdAt >= time.from && hit.createdAt < time.until;
 }

@@ -6,7 +6,7 @@ import { lexicalQuery } from "../../../text/lexical-query.ts";
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];
 const OF_JUNE = { from: JUNE, until: new Date(JUNE.getTime() + 1) };
 const EVIDENCE: MatcherParts = { found: 100, query: lexicalQuery("explain transistor works"), minSimilarity: 0.9, time: null };
-/** BM25 that is evidence, and that is none. */
+/** BM25 of a strong match, and of none. */
 const [ENOUGH, LITTLE] = [20, 1];
 
 function episode(id: string, words: number | null, cosine: number | null, createdAt = MAY): RankedHit {
@@ -15,7 +15,7 @@ function episode(id: string, words: number | null, cosine: number | null, create
 }
 
 const relevant = (ranked: RankedHit[], parts: Partial<RelevantParts> = {}): string[] =>
-  relevantEpisodes(ranked, { evidence: EVIDENCE, day: null, isWanted: () => true, ...parts }).map(({ hit: { id } }) => id);
+  relevantEpisodes(ranked, { match: EVIDENCE, day: null, isWanted: () => true, ...parts }).map(({ hit: { id } }) => id);
 
 describe("relevantEpisodes", () => {
   test("keeps in their order all that share a word, when one of them convinces; else nothing", () => {
@@ -41,7 +41,7 @@ describe("relevantEpisodes", () => {
 
   test("keeps what is of the day that the question names, and takes no measure of nearness from it", () => {
     const ranked = [episode("that day", null, 0.1, JUNE), episode("other", null, 0.2)];
-    expect(relevant(ranked, { day: OF_JUNE, evidence: { ...EVIDENCE, time: OF_JUNE } })).toEqual(["that day"]);
+    expect(relevant(ranked, { day: OF_JUNE, match: { ...EVIDENCE, time: OF_JUNE } })).toEqual(["that day"]);
   });
 
   test("gives nothing that is not wanted, and nothing when only that convinces", () => {
