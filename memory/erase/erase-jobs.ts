@@ -55,7 +55,7 @@ export function makeEraseJob({ erasures, sweepIndex }: EraseJobParts): JobHandle
   async function purgeGroups(id: string): Promise<boolean> {
     const groups = await erasures.nextGroups(id);
     if (!groups) return false;
-    await erasures.purgeGroups(id, groups, await sweepIndex(groups.left));
+    await erasures.purgeGroups(id, groups, await sweepIndex(groups.entries));
     return true;
   }
   return {

@@ -41,11 +41,11 @@ const INDEX_PATIENCE_MS = 2_000;
  * any case, and do all of a large erase. `index` is null in a process without one: then a process with an index runs these jobs.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
-  async function finish({ erased, left, isIndexed }: ErasedRows): Promise<EraseReceipt> {
+  async function finish({ erased, entries, isIndexed }: ErasedRows): Promise<EraseReceipt> {
     const receipt = { ...erased, episodes: 0, left: null };
-    if (!left) return { ...receipt, isPending: false };
+    if (!entries) return { ...receipt, isPending: false };
     if (!index) return { ...receipt, isPending: isIndexed };
-    const removed = sweepIndex(index, left).catch(() => null);
+    const removed = sweepIndex(index, entries).catch(() => null);
     const episodes = await Promise.race([removed, sleep(INDEX_PATIENCE_MS, null, { ref: false })]);
     return { ...receipt, episodes: episodes ?? 0, isPending: episodes === null };
   }
@@ -56,7 +56,7 @@ export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase 
   return {
     async conversation(conversation) {
       const rows = await store.conversation(conversation);
-      return rows && addReceipts(await finish(rows), rows.left ? null : await progress(conversation, conversation.conversationId));
+      return rows && addReceipts(await finish(rows), rows.entries ? null : await progress(conversation, conversation.conversationId));
     },
     user: async (owner) => addReceipts(await finish(await store.user(owner)), await progress(owner, null)),
     progress,

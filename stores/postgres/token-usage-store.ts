@@ -6,8 +6,8 @@ export interface TokenUsageStore {
 }
 
 const ADD = `
-insert into token_usage as kept (tenant_id, day, tokens) values ($1, $2, $3)
-on conflict (tenant_id, day) do update set tokens = kept.tokens + excluded.tokens
+insert into token_usage as existing (tenant_id, day, tokens) values ($1, $2, $3)
+on conflict (tenant_id, day) do update set tokens = existing.tokens + excluded.tokens
 returning tokens::text`;
 
 const READ = "select tokens::text from token_usage where tenant_id = $1 and day = $2";

@@ -49,15 +49,15 @@ const NEXT_PAGE = 1_000;
 
 /** One statement, one snapshot: a summary saved meanwhile leaves no gap before the window, and no overlap. */
 const WINDOW = `
-with kept as materialized (${SUMMARY_OF} and $4::boolean)
+with current_summary as materialized (${SUMMARY_OF} and $4::boolean)
 select
-  (select row_to_json(kept) from kept) as summary,
+  (select row_to_json(current_summary) from current_summary) as summary,
   (select coalesce(json_agg(newest), '[]') from (
     select id, role, content, token_count, created_at from messages
     where conversation_id = ${OWNED_ID} and completed and id <> $5
       and (created_at, id) > (
-        coalesce((select covered_through_created_at from kept), '-infinity'),
-        coalesce((select covered_through_message_id from kept), ${MIN_UUID}))
+        coalesce((select covered_through_created_at from current_summary), '-infinity'),
+        coalesce((select covered_through_message_id from current_summary), ${MIN_UUID}))
     order by created_at desc, id desc limit $6
   ) newest) as messages,
   ${lastErasureSql("$7")} as last_erasure`;

@@ -32,16 +32,19 @@ export function watchedDatabase(database: Database, observer: Observer): Databas
   };
 }
 
-function patientQueryable(queryable: Queryable, timeoutMs: number): Queryable {
+/** The deadline of a statement that no turn waits for, in milliseconds. */
+export const LONG_STATEMENT_MS = 600_000;
+
+function queryableWithTimeout(queryable: Queryable, timeoutMs: number): Queryable {
   return { query: (statement) => queryable.query({ ...statement, timeoutMs }) };
 }
 
 /** The same database with another deadline for each statement: for work that no turn waits for. */
-export function withStatementTimeout(database: Database, timeoutMs: number): Database {
+export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEMENT_MS): Database {
   return {
     ...database,
-    ...patientQueryable(database, timeoutMs),
-    transaction: (work) => database.transaction((transaction) => work(patientQueryable(transaction, timeoutMs))),
+    ...queryableWithTimeout(database, timeoutMs),
+    transaction: (work) => database.transaction((transaction) => work(queryableWithTimeout(transaction, timeoutMs))),
   };
 }
 

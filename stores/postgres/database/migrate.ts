@@ -3,14 +3,12 @@ import pRetry from "p-retry";
 import { AppError } from "../../../errors/app-error.ts";
 import { installJobQueue } from "../../jobs/pg-boss.ts";
 import type { Database } from "./database.ts";
-import { withStatementTimeout } from "./database-decorators.ts";
+import { LONG_STATEMENT_MS, withStatementTimeout } from "./database-decorators.ts";
 import { isLockFailure } from "./storage-errors.ts";
 
 const MIGRATIONS = new URL("../migrations/", import.meta.url);
 /** The advisory lock of migrations: the ASCII bytes of "convers" as a number. */
 const LOCK_KEY = "27988542917800563";
-/** In milliseconds: for one statement, and for another process that migrates. */
-const STATEMENT_MS = 600_000;
 /**
  * How long a migration waits for a table's lock, in milliseconds, before it rolls back and tries again: others queue behind it. Less than
  * the second of Postgres' deadlock check, so that no turn is ever its victim.
@@ -83,7 +81,7 @@ async function applyMigration(database: Database, migration: Migration): Promise
       values: [migration.version, migration.name, compatibleFrom === undefined ? null : Number(compatibleFrom)],
     });
     if (claimed.length === 0) return false;
-    await transaction.query({ text: `set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_WAIT_MS}` });
+    await transaction.query({ text: `set local statement_timeout = ${LONG_STATEMENT_MS}; set local lock_timeout = ${LOCK_WAIT_MS}` });
     await transaction.query({ text: sql }); // without values: the simple protocol takes several statements
     return true;
   });
@@ -113,7 +111,7 @@ export function migrate(database: Database): Promise<string[]> {
 
 /** `migrate` with the migrations of another folder. */
 export async function migrateFrom(database: Database, folder: URL): Promise<string[]> {
-  const patient = withStatementTimeout(database, STATEMENT_MS);
+  const patient = withStatementTimeout(database);
   const [migrations, applied] = await Promise.all([listMigrations(folder), listApplied(patient)]);
   assertCompatible(applied, migrations.at(-1)?.version ?? 0);
   const isApplied = new Set(applied.map(({ version }) => version));

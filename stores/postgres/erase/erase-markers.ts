@@ -72,10 +72,10 @@ export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupI
 export async function addMarkersAndSweeps(
   transaction: Queryable,
   jobs: JobTransaction,
-  left: EntriesToSweep,
+  entries: EntriesToSweep,
   whole: { isWhole?: boolean } = {},
 ): Promise<boolean> {
-  const isIndexed = await addMarkers(transaction, left, whole);
-  await addSweepJobs(jobs, left);
+  const isIndexed = await addMarkers(transaction, entries, whole);
+  await addSweepJobs(jobs, entries);
   return isIndexed;
 }

@@ -14,7 +14,7 @@ import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 export interface ErasedRows {
   erased: Erased;
   /** Null after a large erase: a job purges Postgres and the index. */
-  left: EntriesToSweep | null;
+  entries: EntriesToSweep | null;
   /** Some process has an index. */
   isIndexed: boolean;
 }
@@ -114,11 +114,11 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     });
     const { messages, summaries } = row ?? { messages: 0, summaries: 0 };
     const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
-    const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
+    const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
     const erasedJobs = await jobs.erase({ ...owner, conversationId });
-    const isIndexed = await addMarkersAndSweeps(transaction, jobs, left);
+    const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);
     const erased = { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs };
-    return { erased, left, isIndexed };
+    return { erased, entries, isIndexed };
   }
 
   async function softDeleteConversation(
@@ -132,7 +132,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: await jobs.erase({ ...owner, conversationId }) };
     await recordErasure(transaction, jobs, erasure, { messages, ...taken });
-    return { erased: NOTHING, left: null, isIndexed };
+    return { erased: NOTHING, entries: null, isIndexed };
   }
 
   async function eraseUser(transaction: Queryable, jobs: JobTransaction, owner: Owner): Promise<ErasedRows> {
@@ -149,7 +149,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       values: [ids, tenantId, userId],
     });
     const { sections, operations } = await eraseMemory(transaction, owner, atOnce + 1);
-    const left = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
+    const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
     const erased = {
       messages: rows?.messages ?? 0,
       summaries: rows?.summaries ?? 0,
@@ -157,9 +157,9 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       memoryOperations: operations,
       jobs: await jobs.eraseOwner(owner),
     };
-    const isIndexed = await addMarkersAndSweeps(transaction, jobs, left, { isWhole: true });
+    const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries, { isWhole: true });
     if (sections + operations > 0) await jobs.addVacuum();
-    return { erased, left, isIndexed };
+    return { erased, entries, isIndexed };
   }
 
   /** One transaction of a large erase of a user; null while more is left. The last adds the marker of the whole user. */
@@ -171,7 +171,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     await recordErasure(transaction, jobs, erasure, { messages, ...taken });
     if (!isLast) return null;
     const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
-    return { erased: NOTHING, left: null, isIndexed };
+    return { erased: NOTHING, entries: null, isIndexed };
   }
 
   return {
@@ -216,9 +216,9 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const ofPair = pair?.erased ?? NOTHING;
         const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };
         const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? [])])];
-        const left = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
-        const isIndexed = await addMarkersAndSweeps(transaction, jobs, left);
-        return { erased, left, isIndexed };
+        const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
+        const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);
+        return { erased, entries, isIndexed };
       }),
   };
 }

@@ -17,7 +17,7 @@ export interface ErasureProgress {
 /** Conversations or documents without content, and their entries in the index. */
 export interface EmptyGroups {
   ids: string[];
-  left: EntriesToSweep;
+  entries: EntriesToSweep;
 }
 
 /** Purges soft-deleted rows, in batches of one transaction each, so that a restart repeats nothing. */
@@ -149,19 +149,19 @@ export function makeErasureStore(
     async nextGroups(id) {
       const [erasure] = await database.query<{ owner_key: string }>({ text: "select owner_key from erasures where id = $1", values: [id] });
       if (!erasure) return null;
-      const left = { ownerKey: erasure.owner_key, episodeIds: [] };
+      const ofOwner = { ownerKey: erasure.owner_key, episodeIds: [] };
       const conversations = await listIds(CONVERSATIONS, id);
-      if (conversations.length > 0) return { ids: conversations, left: { ...left, groupIds: conversations.map(episodeGroupId) } };
+      if (conversations.length > 0) return { ids: conversations, entries: { ...ofOwner, groupIds: conversations.map(episodeGroupId) } };
       const documents = await listIds(DOCUMENTS, id);
-      return documents.length > 0 ? { ids: documents, left: { ...left, groupIds: documents, of: "chunks" } } : null;
+      return documents.length > 0 ? { ids: documents, entries: { ...ofOwner, groupIds: documents, of: "chunks" } } : null;
     },
 
-    purgeGroups: (id, { ids, left }, episodes) =>
+    purgeGroups: (id, { ids, entries }, episodes) =>
       queue.transaction(async (transaction, jobs) => {
-        const table = left.of === "chunks" ? "knowledge_documents" : "conversations";
+        const table = entries.of === "chunks" ? "knowledge_documents" : "conversations";
         await transaction.query({ text: `delete from ${table} where id = any($1::uuid[])`, values: [ids] });
-        await transaction.query({ text: COUNT, values: [id, 0, 0, left.of === "chunks" ? 0 : episodes] });
-        await addSweepJobs(jobs, left);
+        await transaction.query({ text: COUNT, values: [id, 0, 0, entries.of === "chunks" ? 0 : episodes] });
+        await addSweepJobs(jobs, entries);
       }),
 
     async finish(transaction, id) {

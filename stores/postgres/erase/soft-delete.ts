@@ -48,10 +48,10 @@ export async function isLargeErase(
 
 /** The first call adds the record, later ones add to its counts. */
 const RECORD = `
-insert into erasures as kept (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
+insert into erasures as existing (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
-on conflict (id) do update set all_messages = kept.all_messages + excluded.all_messages, core_memory_sections = kept.core_memory_sections + excluded.core_memory_sections,
-  memory_operations = kept.memory_operations + excluded.memory_operations, jobs = kept.jobs + excluded.jobs, finished_at = null, told_at = null`;
+on conflict (id) do update set all_messages = existing.all_messages + excluded.all_messages, core_memory_sections = existing.core_memory_sections + excluded.core_memory_sections,
+  memory_operations = existing.memory_operations + excluded.memory_operations, jobs = existing.jobs + excluded.jobs, finished_at = null, told_at = null`;
 
 /** Messages soft-deleted, and other rows deleted, in one transaction. */
 export type SoftDeletedCounts = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;

@@ -6,8 +6,6 @@ import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
 import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
 
-/** For one statement, in milliseconds: the first page may have to sort a whole table. */
-const STATEMENT_MS = 600_000;
 /** Rows of a page; 1 with bytes of files, up to 20 MiB each. */
 const PAGE = 500;
 
@@ -17,7 +15,7 @@ set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
 /** Runs `work` in one snapshot, however long it takes. Others read and write meanwhile, except in an embedded database. */
 export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
-  return withStatementTimeout(database, STATEMENT_MS).transaction(async (transaction) => {
+  return withStatementTimeout(database).transaction(async (transaction) => {
     await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
     await transaction.query({ text: SETTINGS });
     return work(transaction);

@@ -21,8 +21,6 @@ interface RestoreParts {
   onStored?: (rows: number, total: number) => void;
 }
 
-/** For one statement, in milliseconds. */
-const STATEMENT_MS = 600_000;
 /** Rows of one statement, and characters of their lines. */
 const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -82,7 +80,7 @@ async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine
  * empty.
  */
 export async function restoreExport({ database, file, onChecked, onStored }: RestoreParts): Promise<ReadonlyMap<string, number>> {
-  const patient = withStatementTimeout(database, STATEMENT_MS);
+  const patient = withStatementTimeout(database);
   const tables = await readColumns(patient);
   const names = tables.map(({ table }) => table.name);
   const rows = new Map(tables.map((table) => [table.table.name, rowSchema(table)]));

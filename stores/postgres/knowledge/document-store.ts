@@ -78,8 +78,8 @@ export async function addChunkSweeps(
   documentIds: string[],
 ): Promise<void> {
   if (documentIds.length === 0) return;
-  const left = { ownerKey: knowledgeKey(tenantId, prefix), groupIds: documentIds, episodeIds: [], of: "chunks" as const };
-  await addMarkersAndSweeps(transaction, jobs, left);
+  const entries = { ownerKey: knowledgeKey(tenantId, prefix), groupIds: documentIds, episodeIds: [], of: "chunks" as const };
+  await addMarkersAndSweeps(transaction, jobs, entries);
 }
 
 /** The documents of a database; `queue` takes the jobs that read them. */

@@ -64,11 +64,11 @@ export function makeArchiveStore(database: Database): ArchiveStore {
 
 /** A memory that is archived already stays as it is. */
 const ARCHIVE = `
-insert into archived_memories as kept (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
+insert into archived_memories as existing (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
 select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()
 from jsonb_to_recordset($2::jsonb) as given (id uuid, "triggerMessageIds" uuid[], content text, "episodeType" text, importance double precision)
 on conflict (conversation_id, md5(content)) do update
-set repeated_in = array(select distinct unnest(kept.repeated_in || excluded.trigger_message_ids))
+set repeated_in = array(select distinct unnest(existing.repeated_in || excluded.trigger_message_ids))
 returning content, id = any($3) as "isNew"`;
 
 /** Archives memories of a conversation that the transaction has locked. Returns the contents of those that are new. */

@@ -92,13 +92,13 @@ select
     order by created_at, id limit $5`)} as messages`;
 
 const ADVANCE = `
-insert into episode_cursors as kept (conversation_id, index_name, indexed_through_created_at, indexed_through_message_id, last_episode_id)
+insert into episode_cursors as existing (conversation_id, index_name, indexed_through_created_at, indexed_through_message_id, last_episode_id)
 select id, $4, $5, $6, $7 from conversations where id = $1 and tenant_id = $2 and user_id = $3 and imported_count = $10 for share
 on conflict (conversation_id, index_name) do update
 set indexed_through_created_at = excluded.indexed_through_created_at,
     indexed_through_message_id = excluded.indexed_through_message_id,
     last_episode_id = excluded.last_episode_id
-where (kept.indexed_through_created_at, kept.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
+where (existing.indexed_through_created_at, existing.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
 returning conversation_id`;
 
 /** For an indexer that was late. */

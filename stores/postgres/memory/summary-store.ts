@@ -96,16 +96,16 @@ select conversation_summaries.* from conversation_summaries join conversations o
 where conversation_id = $1 and tenant_id = $2 and user_id = $3`;
 
 const BACKLOG = `
-with kept as materialized (${SUMMARY_OF})
+with current_summary as materialized (${SUMMARY_OF})
 select
-  (select row_to_json(kept) from kept) as summary,
+  (select row_to_json(current_summary) from current_summary) as summary,
   (select rewrites from conversations where id = $1 and tenant_id = $2 and user_id = $3) as rewrites,
   (select coalesce(json_agg(oldest), '[]') from (
     select id, role, content, token_count, created_at from messages
     where conversation_id = ${OWNED_ID} and completed
       and (created_at, id) > (
-        coalesce((select covered_through_created_at from kept), '-infinity'),
-        coalesce((select covered_through_message_id from kept), ${MIN_UUID}))
+        coalesce((select covered_through_created_at from current_summary), '-infinity'),
+        coalesce((select covered_through_message_id from current_summary), ${MIN_UUID}))
     order by created_at, id limit $4
   ) oldest) as messages`;
 
@@ -116,7 +116,7 @@ const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_thro
 /** Rows are compared, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
 const SAVE = `
 with saved as (
-insert into conversation_summaries as kept (conversation_id, summary, summary_version, covered_through_created_at,
+insert into conversation_summaries as existing (conversation_id, summary, summary_version, covered_through_created_at,
   covered_through_message_id, covered_message_count, token_count, created_at, updated_at)
 select id, $5, $4 + 1, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
 where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
@@ -127,11 +127,11 @@ set summary = excluded.summary,
     summary_version = excluded.summary_version,
     covered_through_created_at = excluded.covered_through_created_at,
     covered_through_message_id = excluded.covered_through_message_id,
-    covered_message_count = kept.covered_message_count + excluded.covered_message_count,
+    covered_message_count = existing.covered_message_count + excluded.covered_message_count,
     token_count = excluded.token_count,
     updated_at = excluded.updated_at
-where kept.summary_version = $4
-  and (kept.covered_through_created_at, kept.covered_through_message_id)
+where existing.summary_version = $4
+  and (existing.covered_through_created_at, existing.covered_through_message_id)
     < (excluded.covered_through_created_at, excluded.covered_through_message_id)
 returning ${VERSION_COLUMNS}
 ), dropped as (

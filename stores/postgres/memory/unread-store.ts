@@ -126,12 +126,12 @@ select conversation_id as "conversationId", imported_count as "importedCount", (
 from chosen`;
 
 const MOVE_CURSOR = `
-insert into memory_cursors as kept (conversation_id, read_through_created_at, read_through_message_id) values ($1, $2, $3)
+insert into memory_cursors as existing (conversation_id, read_through_created_at, read_through_message_id) values ($1, $2, $3)
 on conflict (conversation_id) do update
 set read_through_created_at = excluded.read_through_created_at, read_through_message_id = excluded.read_through_message_id,
-  known_through_created_at = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_created_at end,
-  known_through_message_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (kept.known_through_created_at, kept.known_through_message_id) then kept.known_through_message_id end
-where (kept.read_through_created_at, kept.read_through_message_id) = ($4::timestamptz, $5::uuid)
+  known_through_created_at = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (existing.known_through_created_at, existing.known_through_message_id) then existing.known_through_created_at end,
+  known_through_message_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (existing.known_through_created_at, existing.known_through_message_id) then existing.known_through_message_id end
+where (existing.read_through_created_at, existing.read_through_message_id) = ($4::timestamptz, $5::uuid)
 returning conversation_id`;
 
 const MARK = "update messages set is_unread = false where conversation_id = $1 and id = any($2)";
@@ -187,7 +187,7 @@ async function isUnchanged(
   const [row] = await transaction.query<{ messages: number; sections: number; imported: number }>({
     name: "unread-still-there",
     text: `select (select count(*) from messages where id = any($3))::int as messages, (
-      select count(*) from core_memory_sections kept join jsonb_to_recordset($4::jsonb) as given (section text, version integer) using (section, version)
+      select count(*) from core_memory_sections existing join jsonb_to_recordset($4::jsonb) as given (section text, version integer) using (section, version)
       where tenant_id = $1 and user_id = $2)::int as sections, (select imported_count from conversations where id = $5) as imported`,
     values: [tenantId, userId, messageIds, JSON.stringify(sections), conversationId],
   });

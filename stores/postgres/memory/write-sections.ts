@@ -57,11 +57,11 @@ with latest as (
   delete from core_memory_sections using latest
   where tenant_id = $1 and user_id = $2 and core_memory_sections.section = latest.section and coalesce(latest.content, '') = ''
 ), written as (
-  insert into core_memory_sections as kept (tenant_id, user_id, section, content, version, updated_by, said_at, updated_at)
+  insert into core_memory_sections as existing (tenant_id, user_id, section, content, version, updated_by, said_at, updated_at)
   select $1, $2, section, content, version, updated_by, said_at, created_at from latest where content <> ''
   on conflict (tenant_id, user_id, section) do update
   set content = excluded.content, version = excluded.version, updated_by = excluded.updated_by,
-    said_at = greatest(kept.said_at, excluded.said_at), updated_at = excluded.updated_at
+    said_at = greatest(existing.said_at, excluded.said_at), updated_at = excluded.updated_at
 )
 select section, coalesce(content, '') as content, version, updated_by as "updatedBy", created_at as "updatedAt", said_at as "saidAt"
 from latest`;

@@ -103,22 +103,22 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   });
 
   test("takes an archived memory alone, with the operation that archived it", async () => {
-    const { erased, left } = (await erases.episode(owner, conversation.memoryId)) ?? {};
+    const { erased, entries } = (await erases.episode(owner, conversation.memoryId)) ?? {};
     expect(erased).toEqual({ messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 1, jobs: 0 });
-    expect(left).toMatchObject({ groupIds: [], episodeIds: [conversation.memoryId] });
+    expect(entries).toMatchObject({ groupIds: [], episodeIds: [conversation.memoryId] });
     expect(await stored()).toEqual(idsOf(0, 1));
     expect(await tablesHolding(database, `Memory of ${word}`)).toEqual({});
     expect(await tablesHolding(database, `Knows ${word}`)).toMatchObject({ "public.core_memory_sections": 1 });
   });
 
   test("leaves a marker for each episode and two jobs that take them out of the index: ids and a hash only", async () => {
-    const { left } = (await erases.episode(owner, messageId)) ?? {};
+    const { entries } = (await erases.episode(owner, messageId)) ?? {};
     const key = ownerKey(owner.tenantId, owner.userId);
-    expect(left).toEqual({ ownerKey: key, groupIds: [], episodeIds: [messageId, conversation.memoryId] });
+    expect(entries).toEqual({ ownerKey: key, groupIds: [], episodeIds: [messageId, conversation.memoryId] });
     const markers = await database.query({ text: "select owner_key, group_id, episode_id from erase_markers order by id" });
     expect(markers).toEqual([messageId, conversation.memoryId].map((episode_id) => ({ owner_key: key, group_id: null, episode_id })));
     const sweeps = await database.query<{ data: object }>({ text: "select data from pgboss.job where data->>'kind' = 'erase_episodes'" });
-    const sweep = { kind: "erase_episodes", id: expect.any(String), ...left };
+    const sweep = { kind: "erase_episodes", id: expect.any(String), ...entries };
     expect(sweeps.map(({ data }) => data)).toEqual([sweep, sweep]);
   });
 

@@ -88,7 +88,7 @@ describeOnBothDatabases("the erase store", (open) => {
       const rows = await erases.conversation(first);
       const key = ownerKey(owner.tenantId, owner.userId);
       const groupIds = [episodeGroupId(first.conversationId)];
-      expect(rows?.left).toEqual({ ownerKey: key, groupIds, episodeIds: [] });
+      expect(rows?.entries).toEqual({ ownerKey: key, groupIds, episodeIds: [] });
       expect(await markers()).toEqual([{ owner_key: key, group_id: groupIds[0], episode_id: null }]);
       const sweeps = (await jobs()).filter(({ kind }) => kind === "erase_episodes");
       expect(sweeps).toEqual([sweepsOf({ groupIds, episodeIds: [] }), sweepsOf({ groupIds, episodeIds: [] })]);
@@ -150,8 +150,12 @@ describeOnBothDatabases("the erase store", (open) => {
     test("leaves a marker of the whole and one of each group, and two jobs that clear them", async () => {
       const key = ownerKey(owner.tenantId, owner.userId);
       const groupIds = [first, second].map(({ conversationId }) => episodeGroupId(conversationId));
-      const { left } = await erases.user(owner);
-      expect({ ...left, groupIds: left?.groupIds.toSorted() }).toEqual({ ownerKey: key, groupIds: groupIds.toSorted(), episodeIds: [] });
+      const { entries } = await erases.user(owner);
+      expect({ ...entries, groupIds: entries?.groupIds.toSorted() }).toEqual({
+        ownerKey: key,
+        groupIds: groupIds.toSorted(),
+        episodeIds: [],
+      });
       const marked = await markers();
       expect(marked).toHaveLength(3);
       for (const group_id of [null, ...groupIds]) expect(marked).toContainEqual({ owner_key: key, group_id, episode_id: null });
