@@ -1,5 +1,5 @@
 /**
- * Every code an error can carry, the closed list. `retryable` says whether the same request may succeed when it is sent again unchanged.
+ * The codes of errors, a closed list. `retryable`: the same request may succeed when it is sent again.
  * The HTTP status of each code is in server/http/http-status.ts.
  */
 export const ERROR_CODES = {

@@ -4,7 +4,7 @@ import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { ConversationState } from "../turn/state.ts";
 import { TurnContext } from "../turn/context.ts";
 
-/** Which node answers: the handler of the turn's knowledge base where it has one, else the general generator. */
+/** Chooses the node that answers: the handler of the turn's knowledge base, else the general generator. */
 export function chooseGenerator(hasHandler: (kbPrefix: string) => boolean) {
   return ({ kbPrefix, error }: Pick<ConversationState, "kbPrefix" | "error">): "generate_kb" | "generate_rag" =>
     error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
@@ -18,12 +18,12 @@ export interface Nodes {
   retrieve: Node;
   generateRag: Node;
   generateKb: Node;
-  /** Names of knowledge bases that have a handler of their own. */
+  /** Whether the knowledge base has a handler of its own. */
   hasHandler: (kbPrefix: string) => boolean;
   persist: Node;
 }
 
-/** The picture of a turn: route, history and core memory side by side, then what they call for from memory, then the answer, then the store. */
+/** Builds the graph of a turn: route, history and core memory side by side, then retrieval, the answer and the store. */
 export function buildGraph(
   { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes,
   observer: Observer = NOOP_OBSERVER,

@@ -9,7 +9,7 @@ import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
-import { jobsAfterTurn, makePersist } from "../nodes/persist.ts";
+import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeKnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
@@ -21,20 +21,20 @@ import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 
-/** What a graph is made of. The caller opens and closes the database; the graph opens nothing. */
+/** The parts of a graph. The caller opens and closes them. */
 export interface ConversationGraphParts {
   /** Migrated: see `migrate`. */
   database: Database;
   chatModel: BaseChatModel;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
-  /** How a message finds its knowledge base besides by keywords: by meaning, and by asking a model when that is not clear. Default: neither. */
+  /** Routes messages by meaning and by a model, besides by keywords. Default: neither. */
   routing?: Omit<RouteParts, "knowledge">;
-  /** Completed messages in the window, at least. Default 6. */
+  /** Least number of completed messages in the window. Default 6. */
   historyWindow?: number;
-  /** When a conversation is summarised; `runMemoryJobs` does it. Null: never, and every message stays in the window. Default 10 and 5. */
+  /** When `runMemoryJobs` summarises a conversation. Null: never, and every message stays in the window. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: none are recalled, and no turn is made an episode. */
+  /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: none, and turns become no episodes. */
   episodes?: {
     recall: Recall;
     /** Episodes in a prompt. Default 3. */
@@ -44,27 +44,27 @@ export interface ConversationGraphParts {
     /** Milliseconds for the whole search. Default 800. */
     timeoutMs?: number;
   } | null;
-  /** Finds passages of documents: see `openEpisodicMemory`. Null: there are none to find, and a turn that needs them says so. */
+  /** Finds passages of documents: see `openEpisodicMemory`. Null: a turn that needs documents is degraded. */
   documents?: {
     find: FindPassages;
     /** Passages in a prompt. Default 4. */
     topK?: number;
   } | null;
-  /** Answer instead of the general generator for the knowledge bases that have one. Default: none. */
+  /** Handlers that answer for their knowledge bases instead of the general generator. Default: none. */
   handlers?: KnowledgeHandlers;
-  /** What is known about the user, in the prompt; `runMemoryJobs` keeps it true. Null: none is. `timeoutMs` for its read, default 800. */
+  /** Puts core memory into the prompt; `runMemoryJobs` keeps it up to date. Null: off. `timeoutMs` limits its read, default 800. */
   coreMemory?: { timeoutMs?: number } | null;
-  /** Default: what the model's metadata says it takes. */
+  /** Tokens of a prompt. Default: 90 % of the input that the model's metadata allows. */
   contextTokenBudget?: number | undefined;
-  /** Default 30 seconds each. */
+  /** Deadlines of an answer. Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
-  /** Milliseconds after which the conversation of a dead process is free again. Default 15,000. */
+  /** Milliseconds until the conversation of a dead process is free. Default 15,000. */
   leaseMs?: number;
-  /** Watches nodes and calls of models. Give it to `watchedDatabase` too, to have statements watched. Default: nobody. */
+  /** Watches nodes and model calls. Give it to `watchedDatabase` too, for statements. Default: nobody. */
   observer?: Observer;
 }
 
-/** The compiled graph of one turn. It keeps no state between turns but the database: run it with `startTurn`, `invoke` or `stream`. */
+/** Compiles the graph of a turn. It keeps no state but the database: run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
   const {
     database,
@@ -110,11 +110,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     persist: makePersist({
       turns,
       leaseMs,
-      jobsAfter: (state) =>
-        jobsAfterTurn(
-          { summary: summary && { ...summary, historyWindow }, episodes: episodes !== null, coreMemory: coreMemory !== null },
-          state,
-        ),
+      layers: { summary: summary && { ...summary, historyWindow }, episodes: episodes !== null, coreMemory: coreMemory !== null },
     }),
   };
   return buildGraph(nodes, observer);

@@ -1,12 +1,12 @@
-/** Events of one batch at most: whoever reads slowly must not get all that has piled up at once, and hold it twice. */
-const LONGEST_BATCH = 100;
+/** Most events in a batch: a slow reader does not hold all that has piled up twice. */
+const MAX_BATCH = 100;
 
-/** Events in order, kept until nobody refers to the log any more: each reader goes at its own pace and holds nobody up. */
+/** Events in order, for readers that each go at their own pace. */
 export interface EventLog<Event> {
   append(event: Event): void;
   /** No event comes after this. */
   end(): void;
-  /** Every event from the first on, then those to come, until the end; those that are there already come together, up to a hundred. */
+  /** All events from the first, in batches of up to a hundred, until the end. */
   readBatches(): AsyncGenerator<Event[], void>;
 }
 
@@ -31,7 +31,7 @@ export function makeEventLog<Event>(): EventLog<Event> {
       let next = 0;
       for (;;) {
         if (next < events.length) {
-          const batch = events.slice(next, next + LONGEST_BATCH);
+          const batch = events.slice(next, next + MAX_BATCH);
           next += batch.length;
           yield batch;
         } else if (ended) return;

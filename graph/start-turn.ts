@@ -3,80 +3,71 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { TurnKey } from "../turn/key.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
-import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent, type TurnResult, type TurnTimings } from "../turn/events.ts";
+import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
 import type { OnBusy, TurnProgress } from "../turn/context.ts";
-import { turnTimings } from "../turn/outcome.ts";
+import { toTurnResult, turnOutcome } from "../turn/outcome.ts";
 
-/** One user message to answer. Ids are 1 to 200 characters; which ones exist is up to the caller. */
+/** A user's message to answer. Ids have 1 to 200 characters; the caller decides which exist. */
 export interface TurnInput {
   /** Default `default`. */
   tenantId?: string;
   userId: string;
-  /** Which of the user's conversations; a new one begins a conversation. */
+  /** The user's conversation. A new id begins a new one. */
   sessionId: string;
   message: string;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default `hybrid_agent`. */
   agentType?: AgentType;
-  /** The knowledge base to answer from; null, the default: the turn is routed. */
+  /** The knowledge base to answer from. Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
 }
 
-/** How a turn is run, and who hears of it. */
+/** How a turn runs, and who is told. */
 export interface TurnOptions {
   /** A UUID. Default: a new one. */
   turnId?: string;
   /** Default `refuse`. */
   onBusy?: OnBusy;
-  /** The Idempotency-Key of the message: `accepted` rejects with KeyTaken when a turn has it already. */
+  /** The Idempotency-Key of the message. `accepted` rejects with KeyTaken when a turn has it already. */
   key?: TurnKey;
-  /** Hears of every failure of the turn with its cause: for a log, not for clients. */
+  /** Receives every failure of the turn with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
-  /** Hears what the turn has used before it ends, also when the answer failed; not when the model was not asked. */
+  /** Receives the token counts before the turn ends, also of a failed answer; not called when the model was not asked. */
   onUsage?: (usage: Usage) => void;
 }
 
-/** `done` or `error`, one of which ends every turn. */
+/** The event that ends every turn. */
 export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
 
-/** A turn on its way. It runs to its end whether or not its events are read. */
+/** A turn under way. It runs to its end whether or not its events are read. */
 export interface RunningTurn {
   turnId: string;
-  /** Settles when the turn holds its conversation and the message is stored; rejects with an AppError when it was refused. */
+  /** Resolves when the turn holds its conversation and the message is stored; rejects with an AppError when it is refused. */
   accepted: Promise<{ conversationId: string; messageId: string }>;
-  /** Every event from the first on, for any number of readers. Ends after `done` or `error`, when everything is stored. */
+  /** All events from the first, for any number of readers. Ends after the last event, when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
-  /** The same, with those that are there already in one batch: fewer writes for a sender. */
+  /** The same in batches: what is there already needs a single write. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
-  /** Stops the model at once; what there is of the answer is kept as incomplete. */
+  /** Stops the model at once. What there is of the answer is stored as incomplete. */
   cancel(reason?: AppError): void;
-  /** The last event, `done` or `error`, when everything is stored; never rejects. */
+  /** Resolves to the last event when everything is stored; never rejects. */
   ended: Promise<LastEvent>;
 }
 
-/** What a graph run came to, as the turn's last event. */
-function toLastEvent(state: ConversationState, timings: TurnTimings): LastEvent {
-  const { error, usage, receipt } = state;
-  if (error) return { status: "error", content: error };
-  if (!usage || !receipt) throw new Error("the graph ended with neither an answer nor an error");
-  const content: TurnResult = {
-    answer: state.answer,
-    conversation_id: state.conversationId,
-    message_id: state.answerMessageId ?? "",
-    completed: !state.partialAnswer,
-    usage,
-    timings,
-    receipt,
-    degraded: state.degraded,
-  };
+function toLastEvent(state: ConversationState, progress: TurnProgress): LastEvent {
+  const { outcome } = turnOutcome(state, progress);
+  if (outcome.error) return { status: "error", content: outcome.error };
+  const { conversationId, answerMessageId: answerId, answer } = state;
+  const content = toTurnResult(outcome, { conversationId, answerId, answer });
+  if (!content) throw new Error("the graph ended with neither an answer nor an error");
   return { status: "done", content };
 }
 
 /**
- * Runs one turn. Returns at once; watch `accepted` to learn whether it was let in, and `events` for what it says. Fields of `input` are
- * taken as they are: check them first when they come from outside.
+ * Starts a turn and returns at once: `accepted` says whether it was let in, `events` what happens. The fields of `input` are not checked:
+ * a caller checks what comes from outside.
  */
 export function startTurn(
   graph: ConversationGraph,
@@ -86,14 +77,14 @@ export function startTurn(
   const log = makeEventLog<TurnEvent>();
   const cancellation = new AbortController();
   const accepted = Promise.withResolvers<{ conversationId: string; messageId: string }>();
-  accepted.promise.catch(() => undefined); // a caller may read the events only: they end with the same error
+  accepted.promise.catch(() => undefined); // the events end with the same error, for callers that read nothing else
   const began = performance.now();
   let firstTokenAt: number | null = null;
   let isOver = false;
   const notices: Notice[] = [];
   const started: Record<string, number> = {};
-  const onNode = (name: string): void => void (started[name] = millisecondsSince(began));
-  const told = (): TurnProgress => ({
+  const onNodeStart = (name: string): void => void (started[name] = millisecondsSince(began));
+  const progress = (): TurnProgress => ({
     totalMs: millisecondsSince(began),
     firstTokenMs: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
     started,
@@ -111,27 +102,27 @@ export function startTurn(
     log.append(event);
   }
 
-  function hear(error: AppError): void {
+  function report(error: AppError): void {
     if (!isOver) onError?.(error);
   }
 
   async function run(): Promise<LastEvent> {
     const state = await graph.invoke(input, {
-      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: hear, key, told, onNode },
+      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: report, key, progress, onNodeStart },
     });
     if (state.usage) onUsage?.(state.usage);
-    return toLastEvent(state, turnTimings(state.timings, told()));
+    return toLastEvent(state, progress());
   }
 
   function end(last: LastEvent): LastEvent {
-    accepted.reject(new Error("the turn ended without being accepted")); // changes nothing once it was, or was refused
+    accepted.reject(new Error("the turn ended without being accepted")); // no effect once it has settled
     isOver = true;
     log.append(last);
     log.end();
     return last;
   }
 
-  /** LangGraph no longer waits for the nodes beside the one that threw, but lets them run: nobody wants what they would still ask for. */
+  /** Cancels the nodes beside the one that threw: LangGraph lets them run on, though nobody waits for them. */
   function fail(thrown: unknown): LastEvent {
     const error = toAppError(thrown);
     accepted.reject(error);

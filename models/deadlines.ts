@@ -1,9 +1,9 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** Limits of one model call, in milliseconds. */
+/** Deadlines of one model call, in milliseconds. */
 export interface AnswerTimeouts {
   firstTokenMs: number;
-  /** Longest silence between two tokens. */
+  /** The longest silence between two tokens. */
   idleMs: number;
 }
 
@@ -16,8 +16,8 @@ export interface AnswerDeadlines {
 }
 
 /**
- * Aborts its signal with `model_first_token_timeout` when no token came in time, or `model_stalled` when they stopped coming. Call
- * `tokenCame` at each token and `clear` at the end. Also aborts when `cancelled` does, with its reason.
+ * Starts the deadlines of an answer. Their signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with
+ * its reason. Call `tokenCame` at each token and `clear` at the end.
  */
 export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined): AnswerDeadlines {
   const controller = new AbortController();
@@ -53,17 +53,14 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
   };
 }
 
-/** A signal that aborts with a TimeoutError when its time is over, unless the work it is for has ended and disposed of it. */
+/** A deadline whose signal aborts with a TimeoutError. Disposing of it stops the timer. */
 export interface Deadline extends Disposable {
   signal: AbortSignal;
-  /** Whether the time was over, which is another thing than that somebody cancelled. */
+  /** Whether the time is over, as opposed to a cancellation. */
   isOver(): boolean;
 }
 
-/**
- * A deadline in so many milliseconds for work that is waited for; its signal also aborts when `cancelled` does. AbortSignal.timeout cannot be taken
- * back: those of a turn would all abort when it has long ended, which costs as much as a token of the next turn.
- */
+/** Starts a deadline for work that ends with it; its signal also aborts when `cancelled` does. AbortSignal.timeout would run on after the work. */
 export function startDeadline(ms: number, cancelled?: AbortSignal): Deadline {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
@@ -75,7 +72,7 @@ export function startDeadline(ms: number, cancelled?: AbortSignal): Deadline {
   };
 }
 
-/** What `work` comes to, or the signal's reason as soon as it aborts: also for work that knows nothing of signals. */
+/** Resolves as `work` does, or rejects with the signal's reason as soon as it aborts, also for work that ignores signals. */
 export async function abortable<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return work();
   signal.throwIfAborted();
@@ -89,10 +86,7 @@ export async function abortable<Result>(work: () => Promise<Result>, signal: Abo
   }
 }
 
-/**
- * The items of `source` until `signal` aborts: then throws its reason at once, also when the source itself does not listen to the
- * signal, as not every chat model does. The source is closed in any case.
- */
+/** Yields the items of `source`, and throws the signal's reason as soon as it aborts, also for a source that ignores signals. Closes the source. */
 export async function* abortableItems<Item>(source: AsyncGenerator<Item, void>, signal: AbortSignal): AsyncGenerator<Item, void> {
   let fail: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => fail(signal.reason);
@@ -109,6 +103,6 @@ export async function* abortableItems<Item>(source: AsyncGenerator<Item, void>, 
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    source.return().catch(() => undefined); // not awaited: a source that hangs closes when it wakes up, or never
+    source.return().catch(() => undefined); // not awaited: a source that hangs may never close
   }
 }

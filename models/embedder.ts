@@ -1,22 +1,22 @@
 import type { Observer } from "../observe/observer.ts";
 
-/** Turns texts into vectors of length 1 whose cosine says how alike two texts are. Calls throw AppError `embedder_unavailable`. */
+/** Embeds texts as vectors of length 1 whose cosine says how alike they are. Throws AppError `embedder_unavailable`. */
 export interface Embedder {
-  /** Recorded with the index: another model's vectors mean nothing to it. */
+  /** Recorded with the index, which another model's vectors do not fit. */
   readonly name: string;
   /** Numbers in a vector. */
   readonly dimensions: number;
-  /** What a standard deviation of cosine counts beside one of BM25 when the two are put together: less for weak vectors. */
+  /** Weight of a standard deviation of cosine beside one of BM25: less for weak vectors. */
   readonly vectorWeight: number;
-  /** Cosine from which a text can be an answer to a question without a word in common; it differs from model to model. Default 0.5. */
+  /** Least cosine of a text that answers a question without sharing a word; it differs by model. Default 0.5. */
   readonly minSimilarity?: number;
-  /** What is searched for; models that tell questions from passages embed it their way. */
+  /** Embeds what is searched for, in the way of models that tell questions from passages. */
   embedQuestion(text: string, signal?: AbortSignal): Promise<number[]>;
-  /** What is found, in the order of the texts, any number of them. */
+  /** Embeds what is found, any number of texts, in their order. */
   embedPassages(texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
 }
 
-/** The same embedder, each of its calls watched under the name of the model that is asked. */
+/** Wraps an embedder: the observer watches each call under the model's name. */
 export function observedEmbedder(
   embedder: Embedder,
   { observer, model, questionModel = model }: { observer: Observer; model: string; questionModel?: string },
@@ -30,33 +30,33 @@ export function observedEmbedder(
   };
 }
 
-/** Questions that are kept: those of the turns that are under way, and some more. */
+/** More than the turns that are under way. */
 const MAX_QUESTIONS = 200;
 
 /**
- * The same embedder, asked once for a question that several parts of a turn want embedded: routing, episodes, documents. A failed or
- * cancelled call is not remembered; who waited for somebody else's asks anew.
+ * Wraps an embedder: a question that routing, episodes and documents of a turn want is embedded once. A failed or cancelled call is not cached, and
+ * those that waited for it ask again.
  */
 export function cacheQuestionVectors(embedder: Embedder): Embedder {
-  const kept = new Map<string, Promise<number[]>>();
+  const cache = new Map<string, Promise<number[]>>();
 
   function ask(text: string, signal: AbortSignal | undefined): Promise<number[]> {
     const asked = embedder.embedQuestion(text, signal);
-    kept.set(text, asked);
-    asked.catch(() => kept.get(text) === asked && kept.delete(text));
-    const [oldest] = kept.keys();
-    if (kept.size > MAX_QUESTIONS && oldest !== undefined) kept.delete(oldest);
+    cache.set(text, asked);
+    asked.catch(() => cache.get(text) === asked && cache.delete(text));
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_QUESTIONS && oldest !== undefined) cache.delete(oldest);
     return asked;
   }
 
   return {
     ...embedder,
     embedQuestion(text, signal) {
-      const known = kept.get(text);
+      const known = cache.get(text);
       if (!known) return ask(text, signal);
       return known.catch((error: unknown) => {
         if (signal?.aborted) throw error;
-        return kept.get(text) ?? ask(text, signal);
+        return cache.get(text) ?? ask(text, signal);
       });
     },
   };

@@ -1,17 +1,14 @@
 import { isNativeError } from "node:util/types";
 import { AppError } from "../errors/app-error.ts";
 
-/** HTTP statuses at which the same request may succeed a moment later. */
+/** HTTP statuses of requests that may succeed a moment later. */
 const TRANSIENT_STATUS = new Set([408, 409, 425, 500, 502, 503, 504]);
 
 function statusOf(error: unknown): number | undefined {
   return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
 }
 
-/**
- * A request that never got an answer; once tokens have come, the same error means a broken stream. Errors of fetch belong to Node's own
- * realm, so in a VM context (jest) they are no `instanceof Error`.
- */
+/** True when the connection failed, also in mid-stream. Errors of fetch belong to Node's realm, so under jest they are no `instanceof Error`. */
 function isConnectionTrouble(error: unknown): boolean {
   let depth = 0; // an error can be its own cause
   for (let cause: unknown = error; isNativeError(cause) && depth < 10; cause = cause.cause, depth++) {
@@ -22,10 +19,7 @@ function isConnectionTrouble(error: unknown): boolean {
   return false;
 }
 
-/**
- * What went wrong with a model call, as an error a client may see: the server's own words stay in `cause`. `streaming` says whether
- * the answer had begun.
- */
+/** The failure of a model call as an error for clients; the server's own words stay in `cause`. `streaming`: the answer had begun. */
 export function toModelError(cause: unknown, streaming: boolean): AppError {
   if (cause instanceof AppError) return cause;
   const status = statusOf(cause);

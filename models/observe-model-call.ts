@@ -3,7 +3,7 @@ import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core
 import { NOOP_OBSERVER, type ModelPurpose, type Observer } from "../observe/observer.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 
-/** Who watches the calls of one model, and what they are for. */
+/** The observer of a model's calls, and their purpose. */
 export interface ModelCallObserver {
   observer: Observer;
   purpose: ModelPurpose;
@@ -11,19 +11,19 @@ export interface ModelCallObserver {
 
 export const UNOBSERVED: ModelCallObserver = { observer: NOOP_OBSERVER, purpose: "chat" };
 
-/** What a model call came to. */
+/** The result of a model call, for its observer. */
 export interface ModelCallFacts {
   prompt: readonly BaseMessage[];
   answer: string;
-  /** As counted by the model's server; without it both counts are estimated. */
+  /** Counted by the model's server; without it both counts are estimated. */
   usage: UsageMetadata | undefined;
-  /** Milliseconds; undefined when nothing was said. */
+  /** Milliseconds; undefined when no token came. */
   firstTokenMs?: number | undefined;
-  /** The code of the error it ended in without throwing. */
+  /** The code of an error that is not thrown. */
   outcome?: string | undefined;
 }
 
-/** The name that was configured; of a model without one, what kind of model it is. */
+/** The configured name of a model, else its kind. */
 export function modelNameOf(model: Pick<BaseChatModel, "_llmType">): string {
   return "model" in model && typeof model.model === "string" ? model.model : model._llmType();
 }
@@ -34,7 +34,7 @@ function tokensOf({ usage, prompt, answer }: ModelCallFacts): { inputTokens: num
   return { inputTokens, outputTokens: estimateTokens(answer), tokensAreEstimated: true };
 }
 
-/** Runs one call of a model under the eyes of whoever watches it. Nothing is counted when nobody does. */
+/** Runs a model call and reports its facts to the observer. Without an observer it counts nothing. */
 export function observeModelCall<Result>(
   { observer, purpose }: ModelCallObserver,
   model: Pick<BaseChatModel, "_llmType">,
@@ -53,7 +53,7 @@ export function observeModelCall<Result>(
   );
 }
 
-/** The same for a call whose answer, with the calls of tools in it, comes whole. */
+/** Runs and reports a call that returns the whole answer with its tool calls. */
 export function observeWholeAnswer(
   watched: ModelCallObserver,
   model: Pick<BaseChatModel, "_llmType">,

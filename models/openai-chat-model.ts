@@ -1,19 +1,16 @@
 import { ChatOpenAI } from "@langchain/openai";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 
-/** A model and where its server is. */
+/** A model and its server. */
 export interface OpenAIChatModelOptions {
   model: string;
-  /** Servers on one's own network often want none. */
+  /** Default: none, as local servers need none. */
   apiKey?: string | undefined;
-  /** Up to `/v1`. Unset: OPENAI_API_BASE or OPENAI_BASE_URL of the environment, else OpenAI's own server. */
+  /** Up to `/v1`. Default: OPENAI_API_BASE or OPENAI_BASE_URL of the environment, else OpenAI's server. */
   baseUrl?: string | undefined;
 }
 
-/**
- * A chat model behind any server that speaks OpenAI's completions protocol. Its own retries are off (six by default, a dead server
- * would hang for a minute): streamAnswer has the deadlines and the one retry.
- */
+/** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own: `streamAnswer` has the deadlines and one retry. */
 export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatModelOptions): ChatOpenAI {
   return new ChatOpenAI({
     model,
@@ -21,17 +18,17 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatMode
     maxRetries: 0,
     streamUsage: true,
     useResponsesApi: false,
-    // The SDK would print frames it cannot parse, and with them what a user or the model said.
+    // The SDK would log frames it cannot parse, and with them what was said.
     configuration: { logLevel: "off", ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
   });
 }
 
-/** For a model whose metadata is unknown: the smallest context that servers of one's own commonly give. */
+/** For a model without metadata: the smallest context that local servers commonly have. */
 const UNKNOWN_MODEL_TOKENS = 8_192;
-/** Share of the model's input that a prompt may fill: token counts are estimates. */
+/** Share of the model's input for a prompt, since token counts are estimates. */
 const FILL_SHARE = 0.9;
 
-/** How many tokens a prompt for this model may have, from the model's metadata (LangChain's model profiles). */
+/** The most tokens of a prompt for this model, by its metadata in LangChain. */
 export function contextTokenBudget(model: BaseChatModel): number {
   return Math.floor((model.profile.maxInputTokens ?? UNKNOWN_MODEL_TOKENS) * FILL_SHARE);
 }

@@ -3,10 +3,10 @@ import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
 
-/** Statuses that say the request is wrong, not that the server is busy or ill. */
+/** True for statuses of a wrong request, as opposed to a busy or failing server. */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
 
-/** What went wrong with an embedding request, as an error a client may see: the server's own words stay in `cause`. */
+/** The failure of an embedding request as an error for clients; the server's own words stay in `cause`. */
 export function toEmbedderError(cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const status = cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
@@ -33,10 +33,7 @@ function normalised(embedding: unknown): number[] {
   return vector.map((value) => value / length);
 }
 
-/**
- * The vectors of an answer of OpenAI's embeddings protocol, in the order of the texts and of length 1. Throws AppError
- * `embedder_unavailable` when there are not `count` of them, one for each text, all with as many numbers.
- */
+/** Reads the vectors of an answer in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
 export function readEmbeddings(answer: unknown, count: number): number[][] {
   const data = typeof answer === "object" && answer !== null && "data" in answer ? answer.data : undefined;
   if (!Array.isArray(data)) throw badAnswer("sent something that is not an answer to an embedding request");
@@ -54,16 +51,16 @@ export function readEmbeddings(answer: unknown, count: number): number[][] {
   return found;
 }
 
-/** Words and characters that fit most models, of which many read 512 tokens and some servers refuse more. */
+/** Words or Chinese characters that models of 512 tokens read. */
 const MAX_WORDS = 400;
 const MAX_CHARACTERS = 1_500;
 const ROOM = MAX_WORDS * MAX_CHARACTERS;
-/** A longer word counts as several: a key or an address has many tokens. */
+/** A longer word, such as a key or an address, counts as several. */
 const LETTERS_OF_A_WORD = 8;
 const PIECE =
   /(?<character>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,32}/gu;
 
-/** The beginning of a text, about 400 words or 1,500 Chinese characters or a mixture; never empty, as servers refuse empty texts. */
+/** Cuts a text to about 400 words or 1,500 Chinese characters. Never empty, since servers refuse empty texts. */
 export function truncateForEmbedding(text: string): string {
   const whole = text.slice(0, MAX_WORDS * 32).toWellFormed();
   let used = 0;
@@ -74,24 +71,24 @@ export function truncateForEmbedding(text: string): string {
   return whole.trim() || ".";
 }
 
-/** A model of embeddings, where its server is, and what its texts need. */
+/** An embedding model, its server and the prefixes of its texts. */
 export interface OpenAIEmbedderOptions {
-  /** Unset: OpenAI's own server. */
+  /** Default: OpenAI's server. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   /** Embeds passages. */
   model: string;
   /** Embeds questions. Default: `model`. */
   questionModel?: string | undefined;
-  /** Put before every question; E5, say, was trained with "query: ". Default: nothing. */
+  /** Put before every question, such as "query: " for E5. Default: nothing. */
   questionPrefix?: string | undefined;
   /** Put before every passage. Default: nothing. */
   passagePrefix?: string | undefined;
-  /** Asked of the server with every request: models that can give shorter vectors then do. Default: as the model has. */
+  /** Sent with every request, for models that can give shorter vectors. Default: the model's own. */
   dimensions?: number | undefined;
-  /** What the model has, as far as it is known from before. Default: known of OpenAI's models, else found out by one request. */
+  /** The model's dimensions when they are known already. Default: those of OpenAI's models, else one request asks. */
   knownDimensions?: number | undefined;
-  /** Milliseconds of one request with up to 64 texts. */
+  /** Milliseconds for one request of up to 64 texts. */
   timeoutMs: number;
 }
 
@@ -101,17 +98,16 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-ada-002": 1536,
 };
 const TEXTS_PER_REQUEST = 64;
-/** A model on a processor without a graphics card reads about 2,000 words a second: a request of long texts must end before its deadline. */
+/** A model without a graphics card reads about 2,000 words a second: a request of long texts must end before its deadline. */
 const CHARACTERS_PER_REQUEST = 20_000;
 
 const VECTOR_WEIGHT = 0.75;
-/** Chosen on half of the questions of seven data sets: benchmarks/README.md, recall. */
 const VECTOR_WEIGHT_OF_E5 = 0.625;
-/** E5's cosines lie between 0.7 and 0.95: of unrelated questions, 95 % find nothing above this that shares no word (benchmarks, recall). */
+/** E5's cosines lie between 0.7 and 0.95; 95 % of unrelated questions find nothing above this. */
 const MIN_SIMILARITY_OF_E5 = 0.86;
 const IS_E5 = /(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)/i;
 
-/** The texts in requests of at most so many texts and characters, in their order. */
+/** Splits the texts into requests that stay within both limits. */
 function inRequests(texts: readonly string[]): string[][] {
   const requests: string[][] = [];
   let characters = 0;
@@ -129,8 +125,8 @@ function inRequests(texts: readonly string[]): string[][] {
 }
 
 /**
- * An embedder behind any server that speaks OpenAI's protocol. Opening it asks the server only when the dimensions are not known. Throws
- * AppError `embedder_unavailable`; an aborted call throws the signal's reason.
+ * Opens an embedder behind a server of OpenAI's protocol; the server is asked only when the dimensions are unknown. Throws AppError
+ * `embedder_unavailable`; an aborted call throws the signal's reason.
  */
 export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promise<Embedder> {
   const { baseUrl = "https://api.openai.com/v1", apiKey = "none", model, timeoutMs } = options;
@@ -140,7 +136,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
 
   async function request(ofModel: string, input: string[], signal: AbortSignal | undefined): Promise<number[][]> {
     signal?.throwIfAborted();
-    using deadline = startDeadline(timeoutMs, signal); // the client's own ends when the headers have come
+    using deadline = startDeadline(timeoutMs, signal); // the client's own ends with the headers
     try {
       const answer = await client.embeddings.create(
         { model: ofModel, input, encoding_format: "float", ...asked },
@@ -164,7 +160,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
   }
 
   return {
-    // Another prefix makes other vectors, as another model does.
+    // Another prefix makes other vectors, so the name has it.
     name: passagePrefix === "" ? model : `${model} after ${JSON.stringify(passagePrefix)}`,
     dimensions,
     ...(IS_E5.test(model) ? { vectorWeight: VECTOR_WEIGHT_OF_E5, minSimilarity: MIN_SIMILARITY_OF_E5 } : { vectorWeight: VECTOR_WEIGHT }),

@@ -7,27 +7,27 @@ import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./dea
 import { toModelError } from "./model-error.ts";
 import { type ModelCallObserver, observeModelCall, UNOBSERVED } from "./observe-model-call.ts";
 
-/** A piece of a streamed answer. */
+/** A chunk of a streamed answer. */
 export interface AnswerChunk {
   text: string;
   usage: UsageMetadata | undefined;
-  /** Set by the piece that ends the answer. */
+  /** Set by the last chunk. */
   finishReason: unknown;
 }
 
 export interface StreamChunksOptions {
   signal: AbortSignal;
-  /** Who listens to this call: a tracer, or Studio's token stream. */
+  /** Tracers or Studio's token stream. */
   callbacks?: Callbacks | undefined;
-  /** The id under which those who listen hear of the answer. Default: the model's own. */
+  /** The message id that callbacks see. Default: the model's own. */
   messageId?: string | undefined;
 }
 
-function isHeard(callbacks: Callbacks | undefined): boolean {
+function hasHandlers(callbacks: Callbacks | undefined): boolean {
   return callbacks !== undefined && (Array.isArray(callbacks) ? callbacks : callbacks.handlers).length > 0;
 }
 
-/** The same model, whose pieces bear this id before anybody hears of them. */
+/** The same model, whose chunks have this id before callbacks see them. */
 function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
   const streamResponseChunks: BaseChatModel["_streamResponseChunks"] = async function* (prompt, options, runManager) {
     for await (const chunk of model._streamResponseChunks(prompt, options)) {
@@ -40,8 +40,8 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
 }
 
 /**
- * The pieces of one model call, as they come. `BaseChatModel.stream` adds every piece to a growing total for its callbacks, which
- * makes up a third of its time (1.6 ms of CPU for 40 tokens); so when nobody listens, the pieces are taken from the method under it.
+ * Streams the chunks of one model call. Without callbacks they come from the method under `BaseChatModel.stream`, which adds every chunk to a
+ * growing total and so takes a third longer.
  */
 export async function* streamChunks(
   model: BaseChatModel,
@@ -49,9 +49,9 @@ export async function* streamChunks(
   { signal, callbacks, messageId }: StreamChunksOptions,
 ): AsyncGenerator<AnswerChunk, void> {
   const streamsItself = model._streamResponseChunks !== BaseChatModel.prototype._streamResponseChunks;
-  if (!streamsItself || isHeard(callbacks)) {
-    const heard = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
-    for await (const message of await heard.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
+  if (!streamsItself || hasHandlers(callbacks)) {
+    const named = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
+    for await (const message of await named.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
       yield { text: message.text, usage: message.usage_metadata, finishReason: message.response_metadata["finish_reason"] };
     }
     return;
@@ -63,32 +63,32 @@ export async function* streamChunks(
 
 /** Pause before the one retry, in milliseconds. */
 const RETRY_DELAY_MS = 250;
-/** An answer is cut here, in characters: a model that never stops must not fill the memory. About 100 times a long answer. */
+/** Characters at which an answer is cut: about 100 times a long one, for models that never stop. */
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 
 export interface AnswerRequest {
   model: BaseChatModel;
   prompt: BaseMessage[];
   timeouts: AnswerTimeouts;
-  /** Cancels the model call at once; its reason, an AppError, becomes the answer's error. */
+  /** Cancels the call at once; its reason, an AppError, becomes the answer's error. */
   signal?: AbortSignal | undefined;
   callbacks?: Callbacks | undefined;
-  /** The id of the answer's message, for those who listen. Default: the model's own. */
+  /** The message id that callbacks see. Default: the model's own. */
   messageId?: string | undefined;
-  /** Who watches each call. Default: nobody. */
+  /** Watches each call. Default: nobody. */
   watched?: ModelCallObserver | undefined;
   onToken: (token: string) => void;
 }
 
-/** What came of a model call. With an error, `text` is what had been said until then. */
+/** A model's answer, partial when there is an error. */
 export interface ModelAnswer {
   text: string;
-  /** As counted by the model's server; undefined when it sent none. */
+  /** Counted by the model's server; undefined when it sent none. */
   usage: UsageMetadata | undefined;
   error: AppError | null;
 }
 
-/** Postgres cannot store NUL, so it becomes the replacement character here already: what is streamed is what is stored. */
+/** Replaces NUL, which Postgres cannot store: what is streamed is what is stored. */
 function withoutNul(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
 }
@@ -110,12 +110,12 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
       answer.usage = chunk.usage ?? answer.usage;
       finishReason = chunk.finishReason ?? finishReason;
     }
-    // A connection that is closed early ends the stream like a complete answer: only the finish reason tells.
+    // Only the finish reason tells a complete answer from a connection that closed early.
     if (!finishReason)
       answer.error = new AppError("model_incomplete", "The chat model ended its answer without saying that it was complete. Try again.");
     else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model gave an empty answer. Try again.");
   } catch (error) {
-    // The SDK reports an abort in words of its own; the reason of the abort is what happened.
+    // The SDK reports an abort in words of its own.
     answer.error = toModelError(deadlines.signal.aborted ? deadlines.signal.reason : error, answer.text !== "");
   } finally {
     deadlines.clear();
@@ -123,8 +123,8 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
   return answer;
 }
 
-/** One call, watched. */
-function watchedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
+/** One call, reported to the observer. */
+function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
   const { model, prompt, watched = UNOBSERVED } = request;
   return observeModelCall(watched, model, async (learn) => {
     const began = performance.now();
@@ -139,15 +139,15 @@ function watchedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
   });
 }
 
-/** Worth a second try at once: nothing was said yet, and the server, not a deadline or the caller, ended it. */
+/** True when the server failed before the first token, as opposed to a deadline or the caller. */
 function isWorthRetrying({ text, error }: ModelAnswer): boolean {
   return text === "" && (error?.code === "model_unavailable" || error?.code === "model_incomplete");
 }
 
-/** Asks the model and hands on each token as it comes. Never throws: a failure is in `error`. Tries again once, only before the first token. */
+/** Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once, before the first token only. */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
-  const first = await watchedAttempt(request);
+  const first = await observedAttempt(request);
   if (!isWorthRetrying(first)) return first;
   await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
-  return watchedAttempt(request);
+  return observedAttempt(request);
 }

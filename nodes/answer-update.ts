@@ -7,14 +7,14 @@ function toMessage({ id, role, content }: WindowMessage): BaseMessage {
 }
 
 /**
- * What the turn changes in the `messages` of its thread: they are those of the stored conversation, under the ids they are stored with. A thread
- * that was edited, or forked from an earlier point, or has missed turns is brought to what the window says.
+ * The changes that bring the thread's messages to those of the stored conversation, with their ids: also a thread that was edited, was forked or
+ * has missed turns.
  */
 function changeMessages({ messages: thread, recentMessages }: ConversationState, turn: BaseMessage[]): BaseMessage[] {
   if (thread.length === 0) return turn;
   const known = new Set(recentMessages.map(({ id }) => id));
   const shared = thread.findIndex(({ id }) => id !== undefined && known.has(id));
-  // What stands before the first shared message is older than the window.
+  // Before the first shared message stands what is older than the window.
   const older = thread.slice(0, Math.max(shared, 0));
   const window = recentMessages.slice(recentMessages.findIndex(({ id }) => id === thread[shared]?.id));
   const stored = [...older, ...(shared < 0 ? recentMessages : window).map(toMessage), ...turn];
@@ -25,11 +25,11 @@ function changeMessages({ messages: thread, recentMessages }: ConversationState,
   const missing = stored.filter(({ id }) => !threadIds.has(id));
   const staysInOrder = [...kept, ...missing].every(({ id }, index) => id === stored[index]?.id);
   if (!staysInOrder) return [new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...stored];
-  const strange = thread.flatMap(({ id }) => (id === undefined || storedIds.has(id) ? [] : [new RemoveMessage({ id })]));
-  return [...strange, ...missing];
+  const unknown = thread.flatMap(({ id }) => (id === undefined || storedIds.has(id) ? [] : [new RemoveMessage({ id })]));
+  return [...unknown, ...missing];
 }
 
-/** What a generator writes of its answer, which is stored under `id`; of an answer without a word nothing is stored. */
+/** The part of a generator's update that holds the answer, under the id it is stored with. An empty answer is not stored. */
 export function answerUpdate(state: ConversationState, id: string, answer: string): ConversationUpdate {
   const asked = new HumanMessage({ id: state.currentMessageId, content: state.message });
   return {

@@ -8,13 +8,13 @@ import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileStorageIsAway } from "./hold-turn.ts";
 import type { BeginTurn, BegunTurn } from "../stores/postgres/conversations/begin-turn.ts";
 
-/** Pauses between two looks at a busy conversation, in milliseconds: from the first, growing by half, to the longest. */
+/** Milliseconds between two attempts at a busy conversation: the first pause, which grows by half, and the longest. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
-/** How long a client waits to hear what became of a begin whose reply was lost, in milliseconds. */
-const LOOK_MS = 5_000;
+/** Milliseconds that a client waits while a begin whose reply was lost is looked up. */
+const LOOKUP_MS = 5_000;
 
-/** Once Postgres is back, a turn that was refused is none: nothing of its message stays, or its key leads to another attempt. */
+/** Undoes a turn that was refused: its message goes, or with a key, the turn is stored as failed and can be tried again. */
 async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, refusal: ReplyLost): Promise<void> {
   if (!begun) return;
   const held = { tenantId: turn.tenantId, userId: turn.userId, conversationId: begun.conversationId, turnId: turn.turnId };
@@ -24,24 +24,24 @@ async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, 
 }
 
 /**
- * Begins the turn. When the reply of Postgres was lost, it is asked again what it did, and what it stored counts. When it stays away, the turn is
- * refused, and whatever was stored is undone when it is back.
+ * Begins the turn. After a lost reply it looks up what Postgres has stored, and that counts. While Postgres stays away the turn is refused, and what
+ * was stored is undone later.
  */
 async function begin(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn | null> {
   try {
     return await turns.begin(turn);
   } catch (refusal) {
     if (!(refusal instanceof ReplyLost)) throw refusal;
-    const looking = retryWhileStorageIsAway(() => turns.findBegun(turn));
-    const inTime = AbortSignal.timeout(LOOK_MS);
-    const begun = await abortable(() => looking, inTime).catch(() => null);
+    const lookup = retryWhileStorageIsAway(() => turns.findBegun(turn));
+    const inTime = AbortSignal.timeout(LOOKUP_MS);
+    const begun = await abortable(() => lookup, inTime).catch(() => null);
     if (begun) return begun;
-    if (inTime.aborted) looking.then((late) => undo(turns, turn, late, refusal)).catch(() => undefined);
+    if (inTime.aborted) lookup.then((late) => undo(turns, turn, late, refusal)).catch(() => undefined);
     throw refusal;
   }
 }
 
-/** Waits until the turn that holds the conversation is over. Throws the signal's reason when it is aborted before. */
+/** Begins the turn when the conversation is free. Throws the signal's reason when it aborts before. */
 async function beginWhenFree(turns: TurnStore, turn: BeginTurn, signal: AbortSignal | undefined): Promise<BegunTurn> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     signal?.throwIfAborted();
@@ -52,9 +52,8 @@ async function beginWhenFree(turns: TurnStore, turn: BeginTurn, signal: AbortSig
 }
 
 /**
- * Takes the conversation for this turn and stores the user's message. Throws AppError `conversation_busy` when another turn holds it,
- * unless `onBusy` is `enqueue`: then it waits, behind those of this process that came earlier. Throws `storage_unavailable` when nothing is
- * stored; what Postgres may hold of it while it is away is undone when it is back.
+ * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits behind earlier turns of this
+ * process, and `refuse` throws AppError `conversation_busy`. Throws `storage_unavailable` when Postgres is away.
  */
 export async function beginTurn(
   { turns, line }: { turns: TurnStore; line: KeyedQueue },
@@ -72,12 +71,9 @@ export async function beginTurn(
   );
 }
 
-/** First come, first served, per key, within this process. */
+/** A queue for each key, within this process: first come, first served. */
 export interface KeyedQueue {
-  /**
-   * Runs `attempt` when everyone who came earlier for the same key is through. Throws the signal's reason when it aborts while waiting;
-   * those behind keep their order.
-   */
+  /** Runs `attempt` when all earlier ones of the same key have ended. Throws the signal's reason when it aborts while waiting. */
   run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
@@ -86,16 +82,16 @@ export function makeKeyedQueue(): KeyedQueue {
   return {
     async run(key, attempt, signal) {
       const before = last.get(key);
-      const { promise: through, resolve: leave } = Promise.withResolvers<void>();
-      last.set(key, through);
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+      last.set(key, ended);
       try {
         if (before) await abortable(() => before, signal);
         return await attempt();
       } finally {
-        // Whoever gave up does not let those behind pass the ones before.
+        // One that gave up still keeps the later ones behind the earlier ones.
         void Promise.resolve(before).then(() => {
-          if (last.get(key) === through) last.delete(key);
-          leave();
+          if (last.get(key) === ended) last.delete(key);
+          end();
         });
       }
     },

@@ -6,19 +6,16 @@ import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-stor
 import type { Node } from "./node.ts";
 
 export interface CoreMemoryParts {
-  /** Null: the layer is switched off. */
+  /** Null: the layer is off. */
   coreMemory: Pick<CoreMemoryStore, "load"> | null;
   /** Milliseconds for the read. */
   timeoutMs: number;
 }
 
-/** Said also when there is nothing: in a thread, the state still has what the turn before has loaded. */
+/** Overwrites what an earlier turn of the same thread has left in the state. */
 const NOTHING: ConversationUpdate = { coreMemory: [], coreMemoryErasure: null };
 
-/**
- * Loads what is known about the user. Never fails the turn: what cannot be had within its time is left out, and `degraded` says so. Runs
- * beside history, so it may be older than an erase that history sees; then it is not used: see `usableCoreMemory`.
- */
+/** Loads core memory. Never fails the turn: when the read fails or is too slow, `degraded` names the layer. */
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!coreMemory) return NOTHING;
@@ -37,7 +34,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
   };
 }
 
-/** The sections that may go into the prompt: none when the user was erased between their reading and the beginning of the turn. */
+/** The sections for the prompt. None when the user was erased after they were read: history, which runs beside, then sees another erase. */
 export function usableCoreMemory({
   coreMemory,
   coreMemoryErasure,

@@ -24,19 +24,19 @@ export interface GenerateKbParts {
   timeouts: AnswerTimeouts;
 }
 
-/** What a handler said, and what became of it. */
+/** The answer of a handler, which is partial when there is an error. */
 interface Handled {
   text: string;
   passages: readonly Passage[];
   error: AppError | null;
 }
 
-/** Passages of the state that stand behind an answer, when the handler names none. */
+/** Passages that a handler's search finds unless it asks for another number. */
 const SEARCH_LIMIT = 4;
 
 /**
- * Answers by the handler of the turn's knowledge base, holding the conversation and keeping the deadlines of an answer meanwhile. A handler that
- * fails is told of in a notice, and the general generator answers, behind what was streamed already. Cancelled turns end as they do there.
+ * Has the handler of the turn's knowledge base answer, within the deadlines of an answer, while it holds the conversation. When the handler fails, a
+ * notice says so and the general generator continues behind what was streamed. A cancelled turn ends as it does there.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
   const { handlers, generateRag, chatModel, findPassages, turns, leaseMs, timeouts } = parts;
@@ -51,7 +51,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     const { signal } = deadlines;
     const handled: Handled = { text: "", passages: state.retrievalResults, error: null };
     const stream = (token: string): void => {
-      if (token === "" || signal.aborted) return; // a handler that goes on after its end is not heard
+      if (token === "" || signal.aborted) return; // ignore a handler that goes on after its end
       deadlines.tokenCame();
       const whole = token.replaceAll("\0", "\uFFFD");
       handled.text += whole;

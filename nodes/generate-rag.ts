@@ -18,7 +18,7 @@ function oldestMessages(count: number): string {
   return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;
 }
 
-/** What a user should know about a prompt that is at its limit; null when everything is in it. */
+/** The notice of a prompt that had no room for everything; null when all is in it. */
 export function promptLimitNotice(
   { leftOut, shortened }: Pick<AssembledPrompt, "leftOut" | "shortened">,
   { windowIsWhole, tokenBudget }: { windowIsWhole: boolean; tokenBudget: number },
@@ -40,9 +40,9 @@ export interface GenerateRagParts {
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
-  /** How many tokens a prompt may have. */
+  /** Most tokens of a prompt. */
   tokenBudget: number;
-  /** Hears of the model's calls. Default: nobody. */
+  /** Watches the model's calls. Default: nobody. */
   observer?: Observer;
 }
 
@@ -60,9 +60,8 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
 }
 
 /**
- * The general generator: assembles the prompt and streams the model's answer, holding the conversation meanwhile. A cancelled or failed
- * call ends the node normally with `partialAnswer` and `error`, so that persist always runs. After an error of an earlier node the model
- * is not asked.
+ * The general generator: assembles the prompt and streams the model's answer while it holds the conversation. A cancelled or failed call sets
+ * `partialAnswer` and `error` instead of throwing, so that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer = NOOP_OBSERVER }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
@@ -106,7 +105,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       ...answerUpdate(state, answerId, answer.text),
       usage,
       receipt: prompt.receipt,
-      // Messages that the model should know of are in no summary and have no room: the summariser is behind, or switched off.
+      // Messages that no summary covers have no room: the summariser is behind, or off.
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,
       error: answer.error?.toContent() ?? null,

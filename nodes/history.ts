@@ -16,18 +16,18 @@ import type { Node } from "./node.ts";
 export interface HistoryParts {
   turns: TurnStore;
   windows: WindowStore;
-  /** How many completed messages the window has at least; further ones as long as no summary covers them. */
+  /** Least number of completed messages in the window; those that no summary covers are in it too. */
   historyWindow: number;
-  /** No more of the window is read than fits into a prompt. */
+  /** No more of the window is read than this. */
   tokenBudget: number;
   useSummary: boolean;
-  /** Null: no episodes are looked for. */
+  /** Null: the layer is off. */
   episodes: Pick<EpisodeStore, "checkRecallable"> | null;
-  /** What is recalled. `user`: all the user's conversations; `conversation`: this one, so that others are no reason to search. */
+  /** Recalls from all the user's conversations, or from this one only. */
   scope: "user" | "conversation";
-  /** Hears of the message as soon as it is known that something will be searched for it. Default: nobody. */
+  /** Embeds the message early, as soon as it is clear that a search follows. */
   foresee?: Recall["foresee"];
-  /** Milliseconds a turn holds its conversation unless it renews. */
+  /** Milliseconds until a lease ends that is not renewed. */
   leaseMs: number;
 }
 
@@ -41,14 +41,14 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
 }
 
 /**
- * Gets or creates the conversation, takes it for this turn, stores the user's message, unless an earlier attempt of the same key has stored it,
- * and loads the summary with the window behind it. The current message is left out of the window by its id. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored and nothing held.
+ * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with the
+ * window behind it, without the current message. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
   const line = makeKeyedQueue();
 
-  /** Whether there are episodes of other conversations to recall; beside the beginning of the turn, so that an embedder has its answer the sooner. */
+  /** Whether other conversations have episodes to recall. Runs beside the beginning of the turn, so that the embedder starts early. */
   async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
     if (!episodes) return false;
     const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
@@ -63,7 +63,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
     const looking = lookForEpisodes(state, context?.signal);
-    looking.catch(() => undefined); // heard below, when the turn has begun
+    looking.catch(() => undefined); // awaited below, when the turn has begun
     const { conversationId, messageId } = await beginTurn(
       { turns, line },
       { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
@@ -71,10 +71,10 @@ export function makeHistory(parts: HistoryParts): Node {
     );
     const conversation = { ...owner, conversationId };
     const held = { ...conversation, turnId };
-    let isAgain = false;
+    let isRetry = false;
     const load = (): Promise<[LoadedWindow, boolean]> => {
-      const look = isAgain ? lookForEpisodes(state, context?.signal) : looking;
-      isAgain = true;
+      const look = isRetry ? lookForEpisodes(state, context?.signal) : looking;
+      isRetry = true;
       const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary };
       return Promise.all([windows.load(window), look]);
     };
@@ -100,12 +100,12 @@ export function makeHistory(parts: HistoryParts): Node {
         windowIsWhole: isWhole,
         lastErasure,
         conversationSummary: summary && toConversationSummary(summary),
-        // Within this conversation only what the window no longer holds can be recalled.
+        // Of this conversation only what is behind the window can be recalled.
         hasEpisodes: episodes !== null && (hasOtherEpisodes || summary !== null || !isWhole),
       };
     } catch (error) {
-      // The message is stored and the run ends here: give the conversation back rather than let the lease run out.
-      const outcome = failedTurnOutcome(toAppError(error).toContent(), context?.told?.());
+      // The message is stored and the run ends here: give the conversation back at once.
+      const outcome = failedTurnOutcome(toAppError(error).toContent(), context?.progress?.());
       await retryWhileStorageIsAway(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
       throw error;
     }

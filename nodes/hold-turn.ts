@@ -7,8 +7,8 @@ import type { HeldTurn } from "../stores/postgres/conversations/begin-turn.ts";
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * Renews the turn's lease while `work` runs. When the lease is lost to another turn, or the conversation is deleted, the signal given to
- * `work` aborts with AppError `turn_superseded`, and with `turn_cancelled` when somebody asked another process to stop it; a database that cannot be reached for a moment does not end the work.
+ * Renews the turn's lease while `work` runs. The signal given to `work` aborts with AppError `turn_superseded` when another turn takes the
+ * lease or the conversation is deleted, and with `turn_cancelled` when a request to another process stops the turn. A failed renewal does not end it.
  */
 export async function withLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },
@@ -37,16 +37,14 @@ export async function withLease<Result>(
   }
 }
 
-/** Milliseconds between two tries: first, and at most. */
+/** Milliseconds between two attempts: the first pause and the longest. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Postgres is away, or this process was too late for its answer; a database that was closed does not come back. */
+/** True when Postgres cannot be reached. A database that this process has closed stays away, so it does not count. */
 const isAway = (error: unknown): boolean => error instanceof AppError && error.code === "storage_unavailable" && error.retryable;
 
-/**
- * What `work` comes to, tried again for as long as Postgres is away and `signal` has not aborted; then its reason is thrown. Other errors pass at once.
- */
+/** Runs `work` again for as long as Postgres is away. Throws other errors at once, and the signal's reason when it aborts. */
 export async function retryWhileStorageIsAway<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
     return await pRetry(work, {

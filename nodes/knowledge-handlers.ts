@@ -1,42 +1,42 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { ConversationState, Passage } from "../turn/state.ts";
 
-/** What a handler of one knowledge base is given to answer a turn. */
+/** What a handler is given to answer a turn. */
 export interface KnowledgeHandlerRequest {
-  /** The turn so far: the message, the window, the summary, what was recalled, the passages that were found. */
+  /** The turn so far: message, window, summary, recalled exchanges and passages. */
   state: Readonly<ConversationState>;
   tools: {
-    /** Passages of this knowledge base for another question, best first. Throws AppError when they cannot be searched. */
+    /** Finds passages of this knowledge base for another question, best first. Throws AppError when that fails. */
     findPassages: (question: string, limit?: number) => Promise<Passage[]>;
     /** The model that answers other turns. */
     chatModel: BaseChatModel;
   };
-  /** Sends a piece of the answer to the client as it is made. */
+  /** Sends a piece of the answer to the client. */
   stream: (token: string) => void;
-  /** Aborts when the client leaves, the turn is taken over, or the deadlines of an answer are over. */
+  /** Aborts when the client leaves, the turn is superseded or an answer's deadline is over. */
   signal: AbortSignal;
 }
 
-/** What a handler found out besides what it streamed. */
+/** What a handler returns besides what it streamed. */
 export interface KnowledgeHandlerAnswer {
-  /** Streamed at the end, after what was streamed already. */
+  /** Streamed at the end. */
   rest?: string;
-  /** The passages that the answer rests on, for the receipt. Default: those of the turn. */
+  /** The passages behind the answer, for the receipt. Default: those of the turn. */
   passages?: readonly Passage[];
 }
 
 /** Answers the turns that are routed to one knowledge base. When it throws, the general generator answers instead. */
 export type KnowledgeHandler = (request: KnowledgeHandlerRequest) => Promise<KnowledgeHandlerAnswer | void>;
 
-/** The handlers of knowledge bases, by the name of the base; of all tenants. */
+/** The handlers by kb_prefix, for all tenants. */
 export interface KnowledgeHandlers {
-  /** Puts a handler in the place of the one there was. */
+  /** Registers a handler in place of an earlier one. */
   registerKnowledgeHandler(kbPrefix: string, handler: KnowledgeHandler): void;
-  /** Undefined when the base has none: the general generator answers. */
+  /** The handler of a base; undefined when it has none. */
   find(kbPrefix: string): KnowledgeHandler | undefined;
 }
 
-/** A table of handlers, empty at first; handlers may be registered while turns run. */
+/** Makes an empty table of handlers. They may be registered while turns run. */
 export function makeKnowledgeHandlers(): KnowledgeHandlers {
   const handlers = new Map<string, KnowledgeHandler>();
   return {

@@ -3,18 +3,19 @@ import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 
+/** A step of a turn, as LangGraph calls it. */
 export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
 
-/** In debug the node may note what it did; else there is nobody to tell, and it computes nothing for it. */
+/** The runtime with `note`, for debug only: otherwise nodes compute no facts. */
 function withNotes(runtime: TurnRuntime, notes: Record<string, unknown>): TurnRuntime {
   const { context, writer, callbacks } = runtime;
   return { context, writer, callbacks, note: (facts) => void Object.assign(notes, facts) };
 }
 
-/** The node with its milliseconds in `timings` and, in debug, an entry in the execution log with what it noted. */
+/** Wraps a node: adds its milliseconds to `timings` and, in debug, its facts to the execution log. */
 export function instrumented(name: string, node: Node, observer: Observer = NOOP_OBSERVER): Node {
   return async function measuredNode(state, runtime) {
-    runtime.context?.onNode?.(name);
+    runtime.context?.onNodeStart?.(name);
     const began = performance.now();
     const notes: Record<string, unknown> = {};
     const update = await observer.watch({ work: "node", name }, async (learn) => {

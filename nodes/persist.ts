@@ -29,6 +29,7 @@ function toAnswer({
   };
 }
 
+/** The errors of turns that were not stored as they ended. */
 const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   superseded: SUPERSEDED,
   gone: new AppError(
@@ -40,23 +41,22 @@ const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
 export interface PersistParts {
   turns: TurnStore;
   leaseMs: number;
-  /** What remains to be done when this turn is stored. */
-  jobsAfter: (state: ConversationState) => Job[];
+  layers: MemoryLayers;
 }
 
 /**
- * Writes the answer, the outcome and the jobs of this turn and gives the conversation back, in one transaction. No answer is stored when not one token
- * was produced. While Postgres is away it goes on trying and holds the conversation; only a service that stops ends that.
+ * Stores the answer, the outcome and the jobs of the turn and gives the conversation back, in one transaction. An empty answer is not stored.
+ * While Postgres is away it keeps the conversation and tries again, until the service stops.
  */
-export function makePersist({ turns, leaseMs, jobsAfter }: PersistParts): Node {
+export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const answer = toAnswer(state);
-    const jobs = jobsAfter(state);
-    const told = turnOutcome(state, runtime.context?.told?.());
+    const jobs = jobsAfterTurn(layers, state);
+    const toStore = turnOutcome(state, runtime.context?.progress?.());
     const held = { tenantId, userId, conversationId, turnId };
     const outcome = await withLease({ turns, leaseMs }, held, undefined, () =>
-      retryWhileStorageIsAway(() => turns.finish(held, answer, jobs, told)),
+      retryWhileStorageIsAway(() => turns.finish(held, answer, jobs, toStore)),
     );
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
     runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
@@ -65,23 +65,20 @@ export function makePersist({ turns, leaseMs, jobsAfter }: PersistParts): Node {
   };
 }
 
-/** Which layers have work after a turn; null for a layer that is switched off. */
-export interface LayersAfterTurn {
+/** The layers of memory that are switched on. */
+export interface MemoryLayers {
   summary: SummarySettings | null;
   episodes?: boolean;
   coreMemory?: boolean;
 }
 
-/** The jobs of a finished turn: a new summary when enough messages have come together; when it is complete, its episode and the memory agent. */
-export function jobsAfterTurn(
-  { summary: settings, episodes = false, coreMemory = false }: LayersAfterTurn,
-  state: ConversationState,
-): Job[] {
+/** The jobs of a turn: a summary when it is due; for a complete answer also its episode and the memory agent. */
+export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
   const { conversationSummary: summary, answer, partialAnswer } = state;
   const isComplete = answer !== "" && !partialAnswer;
-  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message is kept in any case
+  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message is stored in any case
   const kinds: LayerJobKind[] = [];
-  // A window that was not read to its end is longer than any setting asks for.
+  // A window that was not read to its end is longer than any setting.
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
   if (isDue) kinds.push("summarise");
   if (episodes && isComplete) kinds.push("index_episodes");

@@ -9,15 +9,15 @@ import type { Node } from "./node.ts";
 
 export interface RetrieveParts {
   recall: Recall;
-  /** Null: there is no index, and so there are no documents. */
+  /** Null: there is no index. */
   findPassages: FindPassages | null;
-  /** Episodes in the prompt. */
+  /** Most episodes in the prompt. */
   topK: number;
-  /** Passages in the prompt. */
+  /** Most passages in the prompt. */
   passages: number;
-  /** Milliseconds for the search of episodes and documents, side by side, and as many again to read what it found. */
+  /** Milliseconds to search episodes and documents side by side, and as many again to read what was found. */
   timeoutMs: number;
-  /** `user`: of all the user's conversations; `conversation`: of this one. */
+  /** Recalls from all the user's conversations, or from this one only. */
   scope: "user" | "conversation";
 }
 
@@ -33,7 +33,7 @@ function toExchange({
   return { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
 }
 
-/** Whether there is anything to search: a new user's first turns cost no embedding. */
+/** Whether there is anything to search. A new user's first turns cost no embedding. */
 export function needsRetrieval({
   error,
   hasEpisodes,
@@ -43,8 +43,8 @@ export function needsRetrieval({
 }
 
 /**
- * Recalls the earlier exchanges that fit the message, except those that are in the window, and finds the passages of the documents the turn
- * was routed to, side by side. Never fails the turn: what cannot be had within its time is left out, and `degraded` says so.
+ * Recalls earlier exchanges that fit the message and are not in the window, and beside that finds passages in the documents of the turn's
+ * knowledge base. Never fails the turn: `degraded` names a layer that failed or was too slow.
  */
 export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
@@ -82,11 +82,11 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
         degraded: found.degraded ? ["knowledge"] : [],
       };
     };
-    // What was found in time has as long again to be read from Postgres.
-    using atLast = startDeadline(2 * timeoutMs);
-    /** A throw would end the run here and keep the conversation busy until its lease is over. */
+    // Reading what was found may take as long again.
+    using readDeadline = startDeadline(2 * timeoutMs);
+    /** A throw would end the run and leave the conversation busy until its lease ends. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
-      abortable(search, atLast.signal).catch((error: unknown) => {
+      abortable(search, readDeadline.signal).catch((error: unknown) => {
         runtime.context?.onError?.(toAppError(error));
         return { degraded: [layer] };
       });

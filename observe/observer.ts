@@ -1,6 +1,6 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** How something that threw ended, as a label with few values: the code of an AppError, else what kind of end it was. */
+/** A label with few values for what was thrown: the code of an AppError, `timeout`, `cancelled` or `internal_error`. */
 export function outcomeLabel(thrown: unknown): string {
   if (thrown instanceof AppError) return thrown.code;
   if (thrown instanceof Error && thrown.name === "TimeoutError") return "timeout";
@@ -8,10 +8,10 @@ export function outcomeLabel(thrown: unknown): string {
   return "internal_error";
 }
 
-/** What a model is asked for; `task`: what a front end wants for itself, a title say. */
+/** The purpose of a model call; `task`: a front end's own, such as a title. */
 export type ModelPurpose = "chat" | "task" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
 
-/** Something that takes time. Every value comes from a closed set or from the configuration: never what a user wrote, never an id. */
+/** Work that takes time. All values come from closed sets or the configuration, never from users, and none is an id. */
 export type Work =
   | { work: "node"; name: string }
   | { work: "model_call"; purpose: ModelPurpose; model: string }
@@ -19,9 +19,9 @@ export type Work =
   | { work: "search"; store: string; operation: string }
   | { work: "job"; kind: string };
 
-/** What is learnt of a piece of work while it runs, besides its time and whether it threw. */
+/** Facts of a piece of work besides its time and whether it threw. */
 export interface WorkFacts {
-  /** It failed, or ended in another way of its own, without throwing: a code of errors/error-codes.ts, say. */
+  /** How it ended without throwing, such as a code of errors/error-codes.ts. */
   outcome?: string;
   /** Tokens of a model call. */
   inputTokens?: number;
@@ -32,25 +32,25 @@ export interface WorkFacts {
   firstTokenMs?: number;
 }
 
-/** Something that takes no time. */
+/** An event that takes no time. */
 export type Happening =
   | { happened: "circuit"; circuit: string; state: "closed" | "half_open" | "open" }
   | { happened: "memory_operation"; operation: string; refused: boolean };
 
-/** Who watches how the parts work. It never changes what they do, and never throws. */
+/** Watches how the parts work. It never changes what they do and never throws. */
 export interface Observer {
-  /** Runs `run` and returns or throws what it does; `learn` takes what is known of it besides. */
+  /** Runs `run` and returns or throws what it does; `learn` takes facts of it. */
   watch<Result>(work: Work, run: (learn: (facts: WorkFacts) => void) => Promise<Result>): Promise<Result>;
-  /** Hears of something that takes no time. */
+  /** Takes an event. */
   tell(happening: Happening): void;
 }
 
 const noop = (): void => undefined;
 
-/** Nobody watches: no cost. */
+/** Watches nothing, at no cost. */
 export const NOOP_OBSERVER: Observer = { watch: (_work, run) => run(noop), tell: noop };
 
-/** Both watch, the first from outside. */
+/** Makes one observer of two; the outer one also times the inner. */
 export function combineObservers(outer: Observer, inner: Observer): Observer {
   return {
     watch: (work, run) =>

@@ -10,7 +10,7 @@ export const TurnTimings = z.object({
 });
 export type TurnTimings = z.infer<typeof TurnTimings>;
 
-/** What a finished turn came to, also one whose answer was cut short. */
+/** The result of a turn that was answered, in full or in part. */
 export const TurnResult = z.object({
   answer: z.string(),
   conversation_id: z.uuid(),
@@ -23,15 +23,15 @@ export const TurnResult = z.object({
 });
 export type TurnResult = z.infer<typeof TurnResult>;
 
-/** Something a user should know about an answer that is given all the same. */
+/** A remark on an answer that is given all the same. */
 export const Notice = z.object({ code: z.enum(["context_trimmed", "handler_failed"]), message: z.string() });
 export type Notice = z.infer<typeof Notice>;
 
-/** An event of a stream: what it tells, and the content. */
+/** The schema of an event with its content. */
 export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
   z.object({ status: z.literal(status), content });
 
-/** What a turn tells while it runs. Ends with exactly one `done` or `error`. */
+/** An event of a running turn. The last one is `done` or `error`. */
 export const TurnEvent = z.discriminatedUnion("status", [
   event("route_decision", RouteDecision),
   event("token", z.string()),
@@ -42,12 +42,12 @@ export const TurnEvent = z.discriminatedUnion("status", [
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
 
-/** What nodes write to LangGraph's custom stream: the turn's events, and that the turn holds its conversation from now on. */
+/** An event that a node emits. `accepted`: the turn holds its conversation and the message is stored. */
 export type NodeEvent =
   | Exclude<TurnEvent, { status: "done" | "error" }>
   | { status: "accepted"; content: { turn_id: string; conversation_id: string; message_id: string } };
 
-/** Milliseconds from one reading of `performance.now()` to the next, to a hundredth: what timings show. */
+/** Milliseconds between two readings of `performance.now()`, rounded to a hundredth. */
 export function millisecondsSince(began: number, now = performance.now()): number {
   return Math.round((now - began) * 100) / 100;
 }

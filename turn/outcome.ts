@@ -3,22 +3,22 @@ import type { ConversationState, Layer, Receipt, RouteDecision, Usage } from "./
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 
-/** What a turn came to, as it is kept beside its messages: everything its last event says but the text of the answer, and what it told before. */
+/** The outcome of a turn as it is stored: its last event without the text of the answer, and the notices before it. */
 export interface TurnOutcome {
   completed: boolean;
-  /** Null when the turn was done. */
+  /** Null when the turn succeeded. */
   error: ErrorContent | null;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
   usage: Usage | null;
   receipt: Receipt | null;
-  /** Up to the moment at which it was stored. */
+  /** Up to the moment of storing. */
   timings: TurnTimings;
   degraded: Layer[];
   notices: Notice[];
 }
 
-/** What is stored when a turn ends: its outcome, and the fields that change when another turn has taken the conversation meanwhile. */
+/** The outcome to store, and the fields that replace its own when another turn has taken the conversation meanwhile. */
 export interface StorableOutcome {
   outcome: TurnOutcome;
   ifSuperseded: Partial<TurnOutcome>;
@@ -30,41 +30,41 @@ export const SUPERSEDED = new AppError(
   "Another turn took over the conversation before this answer was stored. The part that exists is kept as incomplete.",
 ).toContent();
 
-/** Of a turn whose nodes took so long; what it has told is not known where nobody listens. */
-export function turnTimings(nodes: Record<string, number>, told: TurnProgress | undefined): TurnTimings {
+/** The timings of a turn. Without `progress`, as in Studio, the total is the sum of the nodes. */
+function turnTimings(nodes: Record<string, number>, progress: TurnProgress | undefined): TurnTimings {
   return {
-    total_ms: told?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
-    first_token_ms: told?.firstTokenMs ?? null,
+    total_ms: progress?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
+    first_token_ms: progress?.firstTokenMs ?? null,
     nodes,
-    started: told?.started ?? {},
+    started: progress?.started ?? {},
   };
 }
 
-/** Of a turn that has run as far as `state`. */
-export function turnOutcome(state: ConversationState, told: TurnProgress | undefined): StorableOutcome {
+/** The outcome of a turn that has come as far as `state`. */
+export function turnOutcome(state: ConversationState, progress: TurnProgress | undefined): StorableOutcome {
   const outcome: TurnOutcome = {
     completed: !state.partialAnswer && state.error === null,
     error: state.error,
-    // A turn that failed early has not come to all of its nodes.
+    // Undefined when the turn failed before it was routed.
     route_decision: state.routeDecision ?? null,
     usage: state.usage,
     receipt: state.receipt,
-    timings: turnTimings(state.timings, told),
+    timings: turnTimings(state.timings, progress),
     degraded: state.degraded,
-    notices: told?.notices ?? [],
+    notices: progress?.notices ?? [],
   };
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }
 
-/** Of a turn that failed before it came to more than its message. */
-export function failedTurnOutcome(error: ErrorContent, told: TurnProgress | undefined): StorableOutcome {
-  const timings = turnTimings({}, told);
-  const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: told?.notices ?? [] };
+/** The outcome of a turn that failed when only its message was stored. */
+export function failedTurnOutcome(error: ErrorContent, progress: TurnProgress | undefined): StorableOutcome {
+  const timings = turnTimings({}, progress);
+  const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: progress?.notices ?? [] };
   const outcome: TurnOutcome = { completed: false, error, timings, ...nothing };
   return { outcome, ifSuperseded: {} };
 }
 
-/** The content of `done` again; null for a turn that failed. */
+/** The content of `done`; null for a turn that failed. */
 export function toTurnResult(
   outcome: TurnOutcome,
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },

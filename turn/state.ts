@@ -2,7 +2,7 @@ import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 
-/** How a knowledge base was chosen for a turn. `general` as kb_prefix means: no documents. */
+/** How the knowledge base of a turn was chosen. The kb_prefix `general` means: no documents. */
 export const RouteDecision = z.object({
   kb_prefix: z.string(),
   worker_name: z.string(),
@@ -27,7 +27,7 @@ export const WindowMessage = z.object({
 });
 export type WindowMessage = z.infer<typeof WindowMessage>;
 
-/** The running summary of a conversation and its cover point, the last message it stands for (ISO 8601). */
+/** The running summary of a conversation, and the last message it stands for (ISO 8601). */
 export const ConversationSummary = z.object({
   text: z.string(),
   version: z.number(),
@@ -36,11 +36,11 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
-/** A section of what is known about the user. */
+/** A section of core memory. */
 export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
 export type CoreSection = z.infer<typeof CoreSection>;
 
-/** An exchange from earlier that fits the question; `score` is comparable within one search only, `createdAt` is ISO 8601. */
+/** An earlier exchange that fits the question. Scores compare within one search only; `createdAt` is ISO 8601. */
 export const RecalledExchange = z.object({
   id: z.string(),
   score: z.number(),
@@ -52,7 +52,7 @@ export const RecalledExchange = z.object({
 });
 export type RecalledExchange = z.infer<typeof RecalledExchange>;
 
-/** A piece of a document that fits the question; `score` is comparable within one search only. */
+/** A piece of a document that fits the question. Scores compare within one search only. */
 export const Passage = z.object({
   id: z.string(),
   documentId: z.string(),
@@ -63,7 +63,7 @@ export const Passage = z.object({
 });
 export type Passage = z.infer<typeof Passage>;
 
-/** Token counts of the model call; `estimated` when the model's server sent none. */
+/** Token counts of a model call; `estimated` when the model's server sent none. */
 export const Usage = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number(),
@@ -72,7 +72,7 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** An estimate of what each part of a prompt takes, in tokens; `message` is what the user said. */
+/** Estimated tokens of each part of a prompt; `message` is the user's. */
 export const PromptTokens = z.object({
   system: z.number(),
   core_memory: z.number(),
@@ -84,14 +84,14 @@ export const PromptTokens = z.object({
 });
 export type PromptTokens = z.infer<typeof PromptTokens>;
 
-/** What memory went into the prompt, exactly, so that each piece can be looked up, corrected or erased. */
+/** The memory that went into the prompt, piece by piece, so that each can be looked up, corrected or erased. */
 export const Receipt = z.object({
   summary: z.object({ version: z.number(), covered_message_count: z.number() }).nullable(),
   window_messages: z.number(),
   core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
   episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
   passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), score: z.number() })),
-  /** Null when a handler of a knowledge base answered, whose prompts are its own. */
+  /** Null when a handler of a knowledge base answered. */
   prompt_tokens: PromptTokens.nullable(),
 });
 export type Receipt = z.infer<typeof Receipt>;
@@ -103,11 +103,11 @@ export const TurnError = z.object({ code: z.enum(Object.keys(ERROR_CODES) as Err
 export const Layer = z.enum(["summary", "core_memory", "episodic", "knowledge"]);
 export type Layer = z.infer<typeof Layer>;
 
-/** One node's run, in debug only: `ms` it took, and what it chose to tell (never message text). */
+/** One node's run, in debug only: its milliseconds and facts of its own, never message text. */
 export const ExecutionLog = z.looseObject({ node: z.string(), ms: z.number() });
 export type ExecutionLog = z.infer<typeof ExecutionLog>;
 
-/** Everything one turn knows. Each field names the node that writes it. */
+/** The state of one turn. Each field names the node that writes it. */
 export const ConversationState = new StateSchema({
   tenantId: z.string().default("default"), // caller
   userId: z.string(), // caller
@@ -116,16 +116,16 @@ export const ConversationState = new StateSchema({
   debug: z.boolean().default(false), // caller
   agentType: AgentType.default("hybrid_agent"), // caller
   requestedKbPrefix: z.string().nullable().default(null), // caller
-  turnId: z.string(), // history: the holder of the conversation's lease
+  turnId: z.string(), // history: it holds the conversation's lease
   conversationId: z.string(), // history
   currentMessageId: z.string(), // history
   recentMessages: z.array(WindowMessage).default(() => []), // history: the window, oldest first, without the current message
   windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
   conversationSummary: ConversationSummary.nullable().default(null), // history
   hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
-  lastErasure: z.string().nullable().default(null), // history: when this user was last erased, as the turn begins
+  lastErasure: z.string().nullable().default(null), // history: the user's last erase when the turn begins
   coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
-  coreMemoryErasure: z.string().nullable().default(null), // core_memory: when this user was last erased, as they are read
+  coreMemoryErasure: z.string().nullable().default(null), // core_memory: the user's last erase when the sections are read
   episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
   retrievalResults: z.array(Passage).default(() => []), // retrieve: passages of documents, best first
   retrievalMs: z.number(), // retrieve
@@ -134,7 +134,7 @@ export const ConversationState = new StateSchema({
   workerName: z.string(), // route
   useRetrieval: z.boolean().default(false), // route
   routingMs: z.number(), // route
-  messages: MessagesValue, // caller, generate_rag: the conversation as a thread has it; the prompt has the window instead
+  messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed
   usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
@@ -156,10 +156,10 @@ export const ConversationState = new StateSchema({
 });
 
 export type ConversationState = typeof ConversationState.State;
-/** What a node may return. Annotate every node with it: without it a misspelt key compiles and is dropped in silence. */
+/** What a node may return. Annotate every node with it: else a misspelt key compiles and is silently dropped. */
 export type ConversationUpdate = typeof ConversationState.Update;
 
-/** The messages that the summary does not cover: all, unless the window was made larger after the summary was written. */
+/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
 export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
   if (!summary) return window;
   const { createdAt, messageId } = summary.coveredThrough;

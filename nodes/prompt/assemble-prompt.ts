@@ -19,17 +19,17 @@ const SUMMARY_HEADING = "Earlier messages of this conversation, summarised. This
 
 const SYSTEM_PROMPT_TOKENS = estimateTokens(SYSTEM_PROMPT);
 
-/** Share of the budget that the current message may take; a longer one is shortened in the prompt, never in the store. */
+/** Most of the budget for the current message. A longer one is shortened in the prompt, not in the store. */
 const MESSAGE_SHARE = 0.75;
-/** Share of the budget that the summary may take: only with a very small budget is that less than a summary can have. */
+/** Most of the budget for the summary. Only a very small budget shortens one. */
 const SUMMARY_SHARE = 0.25;
-/** Share of the budget that core memory may take, which is bounded too: a section has 2,000 characters. */
+/** Most of the budget for core memory. */
 const CORE_MEMORY_SHARE = 0.25;
-/** Share of the budget that all this may take with the system prompt: only with a very small budget is that less than the two above. */
+/** Most of the budget for system prompt, core memory and summary together. */
 const STABLE_SHARE = 0.6;
-/** Share of what the current message leaves that recalled episodes may take. */
+/** Most of what the current message leaves, for episodes. */
 const EPISODES_SHARE = 0.25;
-/** The same for passages of documents. */
+/** Most of what the current message leaves, for passages. */
 const PASSAGES_SHARE = 0.35;
 
 export interface PromptParts {
@@ -38,7 +38,7 @@ export interface PromptParts {
   window: WindowMessage[];
   /** Best first. */
   episodes?: RecalledExchange[];
-  /** Null: no documents were searched. */
+  /** Null when no documents were searched. */
   documents?: SearchedDocuments | null;
   message: string;
   tokenBudget: number;
@@ -47,20 +47,20 @@ export interface PromptParts {
 export interface AssembledPrompt {
   messages: BaseMessage[];
   receipt: Receipt;
-  /** An estimate. */
+  /** Estimated. */
   tokens: number;
-  /** How many messages of the window did not fit; `uncovered` those of them that no summary covers. */
+  /** The number of window messages without room, and of those that no summary covers. */
   leftOut: { messages: number; uncovered: number };
-  /** How many messages are shortened, the current one among them. */
+  /** The number of shortened messages, with the current one. */
   shortened: number;
 }
 
-/** Tokens of a part that others stand beside, with the blank line between; none of one that is not there. */
+/** Tokens of a part and the blank line beside it; 0 when the part is empty. */
 function partTokens(text: string): number {
   return text === "" ? 0 : estimateTokens(text) + 1;
 }
 
-/** What stays the same from turn to turn, in at most its share of the budget. */
+/** The part that stays the same from turn to turn: system prompt, core memory and summary. */
 function stablePart(
   { coreMemory, summary }: { coreMemory: readonly CoreSection[]; summary: ConversationSummary | null },
   tokenBudget: number,
@@ -82,9 +82,8 @@ function stablePart(
 }
 
 /**
- * The prompt of one turn within `tokenBudget`. What stays the same from turn to turn comes first, so that a provider's prompt cache can
- * reuse it: system, core memory and summary, the window in order, then the recalled episodes and the passages with the current message behind them. Text of users is only
- * ever joined, never expanded.
+ * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache: system prompt, core memory
+ * and summary, then the window, then episodes and passages with the current message. Users' text is joined, never expanded as a template.
  */
 export function assemblePrompt({
   coreMemory = [],

@@ -1,13 +1,13 @@
 import type { WindowMessage } from "../../turn/state.ts";
 import { estimateTokens, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 
-/** Share of the room that a single message may keep when not all fit as they are. */
+/** Most of the room for a single message when not all fit as they are. */
 const LARGE_MESSAGE_SHARE = 0.25;
 
 export interface FittingWindow {
-  /** The newest messages, oldest first; large ones shortened when they have to be. */
+  /** The newest messages, oldest first. */
   messages: WindowMessage[];
-  /** How many of them are shortened. */
+  /** The number of shortened ones. */
   shortened: number;
 }
 
@@ -19,10 +19,10 @@ function shorten(message: WindowMessage, maxTokens: number): WindowMessage {
   if (message.tokenCount <= maxTokens) return message;
   const content = shortenText(message.content, maxTokens);
   const tokenCount = estimateTokens(content);
-  return tokenCount < message.tokenCount ? { ...message, content, tokenCount } : message; // the mark has tokens too
+  return tokenCount < message.tokenCount ? { ...message, content, tokenCount } : message; // the mark of what is left out has tokens too
 }
 
-/** Index of the oldest of the newest messages that together have at most `maxTokens`. */
+/** The index from which the newest messages fit into `maxTokens`. */
 function firstThatFits(window: WindowMessage[], maxTokens: number): number {
   let tokens = 0;
   let first = window.length;
@@ -34,10 +34,7 @@ function firstThatFits(window: WindowMessage[], maxTokens: number): number {
   return first;
 }
 
-/**
- * The window within `maxTokens`: as it is when it fits; else with messages of more than a quarter of that shortened; and only when that
- * is not enough without its oldest messages.
- */
+/** Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. */
 export function fitWindow(window: WindowMessage[], maxTokens: number): FittingWindow {
   if (tokensOf(window) <= maxTokens) return { messages: window, shortened: 0 };
   const largest = Math.floor(maxTokens * LARGE_MESSAGE_SHARE) - TOKENS_PER_MESSAGE;
