@@ -19,6 +19,7 @@ import type { Database } from "../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
+import { TURN_DEFAULTS } from "../turn/defaults.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 
 /** The parts of a graph. The caller opens and closes them. */
@@ -71,11 +72,11 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     chatModel,
     historyWindow = DEFAULT_SUMMARY.historyWindow,
     summary = DEFAULT_SUMMARY,
-    leaseMs = 15_000,
+    leaseMs = TURN_DEFAULTS.leaseMs,
     observer = NOOP_OBSERVER,
   } = parts;
   const episodes = parts.episodes ?? null;
-  const scope = episodes?.scope ?? "user";
+  const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
@@ -95,14 +96,17 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       foresee: episodes?.recall.foresee,
       leaseMs,
     }),
-    coreMemory: makeCoreMemory({ coreMemory: coreMemory && makeCoreMemoryStore(database), timeoutMs: coreMemory?.timeoutMs ?? 800 }),
+    coreMemory: makeCoreMemory({
+      coreMemory: coreMemory && makeCoreMemoryStore(database),
+      timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
+    }),
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
       findPassages: parts.documents?.find ?? null,
       passages: parts.documents?.topK ?? 4,
-      topK: episodes?.topK ?? 3,
+      topK: episodes?.topK ?? TURN_DEFAULTS.topK,
       scope,
-      timeoutMs: episodes?.timeoutMs ?? 800,
+      timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     generateRag,
     generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages: parts.documents?.find ?? null }),

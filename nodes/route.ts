@@ -1,3 +1,4 @@
+import { TURN_DEFAULTS } from "../turn/defaults.ts";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
@@ -42,7 +43,13 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * Picks the knowledge base and the worker. An unknown requested base, or a catalog that fails, ends in `error` instead of a throw: history
  * runs beside this node and may already hold the conversation, which persist then gives back.
  */
-export function makeRoute({ knowledge, embedder = null, routerModel = null, timeoutMs = 800, observer = NOOP_OBSERVER }: RouteParts): Node {
+export function makeRoute({
+  knowledge,
+  embedder = null,
+  routerModel = null,
+  timeoutMs = TURN_DEFAULTS.memoryReadTimeoutMs,
+  observer = NOOP_OBSERVER,
+}: RouteParts): Node {
   const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
   const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
 

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { DEFAULT_SUMMARY } from "../../memory/summary/summary-due.ts";
+import { DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
+import { TURN_DEFAULTS } from "../../turn/defaults.ts";
 import { apiKeys } from "../auth/api-keys.ts";
 import {
   decimalNumber,
@@ -104,20 +107,22 @@ const embeddings = {
 };
 
 const prompt = {
-  HISTORY_WINDOW: wholeNumber(0, 200).default(6).describe("At least this many of the last messages stand in the prompt word for word."),
+  HISTORY_WINDOW: wholeNumber(0, 200)
+    .default(DEFAULT_SUMMARY.historyWindow)
+    .describe("At least this many of the last messages stand in the prompt word for word."),
   ENABLE_SUMMARY: onOrOff(true).describe(
     "Whether older messages are summarised. If not, they stay in the prompt as long as there is room.",
   ),
   SUMMARY_MIN_MESSAGES: wholeNumber(1, 10_000)
-    .default(10)
+    .default(DEFAULT_SUMMARY.minMessages)
     .describe("The first summary is made when a conversation has this many messages."),
   SUMMARY_UPDATE_DELTA: wholeNumber(1, 10_000)
-    .default(5)
+    .default(DEFAULT_SUMMARY.updateDelta)
     .describe("A new summary is made whenever this many more messages lie before the last HISTORY_WINDOW."),
   ENABLE_EPISODIC_MEMORY: onOrOff(true).describe(
     "Whether earlier exchanges are indexed and recalled. `false` switches documents off, too.",
   ),
-  EPISODE_TOP_K: wholeNumber(1, 50).default(3).describe("At most this many recalled exchanges stand in a prompt."),
+  EPISODE_TOP_K: wholeNumber(1, 50).default(TURN_DEFAULTS.topK).describe("At most this many recalled exchanges stand in a prompt."),
   EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1)
     .optional()
     .describe(
@@ -125,7 +130,7 @@ const prompt = {
     ),
   EPISODE_SCOPE: z
     .enum(["user", "conversation"], "must be user or conversation")
-    .default("user")
+    .default(TURN_DEFAULTS.scope)
     .describe("`user` recalls from all conversations of the user, `conversation` only from the same one."),
   EPISODE_MAX_AGE_DAYS: wholeNumber(1, 36_500).optional().describe("Older exchanges are not recalled. Unset: of any age."),
   ENABLE_CORE_MEMORY: onOrOff(true).describe("Whether facts about a user are kept and stand in every prompt."),
@@ -142,15 +147,17 @@ const prompt = {
 };
 
 const deadlines = {
-  MODEL_FIRST_TOKEN_TIMEOUT_MS: milliseconds(1).default(30_000).describe("Longest wait for the model's first token."),
-  MODEL_IDLE_TIMEOUT_MS: milliseconds(1).default(30_000).describe("Longest wait between two tokens."),
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: milliseconds(1)
+    .default(DEFAULT_TIMEOUTS.firstTokenMs)
+    .describe("Longest wait for the model's first token."),
+  MODEL_IDLE_TIMEOUT_MS: milliseconds(1).default(DEFAULT_TIMEOUTS.idleMs).describe("Longest wait between two tokens."),
   MEMORY_READ_TIMEOUT_MS: milliseconds(1)
-    .default(800)
+    .default(TURN_DEFAULTS.memoryReadTimeoutMs)
     .describe(
       "Longest time for each of core memory, routing by meaning, the router model, and the search of exchanges and passages (and as long again to read what was found). What takes longer is left out of the answer. Summary and window have no such limit: without them there is no answer.",
     ),
   TURN_LEASE_MS: milliseconds(1_000)
-    .default(15_000)
+    .default(TURN_DEFAULTS.leaseMs)
     .describe("After this long, the conversation of a process that died takes turns again."),
   SHUTDOWN_GRACE_MS: milliseconds(0).default(10_000).describe("How long a stopping process lets running turns finish."),
 };
