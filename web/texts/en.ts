@@ -79,7 +79,7 @@ export const en = {
     knowledge: "Knowledge",
     automatic: "Automatic",
     none: "No documents",
-    agent: "Agent",
+    agent: "Mode",
     agents: { hybrid_agent: "Hybrid search", naive_rag_agent: "Semantic search", chat_agent: "No documents" },
     waiting: "Waiting for the answer",
     reconnecting: "Connection lost. Reconnecting…",
