@@ -22,8 +22,7 @@ export function isQuestion(sentence: string): boolean {
 }
 
 function weightOf(cues: SummaryCue[], sentence: string, base: number): number {
-  const hasHan = HAN.test(sentence);
-  const weights = cues.filter((cue) => cue.english.test(sentence) || (hasHan && cue.chinese.test(sentence))).map((cue) => cue.weight);
+  const weights = cues.filter(([, words]) => words.test(sentence)).map(([weight]) => weight);
   weights.sort((one, other) => other - one);
   return weights.reduceRight((sum, weight) => weight + sum * FURTHER_CUE, base);
 }
