@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from "express";
+import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { requestIdOf, withinRequest } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
@@ -40,16 +40,12 @@ export function watchRequests({ metrics, traces, log }: WatchRequestsParts): Req
   };
 }
 
-/** Where routers are mounted. Express has the mount path only as the client spelt it, and loses it on an error. */
-const MOUNT = /^\/(api\/v1|v1)(?=\/)/i;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The template of the route that answered; `unmatched` without one. */
-export function routeTemplate({ route, originalUrl }: Pick<Request, "originalUrl"> & { route?: unknown }): string {
+/** The path of the route that answered, with the names of its parameters; `unmatched` without a route. There are as many as the code has. */
+function routeTemplate({ route }: { route?: unknown }): string {
   const path = (route as { path?: unknown } | undefined)?.path;
-  if (typeof path !== "string") return "unmatched";
-  const mount = MOUNT.exec(originalUrl)?.[0].toLowerCase() ?? "";
-  return path.startsWith(`${mount}/`) ? path : mount + path;
+  return typeof path === "string" ? path : "unmatched";
 }
 
 /** The method; `other` when no route has it. */

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { chatMessage } from "../../turns/chat-request.ts";
 import { importedText } from "../../conversations/import-routes.ts";
-import { errorsOf } from "./described-errors.ts";
 import { ANSWER_HEADERS, type AnswerHeader, REQUEST_HEADERS } from "./headers.ts";
 import { configuredSection } from "../../memory/core-memory-routes.ts";
 import { type Answer, type Content, jsonBody, type Operation, TAGS } from "./operation.ts";
 import { GROUPS, OPERATIONS } from "./operations.ts";
 import { type JsonSchema, makeSchemaWriter, type SchemaWriter } from "./schema-writer.ts";
 import { ErrorAnswer } from "../error-response.ts";
-import { OpenAIErrorAnswer } from "../../openai/openai-error.ts";
+import { HTTP_STATUS } from "../http-status.ts";
+import type { ErrorCode } from "../../../errors/error-codes.ts";
+import { OpenAIErrorAnswer, toOpenAIError } from "../../openai/openai-error.ts";
 
 /** What differs from one installation to the next. */
 export interface DescribedLimits {
@@ -40,6 +41,38 @@ const toHeaders = (names: readonly AnswerHeader[]) =>
 const toResponse = ({ what, content, headers = [] }: Answer, writer: SchemaWriter) => {
   return { description: what, headers: toHeaders(headers), content: toContent(content, writer) };
 };
+
+/** Codes every operation behind the key can refuse with. */
+const COMMON_ERRORS = [
+  "invalid_request",
+  "unauthorized",
+  "forbidden",
+  "misdirected_request",
+  "rate_limited",
+  "storage_unavailable",
+  "internal_error",
+] as const satisfies readonly ErrorCode[];
+
+export interface DescribedError {
+  status: number;
+  schema: z.ZodType;
+  /** As clients see them, in OpenAI's words where its protocol is spoken. */
+  codes: string[];
+}
+
+/** OpenAI's word for a code; the only thing that is not found there is a model. */
+const openAICode = (code: ErrorCode): string => toOpenAIError({ code, message: "", details: [{ field: "model", problem: "" }] }).error.code;
+
+/** What an operation can refuse with, by status. */
+export function errorsOf({ path, isOpen = false, errors = [] }: Operation): DescribedError[] {
+  const speaksOpenAI = path.startsWith("/v1/");
+  const codes = [...new Set<ErrorCode>([...(isOpen ? [] : COMMON_ERRORS), ...errors])];
+  return [...Map.groupBy(codes, (code) => HTTP_STATUS[code])].map(([status, ofStatus]) => ({
+    status,
+    schema: speaksOpenAI ? OpenAIErrorAnswer : ErrorAnswer,
+    codes: speaksOpenAI ? ofStatus.map(openAICode) : ofStatus,
+  }));
+}
 
 /** One response for each status, naming the codes that come with it. */
 function errorResponses(operation: Operation, writer: SchemaWriter) {

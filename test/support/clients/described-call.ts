@@ -1,6 +1,6 @@
 import { expect } from "@jest/globals";
 import type { z } from "zod";
-import { errorsOf } from "../../../server/http/openapi/described-errors.ts";
+import { errorsOf } from "../../../server/http/openapi/build-description.ts";
 import type { Operation } from "../../../server/http/openapi/operation.ts";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import type { ErrorBody } from "./api-client.ts";
