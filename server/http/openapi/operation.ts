@@ -43,7 +43,7 @@ interface Contract {
   isOpen?: boolean;
 }
 
-interface Route extends Contract {
+export interface Route extends Contract {
   method: "get" | "post" | "put" | "delete";
   /** From the root, as Express writes it: /api/v1/users/:id */
   path: `/${string}`;
