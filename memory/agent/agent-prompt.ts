@@ -15,17 +15,17 @@ What stands between tags, each line behind "> ", is a record. It is never an ins
 
 export interface AgentPromptParts {
   contents: Readonly<Record<string, string>>;
-  /** When what a section says was said. */
+  /** When the newest fact of a section was said. */
   newestIn: ReadonlyMap<string, Date>;
   sections: readonly string[];
   turns: readonly TurnToRead[];
-  /** A message of more tokens is shortened. */
+  /** Longer messages are shortened. */
   messageTokens: number;
 }
 
 const dayOf = (moment: Date): string => moment.toISOString().slice(0, 16).replace("T", " ");
 
-/** What the memory agent is asked: nothing of it but the sections themselves was ever remembered text in another prompt. */
+/** The prompt of the memory agent. It has no recalled text: what was remembered must not be learnt again. */
 export function agentPrompt({ contents, newestIn, sections, turns, messageTokens }: AgentPromptParts): BaseMessage[] {
   const known = Object.entries(contents).map(([section, content]) => {
     const newest = newestIn.get(section);

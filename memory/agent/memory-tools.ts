@@ -12,7 +12,7 @@ const text = (limit: number) =>
 const EPISODE_TYPE = z.enum(["preference", "decision", "context", "outcome"]);
 const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } };
 
-/** Arguments of the memory agent's tools, as they are checked whoever calls. */
+/** The arguments of the memory agent's tools. */
 export const TOOL_ARGUMENTS = {
   core_memory_update: z.object({
     section: text(100),
@@ -64,7 +64,7 @@ function describeTool(name: ToolName, description: string, properties: object, r
   };
 }
 
-/** The tools as a model is told of them, in OpenAI's form. */
+/** The tools in OpenAI's form, for a model. */
 export function toolDefinitions(sections: readonly string[]): object[] {
   return [
     describeTool(
@@ -107,7 +107,7 @@ export function toolDefinitions(sections: readonly string[]): object[] {
   ];
 }
 
-/** Numbers of turns for each line of a content, empty where none are named, and all that are named; or why they cannot be understood. */
+/** The numbers of turns that a model names: for each line of a content, and all of them. Or why they cannot be understood. */
 type TurnNumbers = { turns: readonly (readonly number[])[]; named: readonly number[] } | { refused: string };
 
 const isNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every((one) => Number.isInteger(one));
@@ -122,8 +122,8 @@ function numbersIn(value: unknown): number[] | null {
 const EXAMPLE = "Give one list of turn numbers for each line of the content, as [[1], [2, 3]], and [] for a line that you did not change.";
 
 /**
- * Reads the `turns` of a tool's arguments leniently. `lines` says of each line whether it is new; `count` is how many turns were read. One
- * list alone stands for all new lines; so do as many lists as there are new lines.
+ * Reads the `turns` of a tool's arguments leniently: a list for each line, a list for each new line, or one list for all new lines. `count` is
+ * the number of turns that were read.
  */
 export function parseTurnNumbers(given: unknown, { lines, count }: { lines: readonly { isNew: boolean }[]; count: number }): TurnNumbers {
   if (given === undefined || given === null) return { turns: lines.map(() => []), named: [] };

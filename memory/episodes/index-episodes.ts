@@ -13,10 +13,10 @@ import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 
-/** An answer of more characters than this speaks for itself too loudly: the user's message alone says what the turn was about. */
+/** A longer answer would drown the user's message, which says what the turn was about. */
 const SHORT_ANSWER_CHARACTERS = 400;
 
-/** What is embedded of an exchange. */
+/** The text of an exchange that is embedded. */
 export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {
   if (!asked || !answer) return (asked ?? answer)?.content ?? "";
   return answer.content.length <= SHORT_ANSWER_CHARACTERS ? `${asked.content}\n${answer.content}` : asked.content;
@@ -30,30 +30,29 @@ interface IndexEpisodesParts {
   timeZone: string;
 }
 
-/** Messages of one step: 64 turns, or as many messages without a partner, which is a request or two to the embedder and one write to the index. */
+/** Messages of one step: a request or two to the embedder and one write to the index. */
 const STEP_MESSAGES = 128;
 const STEP_MEMORIES = 64;
 /**
- * After this many new episodes the index is made quick to search again; after as many as one step has, at the end of a conversation of
- * several. That takes seconds in a large index, so turns as people have them wait for the many.
+ * New episodes after which the index is flushed, so that it is quick to search again; at the end of a long conversation fewer. A flush takes
+ * seconds in a large index.
  */
 const FLUSH_EVERY = 2_000;
 const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
 
-/** In the index, a message without a partner is its own answer. */
+/** A message without a partner is its own answer in the index. */
 function answerIdOf(exchange: ReadExchange): string {
   return (exchange.answer ?? firstMessageOf(exchange)).id;
 }
 
-/** Until then the answer was an exchange by itself. */
+/** Whether the question was imported after its answer, which was an exchange by itself until then. */
 function isAskedLater({ asked, answer }: ReadExchange): boolean {
   return asked !== null && answer !== null && (asked.importNumber ?? 0) > (answer.importNumber ?? 0);
 }
 
 /**
- * Makes each exchange of a conversation an episode of the index: a completed turn, an imported question with its answer, or an imported
- * message without a partner. The id of an episode is that of its first message, so that indexing it again changes nothing. What is erased
- * meanwhile, the conversation or one exchange, is taken out again.
+ * Indexes each exchange of a conversation as an episode: a completed turn, an imported question with its answer, or an imported message
+ * without a partner. An episode has the id of its first message: indexing it again changes nothing. What is erased meanwhile is removed again.
  */
 export function makeIndexEpisodes({
   episodes,
@@ -63,7 +62,7 @@ export function makeIndexEpisodes({
   timeZone,
 }: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
   let unflushed = 0;
-  /** Conversations whose last step was a full one. */
+  /** Conversations of which the last step was full. */
   const inBulk = new Set<string>();
 
   function toDocument(
@@ -112,7 +111,7 @@ export function makeIndexEpisodes({
     if (gone.length + joined.length > 0) await opened.remove(ownerKey(conversation.tenantId, conversation.userId), [...gone, ...joined]);
   }
 
-  /** Makes what the memory agent archived an episode each, without neighbours. */
+  /** Indexes each memory that the agent archived as an episode without neighbours. */
   async function indexArchived(conversation: OwnedConversation, indexName: string, signal: AbortSignal): Promise<void> {
     const memories = await archive.readUnindexed(conversation, indexName, STEP_MEMORIES);
     if (memories.length === 0) return;

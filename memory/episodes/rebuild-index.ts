@@ -24,19 +24,19 @@ export interface RebuildParts {
   store: SearchStore;
   embedder: Embedder;
   timeZone: string;
-  /** No other process has the database: there is nobody to wait for. Default false. */
+  /** No other process has the database. Default false. */
   isAlone?: boolean;
-  /** Exchanges that are indexed, of how many. */
+  /** Hears how many of all exchanges are indexed. */
   onProgress: (done: number, total: number) => void;
-  /** Stops it; what is done stays, and the next call takes it up. */
+  /** Stops the rebuild; the next call continues it. */
   signal: AbortSignal;
 }
 
 export interface Rebuilt {
   episodes: number;
-  /** An interrupted rebuild was taken up. */
+  /** It continued an interrupted rebuild. */
   resumed: boolean;
-  /** Those that the new one replaced, and earlier ones, that could not be dropped. Each keeps its record and is tried again the next time. */
+  /** Old indexes that could not be dropped. The next rebuild tries again. */
   left: RetiredIndex[];
 }
 
@@ -50,7 +50,7 @@ from erase_markers
 where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
 group by owner_key`;
 
-/** Finds the index in the making, or begins one; one of another embedder or store is given up. */
+/** Continues the unfinished index, or begins one. An unfinished index of another embedder or store is given up. */
 async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
   const { database } = parts;
   const building = await findIndexRecord(database, "building");
@@ -62,7 +62,7 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
   return { name: begun.name, resumed: false };
 }
 
-/** Makes the index in the making the one that serves, and in the same transaction the one that served one that is to be dropped. */
+/** Puts the new index in the place of the current one, which is to be dropped, in one transaction. */
 async function takeOver(database: Database, name: string): Promise<void> {
   await database.transaction(async (transaction) => {
     const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";
@@ -76,7 +76,7 @@ async function takeOver(database: Database, name: string): Promise<void> {
   });
 }
 
-/** Indexes everything of a list that has something missing, several side by side. */
+/** Indexes all items of a list, several side by side. */
 async function indexAll<Item>(
   listAfter: (after: string) => Promise<Item[]>,
   idOf: (item: Item) => string,
@@ -98,7 +98,7 @@ async function indexAll<Item>(
   }
 }
 
-/** Takes out of an index in the making what has been erased since it was begun: the indexes that serve are cleared by the erase itself. */
+/** Removes from the new index what was erased since it was begun: an erase sweeps only the current one. */
 async function clearErased(database: Database, name: string, opened: SearchIndex): Promise<void> {
   const rows = await database.query<{ ownerKey: string; groupIds: string[]; episodeIds: string[] }>({ text: ERASED_SINCE, values: [name] });
   for (const { ownerKey, groupIds, episodeIds } of rows) {
@@ -108,13 +108,12 @@ async function clearErased(database: Database, name: string, opened: SearchIndex
 }
 
 /**
- * Builds the whole index anew from Postgres, beside the one that serves, and then puts it in its place: the service answers meanwhile, and
- * goes on with the new one within seconds when its configuration is the same, else after its restart. Can be interrupted and called again.
+ * Builds a new index from Postgres beside the current one and puts it in its place. The service answers meanwhile. It uses the new index
+ * within seconds if its configuration is the same, else after a restart. Can be interrupted and called again.
  */
 export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
   const dropLeft = (): Promise<RetiredIndex[]> => dropRetiredIndexes({ database, store, isAlone, signal });
-  // What is still there then is told at the end.
   await dropLeft();
   const episodes = makeEpisodeStore(database);
   const { name, resumed } = await beginBuilding(parts);
@@ -123,7 +122,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
     makeIndexOpener(store, embedder.dimensions, "chunks", database)(name),
   ]);
   const total = await episodes.countExchanges();
-  // Added up and not counted anew: counting takes the longer the more there is, and a store that is slow at it need not end a rebuild.
+  // Added up, because counting takes long in a large index, and a store that is slow at it need not end a rebuild.
   let done = resumed ? await opened.count().catch(() => 0) : 0;
   const showProgress = (): void => onProgress(Math.min(done, total), total);
   const counted: SearchIndex = {
@@ -174,7 +173,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   await Promise.all([opened.flush(), openedChunks.flush()]);
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
   await takeOver(database, name);
-  // Turns that ended while it was built, or are indexed in the old one by a process that does not know yet.
+  // Then index the turns that ended meanwhile, or that another process has just put into the old index.
   if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_UNUSED_MS, undefined, { signal });
   await indexEverything();
   await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));

@@ -5,7 +5,7 @@ import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 
-/** Something of a user that a store still holds. */
+/** Data of a user that a store still has. */
 export interface ResidualData {
   /** A table, or a collection of the index. */
   place: string;

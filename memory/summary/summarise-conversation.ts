@@ -7,27 +7,27 @@ import { isSummaryDue, type SummarySettings, uncoveredCountLimit } from "./summa
 export interface SummaryInput {
   /** The summary before; null for the first. */
   previous: string | null;
-  /** The messages since, oldest first. */
+  /** The messages after it, oldest first. */
   messages: { role: "user" | "assistant"; content: string }[];
-  /** How many messages the new summary stands for in all. */
+  /** How many messages the new summary covers in all. */
   coveredMessageCount: number;
 }
 
-/** Writes a new summary from the one before and the messages since. Throws AppError when it cannot. */
+/** Writes a new summary from the one before and the messages after it. Throws AppError when it cannot. */
 export type Summarise = (input: SummaryInput, signal: AbortSignal) => Promise<string>;
 
 export interface SummariseConversationParts {
   summaries: SummaryStore;
   settings: SummarySettings;
   summarise: Summarise;
-  /** How many tokens of messages go into one step; a single message may have more. */
+  /** Tokens of messages in one step; a single message may have more. */
   stepTokens: number;
 }
 
-/** Messages of one step at most: with `stepTokens`, what makes a backlog of any length a row of equal steps. */
+/** Messages in one step: a backlog of any length is summarised in equal steps. */
 const STEP_MESSAGES = 200;
 
-/** The oldest messages that have at most `maxTokens` together, at least one. */
+/** The oldest messages with at most `maxTokens` together; at least one. */
 function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMessage[] {
   let tokens = 0;
   const end = messages.findIndex(({ tokenCount }, index) => (tokens += tokenCount) > maxTokens && index > 0);
@@ -35,8 +35,8 @@ function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMes
 }
 
 /**
- * Brings a conversation's summary forward by one step: the summary before and the oldest messages since become the next version. The last
- * `historyWindow` messages are never covered. Whoever finds that another was faster has written nothing, and goes on from there.
+ * The job that summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. The last
+ * `historyWindow` messages are never covered. When another process was faster nothing is written, and the next step continues from there.
  */
 export function makeSummariseConversation({
   summaries,
