@@ -52,7 +52,7 @@ const LEG_LIMIT = 100;
 /** More passages are loaded than asked for: some may belong to a version that is not published, or is gone. */
 const SPARE = 40;
 const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
-/** Tuned in benchmarks/README.md, knowledge. */
+/** Tuned in docs/decisions/0015. */
 const DOCUMENT_SHARE = 0.4;
 
 /**

@@ -69,7 +69,7 @@ const ONE_TALK_MS = 60 * 60 * 1_000;
 
 /**
  * Puts the hits of both legs into one order, best first. Fuses scores and not ranks: rank fusion with equal weights recalls less than keywords
- * alone (benchmarks/README.md, recall).
+ * alone (docs/decisions/0012).
  */
 export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRank): RankedHit[] {
   const hits = new Map([...vectorHits, ...wordHits].map((hit) => [hit.id, hit]));

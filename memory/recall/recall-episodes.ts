@@ -73,7 +73,7 @@ export interface Recall {
 
 /** Hits of each leg. With few, what only the other leg found is misjudged: it counts as the worst. */
 export const LEG_LIMIT = 300;
-/** Tuned in benchmarks/README.md, recall. */
+/** Tuned in docs/decisions/0012. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 /**
  * A search with fewer hits has found all there are, also those of a day: searching that day alone would find nothing new. Far below LEG_LIMIT,

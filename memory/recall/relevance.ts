@@ -20,7 +20,7 @@ export interface RelevantParts {
   isWanted: (hit: RankedHit) => boolean;
 }
 
-/** The share of the highest possible BM25 that is a strong match. Chosen in benchmarks/README.md, recall. */
+/** The share of the highest possible BM25 that is a strong match. Chosen in docs/decisions/0012. */
 const MIN_SHARE = 0.15;
 /** A longer question counts as one of so many words. */
 const MAX_WORDS = 4;

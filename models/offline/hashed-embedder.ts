@@ -17,7 +17,7 @@ const COMMON = new Set(
 );
 const COMMON_CHARACTERS = new Set("的了是我你他她它们在有和就不也都很这那要会能吗呢吧啊说去到一个上下好");
 const WEIGHTS = { word: 1, character: 0.5, common: 0.25, commonCharacter: 0.05, spelling: 0.5 };
-/** Chosen on half of the questions of five data sets: benchmarks/README.md, recall. */
+/** Chosen on half of the questions of five data sets: docs/decisions/0012. */
 const VECTOR_WEIGHT = 0.25;
 /** Without a word in common only a typing error can make texts alike: 95 % of what unrelated questions find lies below, and no gold above. */
 const MIN_SIMILARITY = 0.35;

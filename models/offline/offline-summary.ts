@@ -94,7 +94,7 @@ export function offlineSummary({ previous, messages, maxTokens }: SummaryInput):
     .join("\n");
 }
 
-/** The summary grows with what it stands for, in tokens, so that it saves from the beginning: benchmarks/README.md, tokens. */
+/** The summary grows with what it stands for, in tokens, so that it saves from the beginning: docs/decisions/0009. */
 const TOKENS_PER_COVERED_MESSAGE = 1.6;
 const LEAST_TOKENS = 100;
 const MOST_TOKENS = 400;

@@ -10,7 +10,7 @@ import { confidenceBuckets, type JudgedRoute } from "./confidence-buckets.ts";
 import { ROUTING_BASES } from "./routing-bases.ts";
 import { routingQuestions } from "./routing-questions.ts";
 
-/** What a model came to, kept so that it need not run here: `BENCH_WRITE_NEARNESS=1 npm run bench routing` writes it anew. */
+/** What a model came to, kept so that it need not run here: write-nearness.ts writes it anew. */
 interface KeptNearness {
   embedder: string;
   of: string;
