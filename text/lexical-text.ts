@@ -24,7 +24,7 @@ function normalise(text: string): string {
     .replace(RARE, " ");
 }
 
-function fitting(words: readonly string[]): string[] {
+function truncateWords(words: readonly string[]): string[] {
   const kept = words.length <= HEAD_WORDS + TAIL_WORDS ? words : [...words.slice(0, HEAD_WORDS), ...words.slice(-TAIL_WORDS)];
   let bytes = 0;
   const end = kept.findIndex((word) => (bytes += Buffer.byteLength(word) + 1) > MAX_BYTES);
@@ -38,7 +38,7 @@ function fitting(words: readonly string[]): string[] {
 export function lexicalText(text: string): string {
   const normal = normalise(text);
   const latin = normal.replace(DAY_OR_MONTH, " ").replace(UNSEGMENTED, " ");
-  return fitting([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
+  return truncateWords([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
 }
 
 /** Pronouns and auxiliaries that the package lacks. "may", "will" and "march" are dates and names too. */
@@ -83,7 +83,7 @@ function stemOf(word: string): string {
   return found;
 }
 
-function normal(word: string): string {
+function normaliseWord(word: string): string {
   const cut = word.slice(0, LONGEST).toWellFormed().replaceAll("\uFFFD", "");
   if (PLAIN.test(cut)) return stemOf(cut);
   return LIKE_A_FLOAT.test(cut) ? `x${cut}` : cut;
@@ -99,9 +99,9 @@ function latinWords(text: string): string[] {
     const parts = token.match(PART) ?? [];
     for (const part of parts) {
       const word = ORDINAL.exec(part)?.[1] ?? part;
-      if (!isStopWord(word)) words.push(normal(word));
+      if (!isStopWord(word)) words.push(normaliseWord(word));
     }
-    if (parts.length > 1) words.push(normal(token.replace(/[^\p{L}\p{Nd}]/gu, "")));
+    if (parts.length > 1) words.push(normaliseWord(token.replace(/[^\p{L}\p{Nd}]/gu, "")));
   }
   return words.filter((word) => word !== "");
 }

@@ -88,7 +88,7 @@ export function matchesIndex(record: IndexRecord, { store, embedder }: Pick<Epis
   return record.store === store.kind && record.embedder === embedder.name && record.dimensions === embedder.dimensions;
 }
 
-function refusal(record: IndexRecord, { store, embedder }: EpisodeIndexParts): AppError {
+function mismatch(record: IndexRecord, { store, embedder }: EpisodeIndexParts): AppError {
   return new AppError(
     "invalid_configuration",
     `Episodes are indexed with ${record.embedder} (${record.dimensions} dimensions) in ${record.store}, but the configuration asks for ` +
@@ -103,7 +103,7 @@ async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
     if (record && matchesIndex(record, parts)) return;
     if (record) {
       const unused = await parts.database.query({ text: LEAVE_UNUSED, values: [record.name, "current"] });
-      if (unused.length === 0) throw refusal(record, parts);
+      if (unused.length === 0) throw mismatch(record, parts);
     }
     await addIndexRecord(parts, "current");
   }
@@ -198,7 +198,7 @@ async function isLost(records: Queryable, content: keyof typeof INDEXED, name: s
   return indexed.length > 0 && (await index.count()) === 0; // a sample may just be erased
 }
 
-function refuse(): Promise<never> {
+function rejectLost(): Promise<never> {
   const message = "The search index is empty, although Postgres knows what was written to it. Run `npm run reindex`, which makes it anew.";
   return Promise.reject(new AppError("index_unavailable", message));
 }
@@ -217,7 +217,8 @@ function detectLostIndex(
   return async function openWhole(name) {
     const index = await open(name);
     if (whole.has(name)) return index;
-    if (await isLost(records, content, name, index)) return { ...index, searchVectors: refuse, searchWords: refuse, upsert: refuse };
+    if (await isLost(records, content, name, index))
+      return { ...index, searchVectors: rejectLost, searchWords: rejectLost, upsert: rejectLost };
     whole.add(name);
     return index;
   };

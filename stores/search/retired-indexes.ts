@@ -60,7 +60,7 @@ export async function retireIndex(queryable: Queryable, name: string, state: "cu
   await queryable.query({ text: RETIRE_INDEX, values: [name, state] });
 }
 
-function placesOf({ name, store }: Row): string {
+function describePlaces({ name, store }: Row): string {
   const names = [name, chunkIndexName(name)];
   if (store === "postgres") return `tables ${names.map((table) => `search.${table}`).join(" and ")} in Postgres`;
   const parts = names.map(partNames).map((collections) => `${collections[0]} to ${collections.at(-1)}`);
@@ -79,7 +79,7 @@ async function forgetProgress({ database, signal }: DropParts, name: string): Pr
   }
 }
 
-async function dropBoth({ database, store }: DropParts, row: Row): Promise<void> {
+async function dropIndexAndChunks({ database, store }: DropParts, row: Row): Promise<void> {
   for (const name of [row.name, chunkIndexName(row.name)]) {
     if (row.store === "postgres") await dropIndexTable(database, name);
     else if (row.store === store?.kind) await store.dropIndex(name);
@@ -88,14 +88,14 @@ async function dropBoth({ database, store }: DropParts, row: Row): Promise<void>
 }
 
 /** Returns why it is still there, or null. */
-async function dropOne(parts: DropParts, row: Row): Promise<AppError | null> {
+async function dropIndex(parts: DropParts, row: Row): Promise<AppError | null> {
   if (row.isInUse) return new AppError("index_unavailable", "It is in use for some seconds more.");
   try {
     await forgetProgress(parts, row.name);
-    await dropBoth(parts, row);
+    await dropIndexAndChunks(parts, row);
     await parts.database.query({ text: FORGET, values: [row.name] });
     // A write that began before may have recreated it; one that ends later finds no record and drops it itself (makeIndexOpener).
-    await dropBoth(parts, row);
+    await dropIndexAndChunks(parts, row);
     return null;
   } catch (error) {
     parts.signal?.throwIfAborted();
@@ -111,8 +111,8 @@ export async function dropRetiredIndexes(parts: DropParts): Promise<RetiredIndex
   const remaining: RetiredIndex[] = [];
   for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_CACHE_MS / 1_000] })) {
     parts.signal?.throwIfAborted();
-    const why = await dropOne(parts, row);
-    if (why) remaining.push({ name: row.name, places: placesOf(row), isInUse: row.isInUse, why });
+    const why = await dropIndex(parts, row);
+    if (why) remaining.push({ name: row.name, places: describePlaces(row), isInUse: row.isInUse, why });
   }
   return remaining;
 }

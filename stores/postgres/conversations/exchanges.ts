@@ -35,32 +35,32 @@ export function firstMessageOf(exchange: ReadExchange): ExchangeMessage {
 const UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
 /** SQL: the message of this table or alias is from a turn, not an import, whose metadata are the caller's. */
-export const isLive = (messages: string): string => `(${messages}.import_number is null and ${messages}.metadata ? 'turn_id')`;
+export const isLiveSql = (messages: string): string => `(${messages}.import_number is null and ${messages}.metadata ? 'turn_id')`;
 
 /** SQL: the id of a message's partner. A live question has none: its answer is the anchor. */
-const partnerOf = (messages: string): string => `case
-    when not ${isLive(messages)} then ${messages}.partner_id
+const partnerIdSql = (messages: string): string => `case
+    when not ${isLiveSql(messages)} then ${messages}.partner_id
     when ${messages}.role = 'assistant' and ${messages}.metadata->>'turn_id' ~ '${UUID}'
       then (select question_id from turns where turns.id = (${messages}.metadata->>'turn_id')::uuid)
   end`;
 
 /** SQL: the message can be the anchor of an exchange: a live answer, an imported question, an imported answer without one. */
-export const isExchangeAnchor = (messages: string): string =>
-  `(${messages}.role = 'assistant' and (${isLive(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLive(messages)})`;
+export const isAnchorSql = (messages: string): string =>
+  `(${messages}.role = 'assistant' and (${isLiveSql(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLiveSql(messages)})`;
 
 /** SQL: the id of the exchange with this anchor. */
-export const exchangeIdOf = (messages: string): string =>
-  `case when ${messages}.role = 'user' then ${messages}.id else coalesce(${partnerOf(messages)}, ${messages}.id) end`;
+export const exchangeIdSql = (messages: string): string =>
+  `case when ${messages}.role = 'user' then ${messages}.id else coalesce(${partnerIdSql(messages)}, ${messages}.id) end`;
 
 /** SQL: the JSON array of `MessageRow` for a query of completed messages with `is_known`, in order. */
-export const messageRows = (messages: string): string => `(
+export const messageRowsSql = (messages: string): string => `(
   select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', said.content, 'createdAt', said.created_at,
-      'imported', not ${isLive("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
+      'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
       'partner', case when partner.id is not null then json_build_object('id', partner.id, 'content', partner.content,
         'createdAt', partner.created_at, 'importNumber', partner.import_number) end)
     order by said.created_at, said.id), '[]')
   from (${messages}) said
-  left join messages partner on partner.completed and partner.id = ${partnerOf("said")})`;
+  left join messages partner on partner.completed and partner.id = ${partnerIdSql("said")})`;
 
 type FromJson<Message extends Cursor> = Omit<Message, "createdAt"> & { createdAt: string };
 

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
-import { isLive } from "./exchanges.ts";
+import { isLiveSql } from "./exchanges.ts";
 import type { Role } from "./message-store.ts";
 import type { OwnedConversation } from "../../owner.ts";
 
@@ -48,7 +48,7 @@ select metadata->>'external_id' as external_id from messages
 where conversation_id = $1 and metadata ? 'external_id' and metadata->>'external_id' = any($2)`;
 
 const NEAR = `
-select id, role, created_at, not ${isLive("messages")} and partner_id is null as is_free from messages
+select id, role, created_at, not ${isLiveSql("messages")} and partner_id is null as is_free from messages
 where conversation_id = $1 and completed
   and created_at >= coalesce((
     select min(created_at) from (
@@ -66,15 +66,15 @@ async function withoutKnown(
   conversationId: string,
   messages: readonly MessageToImport[],
 ): Promise<MessageToImport[]> {
-  function idOf({ metadata: { external_id: id } }: MessageToImport): string | undefined {
+  function externalIdOf({ metadata: { external_id: id } }: MessageToImport): string | undefined {
     return typeof id === "string" || id === undefined ? id : JSON.stringify(id);
   }
-  const ids = messages.map(idOf).filter((id) => id !== undefined);
+  const ids = messages.map(externalIdOf).filter((id) => id !== undefined);
   if (ids.length === 0) return [...messages];
   const rows = await transaction.query<{ external_id: string }>({ name: "import-known", text: KNOWN_IDS, values: [conversationId, ids] });
   const known = new Set(rows.map(({ external_id }) => external_id));
   return messages.filter((message) => {
-    const id = idOf(message);
+    const id = externalIdOf(message);
     if (id === undefined) return true;
     if (known.has(id)) return false;
     known.add(id);
@@ -83,7 +83,7 @@ async function withoutKnown(
 }
 
 /** By time; messages without one come last, a millisecond apart. */
-function inOrder(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
+function sortByTime(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
   let last = now.getTime();
   return messages
     .map((message) => ({ ...message, createdAt: message.createdAt ?? new Date(++last) }))
@@ -95,7 +95,8 @@ interface Place {
   createdAt: Date;
 }
 
-const byPlace = (one: Place, other: Place): number => one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+const compareByPlace = (one: Place, other: Place): number =>
+  one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 
 /**
  * Decides which messages are new and pairs them, in a conversation that is locked. Stored pairs stay. Ids rise with a message's place,
@@ -107,7 +108,7 @@ export async function planImport(
   sent: readonly MessageToImport[],
   { createdAt: began, importedCount, now }: ConversationToFill,
 ): Promise<ImportPlan> {
-  const sorted = inOrder(await withoutKnown(transaction, conversationId, sent), now);
+  const sorted = sortByTime(await withoutKnown(transaction, conversationId, sent), now);
   const added = sorted.map((message, index) => {
     const number = importedCount + index + 1;
     return { ...message, number, id: uuidv7({ msecs: began.getTime(), seq: number }) };
@@ -120,7 +121,7 @@ export async function planImport(
     values: [conversationId, first.createdAt, last.createdAt],
   });
   const near = rows.map(({ id, role, created_at, is_free }) => ({ id, role, createdAt: created_at, isFree: is_free }));
-  const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(byPlace);
+  const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(compareByPlace);
   const partners = new Map(pairByOrder(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
   const isNew = new Set(added.map(({ id }) => id));
   const placed = new Set<string>();

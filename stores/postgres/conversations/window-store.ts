@@ -81,7 +81,7 @@ function toMessage({ id, role, content, token_count, created_at }: WindowRow): S
   return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
 }
 
-function tokensOf(messages: StoredWindowMessage[]): number {
+function countTokens(messages: StoredWindowMessage[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }
 
@@ -131,7 +131,7 @@ export function makeWindowStore(database: Database): WindowStore {
       }
       let isWhole = newest.length <= page;
       let oldest = newest.at(-1);
-      while (!isWhole && oldest && tokensOf(newest) < request.maxTokens) {
+      while (!isWhole && oldest && countTokens(newest) < request.maxTokens) {
         const older = await readOlder(request, oldest, summary);
         newest.push(...older);
         isWhole = older.length <= NEXT_PAGE;

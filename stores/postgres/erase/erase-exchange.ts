@@ -2,7 +2,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import { exchangeIdOf } from "../conversations/exchanges.ts";
+import { exchangeIdSql } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
@@ -29,7 +29,7 @@ select first.conversation_id, first.created_at, first.partner_id,
   turn_id is not null and turn_lease_until >= clock_timestamp() as busy
 from messages first join conversations on conversations.id = first.conversation_id
 where first.id = $1 and tenant_id = $2 and user_id = $3
-  and (first.role = 'user' or first.completed and ${exchangeIdOf("first")} = first.id)`;
+  and (first.role = 'user' or first.completed and ${exchangeIdSql("first")} = first.id)`;
 
 const ERASE_EXCHANGE = `
 with removed as (

@@ -48,14 +48,14 @@ const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}'
 const IN_ORDER = `order by created_at, id limit ${GROUP_BATCH}`;
 
 /** Deletes at most $2 rows of these groups. */
-const removal = (table: string, group: string): string => `
+const deletionSql = (table: string, group: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where ${group} = any($1::uuid[]) limit $2)) returning 1
 )
 select count(*)::int as count from removed`;
-const MESSAGES = removal("messages", "conversation_id");
-const ARCHIVED = removal("archived_memories", "conversation_id");
-const CHUNKS = removal("knowledge_chunks", "document_id");
+const MESSAGES = deletionSql("messages", "conversation_id");
+const ARCHIVED = deletionSql("archived_memories", "conversation_id");
+const CHUNKS = deletionSql("knowledge_chunks", "document_id");
 
 const SUMMARIES = `
 with versions as (
@@ -84,14 +84,14 @@ const COLUMNS = `id, all_messages as "allMessages", messages, summaries, episode
 type ErasureRow = Erased & { id: string; allMessages: number; episodes: number };
 
 /** Whole groups of at most `atOnce` rows together, or one larger group. */
-function together(groups: readonly { id: string; rows: number }[], atOnce: number): string[] {
+function takeBatch(groups: readonly { id: string; rows: number }[], atOnce: number): string[] {
   let rows = 0;
   const isWithin = groups.map((group) => (rows += group.rows) <= atOnce);
   return groups.filter((_, position) => position === 0 || isWithin[position]).map(({ id }) => id);
 }
 
 /** Their sum; null without any. */
-function progressOf(pending: readonly ErasureRow[], done: readonly ErasureRow[]): ErasureProgress | null {
+function sumProgress(pending: readonly ErasureRow[], done: readonly ErasureRow[]): ErasureProgress | null {
   if (pending.length + done.length === 0) return null;
   const erased = { messages: 0, summaries: 0, episodes: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
   for (const row of [...pending, ...done]) for (const kind of Object.keys(erased) as (keyof typeof erased)[]) erased[kind] += row[kind];
@@ -100,7 +100,7 @@ function progressOf(pending: readonly ErasureRow[], done: readonly ErasureRow[])
   return { erased, left: erasureId === undefined ? null : { erasureId, messages } };
 }
 
-const keysOf = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
+const scopeKeys = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
   ownerKey(tenantId),
   userId === null ? null : ownerKey(tenantId, userId),
 ];
@@ -114,18 +114,18 @@ export function makeErasureStore(
   queue: JobQueue = makeJobQueue(database),
   atOnce = database.isEmbedded ? ERASED_AT_ONCE_EMBEDDED : ERASE_BATCH_ROWS,
 ): ErasureStore {
-  const first = async (transaction: Queryable, text: string, id: string): Promise<string[]> =>
-    together(await transaction.query<{ id: string; rows: number }>({ text: `${text} ${IN_ORDER}`, values: [id] }), atOnce);
-  const counted = async (transaction: Queryable, text: string, values: StatementValue[]): Promise<number> =>
+  const nextBatch = async (transaction: Queryable, text: string, id: string): Promise<string[]> =>
+    takeBatch(await transaction.query<{ id: string; rows: number }>({ text: `${text} ${IN_ORDER}`, values: [id] }), atOnce);
+  const runCount = async (transaction: Queryable, text: string, values: StatementValue[]): Promise<number> =>
     (await transaction.query<{ count: number }>({ text, values }))[0]?.count ?? 0;
 
   const purgeConversations = (id: string): Promise<boolean> =>
     database.transaction(async (transaction) => {
-      const ids = await first(transaction, `select id, message_count as rows ${CONVERSATIONS} and message_count > 0`, id);
+      const ids = await nextBatch(transaction, `select id, message_count as rows ${CONVERSATIONS} and message_count > 0`, id);
       if (ids.length === 0) return false;
-      if ((await counted(transaction, ARCHIVED, [ids, atOnce])) === atOnce) return true;
-      const summaries = await counted(transaction, SUMMARIES, [ids]);
-      const messages = await counted(transaction, MESSAGES, [ids, atOnce]);
+      if ((await runCount(transaction, ARCHIVED, [ids, atOnce])) === atOnce) return true;
+      const summaries = await runCount(transaction, SUMMARIES, [ids]);
+      const messages = await runCount(transaction, MESSAGES, [ids, atOnce]);
       await transaction.query({ text: LESS_MESSAGES, values: [ids, messages, messages < atOnce] });
       await transaction.query({ text: COUNT, values: [id, messages, summaries, 0] });
       return true;
@@ -133,9 +133,9 @@ export function makeErasureStore(
 
   const purgeDocuments = (id: string): Promise<boolean> =>
     database.transaction(async (transaction) => {
-      const ids = await first(transaction, `select id, chunk_count as rows ${DOCUMENTS} and chunk_count > 0`, id);
+      const ids = await nextBatch(transaction, `select id, chunk_count as rows ${DOCUMENTS} and chunk_count > 0`, id);
       if (ids.length === 0) return false;
-      const chunks = await counted(transaction, CHUNKS, [ids, atOnce]);
+      const chunks = await runCount(transaction, CHUNKS, [ids, atOnce]);
       await transaction.query({ text: LESS_CHUNKS, values: [ids, chunks, chunks < atOnce] });
       return true;
     });
@@ -180,23 +180,23 @@ export function makeErasureStore(
 
     report: (scope, conversationId) =>
       queue.transaction(async (transaction, jobs) => {
-        const values = [...keysOf(scope), conversationId];
+        const values = [...scopeKeys(scope), conversationId];
         const find = (text: string): Promise<ErasureRow[]> => transaction.query<ErasureRow>({ text, values });
         const pending = await find(`select ${COLUMNS} from erasures where ${OF_CONVERSATION} and finished_at is null order by id`);
         const done = await find(
           `update erasures set told_at = clock_timestamp() where ${OF_CONVERSATION} and finished_at is not null and told_at is null returning ${COLUMNS}`,
         );
         await jobs.add(pending.map(({ id }) => ({ kind: "erase", id })));
-        return progressOf(pending, done);
+        return sumProgress(pending, done);
       }),
 
     async find(scope, id) {
       const [row] = await database.query<ErasureRow & { isDone: boolean }>({
         name: "erasure-find",
         text: `select ${COLUMNS}, finished_at is not null as "isDone" from erasures where ${OF_SCOPE} and id = $3`,
-        values: [...keysOf(scope), id],
+        values: [...scopeKeys(scope), id],
       });
-      return row ? progressOf(row.isDone ? [] : [row], row.isDone ? [row] : []) : null;
+      return row ? sumProgress(row.isDone ? [] : [row], row.isDone ? [row] : []) : null;
     },
   };
 }

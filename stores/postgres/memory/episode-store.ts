@@ -3,11 +3,11 @@ import type { Cursor } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
 import {
-  exchangeIdOf,
-  isLive,
-  isExchangeAnchor,
+  exchangeIdSql,
+  isLiveSql,
+  isAnchorSql,
   type MessageRow,
-  messageRows,
+  messageRowsSql,
   type ReadMessage,
   toReadMessage,
 } from "../conversations/exchanges.ts";
@@ -81,11 +81,11 @@ with conversation as materialized (
 select
   (select row_to_json(progress) from progress) as progress,
   (select imported_count from conversation) as imported_count,
-  (select ${exchangeIdOf("before")} from messages before
-    where conversation_id = (select id from conversation) and completed and ${isExchangeAnchor("before")}
+  (select ${exchangeIdSql("before")} from messages before
+    where conversation_id = (select id from conversation) and completed and ${isAnchorSql("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
     order by created_at desc, id desc limit 1) as previous_id,
-  ${messageRows(`
+  ${messageRowsSql(`
     select *, false as is_known from messages
     where conversation_id = (select id from conversation) and completed
       and (created_at, id) > ((select created_at from place), (select id from place))
@@ -112,7 +112,7 @@ const MISSING_IN = (conversation: string, index: string): string => `(exists (
   select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
 ) or exists (
   select from messages
-  where conversation_id = ${conversation} and completed and ${isExchangeAnchor("messages")}
+  where conversation_id = ${conversation} and completed and ${isAnchorSql("messages")}
     and (created_at, id) > (
       coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
       coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${MIN_UUID}))
@@ -129,7 +129,7 @@ const STORED = `
 select asked_id as id from unnest($4::uuid[], $5::uuid[]) as written (asked_id, answer_id)
 where exists (
     select from messages where id = asked_id and conversation_id = ${OWNED_ID}
-      and (asked_id <> answer_id or role = 'user' or ${isLive("messages")} or partner_id is null)
+      and (asked_id <> answer_id or role = 'user' or ${isLiveSql("messages")} or partner_id is null)
   )
   and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
 
@@ -222,7 +222,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     },
 
     async countExchanges() {
-      const text = `select count(*)::int as count from messages where completed and ${isExchangeAnchor("messages")}`;
+      const text = `select count(*)::int as count from messages where completed and ${isAnchorSql("messages")}`;
       const [row] = await database.query<{ count: number }>({ text });
       return row?.count ?? 0;
     },

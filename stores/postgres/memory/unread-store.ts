@@ -2,7 +2,7 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { isExchangeAnchor, type MessageRow, messageRows, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
+import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
@@ -94,7 +94,7 @@ from conversations left join memory_cursors on conversation_id = conversations.i
 where tenant_id = $1 and user_id = $2
   and last_message_at >= coalesce(read_through_created_at, '-infinity')
   and exists (
-    select from messages where messages.conversation_id = conversations.id and completed and ${isExchangeAnchor("messages")}
+    select from messages where messages.conversation_id = conversations.id and completed and ${isAnchorSql("messages")}
       and (messages.created_at, messages.id) > (
         coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, ${MIN_UUID})))`;
 
@@ -104,7 +104,7 @@ with chosen as materialized (
   ${UNREAD} order by last_message_at, conversations.id limit 1
 )
 select chosen.id as "conversationId", imported_count, read_through_created_at, read_through_message_id,
-  ${messageRows(`
+  ${messageRowsSql(`
     select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
     from messages where conversation_id = chosen.id and completed
       and (created_at, id) > (
@@ -120,7 +120,7 @@ with chosen as materialized (
   select message_id from turns_to_read_again where conversation_id = (select conversation_id from chosen) order by message_id limit $3
 )
 select conversation_id as "conversationId", imported_count as "importedCount", (select array_agg(message_id) from noted) as again,
-  ${messageRows(`
+  ${messageRowsSql(`
     select *, false as is_known from messages
     where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)`)} as messages
 from chosen`;

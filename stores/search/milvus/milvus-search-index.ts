@@ -17,7 +17,7 @@ import { MAX_TEXT_BYTES } from "./prepare-collection.ts";
 type MilvusRow = Record<string, string | number | number[]>;
 
 /** Cuts a text to the limit, at a whole character. */
-function fitting(text: string): string {
+function truncateText(text: string): string {
   const storable = storableText(text);
   if (storable.length * 3 <= MAX_TEXT_BYTES) return storable;
   const bytes = Buffer.from(storable);
@@ -28,7 +28,7 @@ function fitting(text: string): string {
 function toMilvusRow(document: SearchDocument, { dimensions, attributes }: IndexDefinition): MilvusRow {
   const own = Object.entries(attributes).map(([name, type]) => {
     const value = document.attributes[name];
-    return [name, type === "number" ? Number(value) : fitting(String(value))] as const;
+    return [name, type === "number" ? Number(value) : truncateText(String(value))] as const;
   });
   return {
     id: checkUuid(document.id),
@@ -36,7 +36,7 @@ function toMilvusRow(document: SearchDocument, { dimensions, attributes }: Index
     group_id: checkUuid(document.groupId),
     previous_id: document.previousId === null ? "" : checkUuid(document.previousId),
     created_at: document.createdAt.getTime(),
-    lexical_text: fitting(document.lexicalText),
+    lexical_text: truncateText(document.lexicalText),
     embedding: [...checkEmbedding(document.embedding, dimensions)],
     ...Object.fromEntries(own),
   };
@@ -68,7 +68,7 @@ interface MilvusSelection extends SearchFilter {
 const listOf = (ids: readonly string[]): string => `[${ids.map((id) => `"${checkUuid(id)}"`).join(", ")}]`;
 
 /** Selects documents by id, of any owner. Throws TypeError for what is no UUID. */
-const anyOf = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
+const filterByIds = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
 
 /**
  * Selects documents. Milvus Lite has no parameters, so values stand in the text: checked keys and ids, and whole numbers. Throws TypeError
@@ -81,7 +81,7 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
     from && `created_at >= ${checkMoment(from).getTime()}`,
     until && `created_at < ${checkMoment(until).getTime()}`,
     groupIds && `group_id in ${listOf(groupIds)}`,
-    ids && anyOf(ids),
+    ids && filterByIds(ids),
   ];
   return conditions.filter(Boolean).join(" and ");
 }
@@ -134,7 +134,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: 
       readiness.change(async () => {
         const found = await ask({ filter, output_fields: ["id"], limit: REMOVED_AT_ONCE, timeout: WRITE_TIMEOUT_MS });
         if (found.length === 0) return 0;
-        const filterOfIds = anyOf(found.map(({ id }) => String(id)));
+        const filterOfIds = filterByIds(found.map(({ id }) => String(id)));
         return Number(
           (await checkMilvusResponse(client.delete({ ...written, consistency_level: "Strong", filter: filterOfIds }))).delete_cnt,
         );
@@ -153,7 +153,7 @@ export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: 
    */
   async function put(data: MilvusRow[]): Promise<void> {
     await checkMilvusResponse(client.upsert({ ...written, data }));
-    const found = await ask({ filter: anyOf(data.map(({ id }) => String(id))), output_fields: ["id"], timeout: WRITE_TIMEOUT_MS });
+    const found = await ask({ filter: filterByIds(data.map(({ id }) => String(id))), output_fields: ["id"], timeout: WRITE_TIMEOUT_MS });
     if (found.length >= data.length) return;
     throw new MilvusRefusal("lost", `${data.length - found.length} of the documents written to ${definition.name} are not there`);
   }

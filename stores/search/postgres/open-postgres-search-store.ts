@@ -11,7 +11,7 @@ create extension if not exists vector;
 create extension if not exists pg_textsearch;
 create schema if not exists search`;
 
-function refusal(description: string, cause: unknown): AppError {
+function missingExtensions(description: string, cause: unknown): AppError {
   return new AppError(
     "invalid_configuration",
     `${description} cannot keep the search index: it lacks the extensions "vector" and "pg_textsearch", or this user may not create them. ` +
@@ -32,7 +32,7 @@ export async function openPostgresSearchStore(database: Database): Promise<Searc
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw refusal(database.description, error);
+    throw missingExtensions(database.description, error);
   }
   return {
     kind: "postgres",

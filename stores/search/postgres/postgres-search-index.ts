@@ -56,14 +56,14 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   const statements = indexStatements(definition);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
     database.query<Row>(values ? { ...statement, values } : statement).catch(throwUnreachable);
-  const counted = async (statement: Statement, values: readonly StatementValue[]): Promise<number> => {
+  const runCount = async (statement: Statement, values: readonly StatementValue[]): Promise<number> => {
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
   };
   async function removeAll(statement: Statement, ownerKey: string, ids: readonly string[]): Promise<number> {
     const values = [checkOwnerKey(ownerKey), ids.map(checkUuid), REMOVED_AT_ONCE];
     for (let removed = 0; ;) {
-      const count = await counted(statement, values);
+      const count = await runCount(statement, values);
       removed += count;
       if (count < REMOVED_AT_ONCE) return removed;
     }
@@ -107,7 +107,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     fetch,
     removeGroups: async (ownerKey, groupIds) => removeAll(statements.removeGroups, ownerKey, groupIds),
     remove: async (ownerKey, ids) => removeAll(statements.remove, ownerKey, ids),
-    count: async (ownerKey) => counted(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),
+    count: async (ownerKey) => runCount(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),
     flush: async () => void (await run(statements.flush)),
   };
 }
@@ -118,7 +118,7 @@ where owner_key = $1 and ($2::uuid is null or group_id = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
 
 /** $1 owner, $2 groups or ids, $3 limit. */
-const removal = (table: string, column: string): string => `
+const deletionSql = (table: string, column: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where owner_key = $1 and ${column} = any($2::uuid[]) limit $3)) returning 1
 )
@@ -166,8 +166,8 @@ from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHE
       matchesByWords({ table, matches: MATCHES, wordIndex: `search."${name}_by_words"`, hit, hits: unscored }),
     ),
     fetch: statement("fetch", `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[])`),
-    removeGroups: statement("remove-groups", removal(table, "group_id")),
-    remove: statement("remove", removal(table, "id")),
+    removeGroups: statement("remove-groups", deletionSql(table, "group_id")),
+    remove: statement("remove", deletionSql(table, "id")),
     count: statement("count", `select count(*)::int as count from ${table} where $1::text is null or owner_key = $1`),
     flush: { text: `vacuum (analyze) ${table}` },
   };

@@ -100,7 +100,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
   test("of a conversation, shows nothing of it to anybody at once, and takes it out in batches", async () => {
     const { id: messageId } = await placeOf(database, conversation, 1);
     expect(await exported()).toContain(conversation.conversationId);
-    expect(await erases.conversation(conversation)).toMatchObject({ left: null, erased: { messages: 0 } });
+    expect(await erases.conversation(conversation)).toMatchObject({ entries: null, erased: { messages: 0 } });
 
     expect(await makeConversationStore(database).find(conversation, conversation.conversationId)).toBeNull();
     expect((await makeConversationStore(database).list(conversation, firstPage)).items).toEqual([]);
@@ -121,7 +121,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
     const other = await storeConversation(database, { count: 3 });
     for (let turn = 0; turn < 3; turn++) await completeTurn(makeTurnStore(database), sampleTurn(conversation));
     await database.query({ text: OPERATE, values: [conversation.tenantId, conversation.userId, 3 * AT_ONCE] });
-    expect(await erases.user(conversation)).toMatchObject({ left: null });
+    expect(await erases.user(conversation)).toMatchObject({ entries: null });
 
     expect((await makeConversationStore(database).list(conversation, firstPage)).items).toEqual([]);
     expect((await makeOperationStore(database).list(conversation, firstPage, null)).items).toEqual([]);
