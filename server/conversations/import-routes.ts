@@ -17,9 +17,9 @@ import { event } from "../../turn/events.ts";
 import { TurnError } from "../../turn/state.ts";
 
 export const MAX_IMPORTED_MESSAGES = 10_000;
-/** Problems of one message that are told. */
+/** Problems that are listed for one message. */
 const MAX_PROBLEMS = 5;
-/** Clocks and time zones may be wrong by so much: what is said to come from later is a mistake, and would stand behind all that is said until then. */
+/** How far ahead a message may be, for wrong clocks and time zones. A later one would stand behind everything said until then. */
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /** A message; how long it may be is configured. */
@@ -103,7 +103,7 @@ export function parseImportRequest(body: unknown, maxMessageChars: number): Impo
   return { userId, sessionId, messages, invalid };
 }
 
-/** The largest body: 10,000 messages of an ordinary length many times over. */
+/** The largest body: room for 10,000 long messages. */
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
 const ImportResult = z.object({

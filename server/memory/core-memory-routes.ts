@@ -97,7 +97,7 @@ export const coreMemoryOperations = operationGroup({
   },
 });
 
-/** The version in an If-Match header; undefined without one. `*` asks for any version that is there, which a write alone cannot tell. */
+/** The version in an If-Match header; undefined without one. `If-None-Match: *` stands for version 0: no section yet. */
 function expectedVersionOf(request: Request): number | undefined {
   if (request.get("if-none-match") === "*") return 0;
   const header = request.get("if-match");
@@ -113,14 +113,14 @@ function sendSection(response: Response<z.output<typeof SectionAnswer>>, { secti
   response.set("etag", `"${version}"`).json({ section, content, version });
 }
 
-/** What is known about a user, for people: read, write, remove, look back, go back. */
+/** Core memory for people: reading, writing and removing sections, their history, and reverting. */
 export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
   const { coreMemory } = stores;
   const { sections } = memory;
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });
   const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
 
-  /** The section in the path, as far as it can be one at all. */
+  /** The section in the path, also one that is no longer configured. */
   function nameOf(request: Request): string {
     const section = String(request.params["section"]);
     return SECTION_NAME.test(section) ? section : sectionOf(request);

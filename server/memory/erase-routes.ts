@@ -104,7 +104,7 @@ export const eraseOperations = operationGroup({
   },
 });
 
-/** What was done to a user's memory, and erasing it: all of it, or one exchange; how far a large erase has got. */
+/** The log of a user's memory; erasing a user or one exchange; the progress of a large erase. */
 export function eraseRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
   const { erase } = memory;
   return makeRouter(eraseOperations, {
@@ -154,8 +154,8 @@ const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOpe
 };
 
 /**
- * Answers with what was erased, per kind; 202 while a job still takes out what was set aside, or has to clear the index, which could not be reached.
- * Of what was set aside it says where its progress can be read.
+ * Answers with the numbers of what was erased; 202 while a job still has to purge rows or clear the index. `Location` then leads to the
+ * progress of a large erase.
  */
 export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAnswer>>>, receipt: EraseReceipt): void {
   const { isPending, left } = receipt;
@@ -167,7 +167,7 @@ export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAn
   });
 }
 
-/** Answers with how far one erasure is. */
+/** Answers with the progress of one erasure. */
 export function sendErasure(response: Response<Sent<z.output<typeof ErasureAnswer>>>, id: string, receipt: EraseReceipt): void {
   const { isPending, left } = receipt;
   response.json({ id, erased: countsOf(receipt), pending: isPending, left: { messages: left?.messages ?? 0 } });

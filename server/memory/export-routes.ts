@@ -27,10 +27,10 @@ export const exportOperations = operationGroup({
   },
 });
 
-/** Exports of a process that read the database at the same time: each holds a connection meanwhile. */
+/** Exports that read the database at the same time; each holds a connection. */
 const AT_A_TIME = 2;
 
-/** A file without a name: whatever becomes of the process, nothing of it stays on the disk. */
+/** Opens a file without a name, of which nothing stays on the disk when the process ends. */
 async function openUnnamedFile(): Promise<FileHandle> {
   const name = path.join(os.tmpdir(), `conversation-graph-user-export-${randomUUID()}`);
   const file = await open(name, "wx+", 0o600);
@@ -39,8 +39,8 @@ async function openUnnamedFile(): Promise<FileHandle> {
 }
 
 /**
- * `GET /users/:id/export`: everything that is stored of a user, as `npm run export` writes it. It goes to a file first, so that a client that reads
- * slowly holds no connection of the database, and so that what fails is an error and not half an answer.
+ * `GET /users/:id/export`: everything that is stored of a user, as `npm run export` writes it. It goes to a file first, so that a slow client
+ * holds no connection of the database, and a failure is an error instead of half an answer.
  */
 export function exportRoutes({ stores }: { stores: Stores }): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);

@@ -55,15 +55,15 @@ export const jobOperations = operationGroup({
   },
 });
 
-/** The tenant whose jobs a caller sees; null for those of all. */
+/** The tenant whose jobs a caller sees; null: every tenant. */
 export function jobTenantOf(response: Response): string | null {
   const { everyTenant, tenantId } = callerOf(response);
   return everyTenant ? null : tenantId;
 }
 
 /**
- * Background jobs, of the caller's tenant or, for a key of scope admin, of all: how many, by kind and state, with the newest of those that failed for
- * good; and running these again, or those of one conversation, with the memory agent of its user.
+ * Background jobs of the caller's tenant, or of all for a key of scope admin: their number by kind and state, the newest dead letters, and
+ * retrying these, all or those of one conversation and its user.
  */
 export function jobRoutes({ stores }: { stores: Stores }): Router {
   const { jobs: jobOverview, conversations } = stores;

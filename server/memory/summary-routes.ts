@@ -62,7 +62,7 @@ export const conversationMemoryOperations = operationGroup({
   },
 });
 
-/** What the memory made of one conversation: its summary, its jobs, and the wait for the jobs that are still at it. */
+/** The summary of a conversation, its jobs, and waiting until they are done. */
 export function summaryRoutes({ stores }: { stores: Stores }): Router {
   const { conversations, summaries, jobs: jobOverview } = stores;
   return makeRouter(conversationMemoryOperations, {
