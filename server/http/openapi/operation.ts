@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** What an operation takes and answers. */
-interface Contract {
+export interface Contract {
   details?: string;
   /** What stands in the path; ids that are missing here are UUIDs. */
   params?: Readonly<Record<string, z.ZodType>>;
