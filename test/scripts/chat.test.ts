@@ -36,6 +36,6 @@ describe("npm run chat", () => {
   });
 
   test("says how to start the service when there is none", async () => {
-    expect(await chat("http://127.0.0.1:9", "hello\n")).toContain("start the service with npm start");
+    expect(await chat("http://127.0.0.1:9", "hello\n")).toContain("Start the service with npm start");
   });
 });

@@ -66,7 +66,7 @@ describe("npm run ingest", () => {
 
   test("says that the service must run, and names a folder that is not there", async () => {
     await expect(ingest("handbook", folder, "--url", "http://127.0.0.1:9")).rejects.toMatchObject({
-      stderr: expect.stringContaining("start the service with npm start") as unknown,
+      stderr: expect.stringContaining("Start the service with npm start") as unknown,
     });
     await expect(ingest("handbook", "/nowhere/at/all", "--url", running.url)).rejects.toMatchObject({
       code: 1,
