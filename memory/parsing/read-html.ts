@@ -1,4 +1,6 @@
-import { convert, type DomNode, type FormatCallback, type HtmlToTextOptions } from "html-to-text";
+import { HtmlToTextTransformer } from "@langchain/community/document_transformers/html_to_text";
+import { Document } from "@langchain/core/documents";
+import type { DomNode, FormatCallback, HtmlToTextOptions } from "html-to-text";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
 /** A heading as the formatter below marks it: "\u0001", its level, its text, "\u0002". No text needs these control characters. */
@@ -65,9 +67,13 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-/** Reads a page section by section. Tables become lines of "| cell"; code is fenced. */
-export function readHtml(html: string): DocumentPart[] {
-  const text = convert(html, OPTIONS);
+/**
+ * Reads a page section by section. Tables become lines of "| cell"; code is fenced. The output of LangChain's transformer has no levels of
+ * headings, so the formatters above mark them.
+ */
+export async function readHtml(html: string): Promise<DocumentPart[]> {
+  const document = new Document({ pageContent: html });
+  const [{ pageContent: text } = document] = await new HtmlToTextTransformer(OPTIONS).transformDocuments([document]);
   const sections: Section[] = [{ level: 0, heading: "", text: "" }];
   let end = 0;
   const endSection = (index: number): void => {

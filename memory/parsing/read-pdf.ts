@@ -1,49 +1,45 @@
 import { fileURLToPath } from "node:url";
-import { getDocument, type PDFDocumentProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { PDFLoader } from "@langchain/community/document_loaders/fs/pdf";
+import { getDocument, VerbosityLevel, version } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
 /** Where pdf.js finds what it needs for Chinese, Japanese and Korean text whose font is not in the file. */
 const FILES = fileURLToPath(new URL("./", import.meta.resolve("pdfjs-dist/package.json")));
 
+type GetDocumentOptions = Extract<Parameters<typeof getDocument>[0], { verbosity?: unknown }>;
+
 /** A Chinese line of so many characters was broken by the width of the page and not by its author. */
 const FULL_LINE = 15;
 
-/** Reads a PDF page by page. */
+/**
+ * Reads a PDF page by page, with LangChain's PDFLoader over pdf.js itself. The loader's default, pdf-parse, brings 35 MB of native code, has
+ * no character maps for Chinese, and reads every page before their number can be checked.
+ */
 export async function readPdf(bytes: Uint8Array<ArrayBuffer>, { pages }: Pick<DocumentLimits, "pages">): Promise<DocumentPart[]> {
-  try {
-    const document = await getDocument({
-      data: bytes,
-      useWorkerFetch: false,
-      useSystemFonts: true,
+  const open = (options: GetDocumentOptions) => {
+    const { promise } = getDocument({
+      ...options,
       verbosity: VerbosityLevel.ERRORS,
       cMapUrl: `${FILES}cmaps/`,
       cMapPacked: true,
       standardFontDataUrl: `${FILES}standard_fonts/`,
-    }).promise;
-    if (document.numPages > pages)
-      throw new UnreadableReason(`it has ${document.numPages} pages, more than the ${pages} allowed. Split it into smaller documents.`);
-    const parts: DocumentPart[] = [];
-    for (let page = 1; page <= document.numPages; page++) {
-      parts.push({ heading: "", text: joinChineseLines(await readPage(document, page)), page });
-    }
-    return parts;
-  } catch (error) {
+    });
+    return {
+      promise: promise.then((document) => {
+        if (document.numPages <= pages) return document;
+        throw new UnreadableReason(`it has ${document.numPages} pages, more than the ${pages} allowed. Split it into smaller documents.`);
+      }),
+    };
+  };
+  const pdfjs = async () => ({ isV2: false as const, version, getDocument: open });
+  const documents = await new PDFLoader(new Blob([bytes]), { pdfjs }).load().catch((error: unknown) => {
     throw reasonOf(error);
-  }
-}
-
-/** The text of a page. Pieces at the same height are one line. */
-async function readPage(document: PDFDocumentProxy, number: number): Promise<string> {
-  const { items } = await (await document.getPage(number)).getTextContent();
-  let text = "";
-  let height: unknown;
-  for (const item of items) {
-    if (!("str" in item)) continue;
-    const itemHeight: unknown = item.transform[5];
-    text += height === undefined || itemHeight === height ? item.str : `\n${item.str}`;
-    height = itemHeight;
-  }
-  return text;
+  });
+  return documents.map(({ pageContent, metadata }) => ({
+    heading: "",
+    text: joinChineseLines(pageContent),
+    page: (metadata.loc as { pageNumber: number }).pageNumber,
+  }));
 }
 
 function joinChineseLines(text: string): string {
