@@ -6,10 +6,10 @@ const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everythi
 export default {
   ...settings,
   testMatch: [
-    "<rootDir>/test/{errors,models,nodes}/**/*.test.ts",
+    "<rootDir>/test/{errors,models,nodes,text}/**/*.test.ts",
     "<rootDir>/test/memory/*.test.ts",
     "<rootDir>/test/memory/parsing/**/*.test.ts",
-    "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes|rebuild-*|jobs-without-an-index).test.ts",
+    "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-*|jobs-that-end-*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes|rebuild-*|jobs-without-an-index).test.ts",
     "<rootDir>/test/memory/recall/!(recall-*|foresee).test.ts",
     "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
     "<rootDir>/test/package/*-example.test.ts",

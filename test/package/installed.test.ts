@@ -90,14 +90,16 @@ describe("the package, installed in an empty project", () => {
   test("holds what is built from the sources, its licence and its settings, and nothing of development", () => {
     const files = packed.files.map((file) => file.path).sort();
     expect(files.filter((file) => !file.startsWith("dist/"))).toEqual([".env.example", "LICENSE", "README.md", "package.json"]);
-    const built = files.filter((file) => /\.(js|ts)$/.test(file) && !/^dist\/(web|server\/openapi\/swagger-ui)\//.test(file));
+    const built = files.filter((file) => /\.(js|ts)$/.test(file) && !/^dist\/(web|server\/http\/openapi\/swagger-ui)\//.test(file));
     expect(built.length).toBeGreaterThan(400);
     const withoutSource = built.filter(
       (file) => !existsSync(path.join(root, file.slice("dist/".length).replace(/(\.d\.ts|\.js)$/, ".ts"))),
     );
     expect(withoutSource).toEqual([]);
     const others = files.filter((file) => file.startsWith("dist/") && !/(\.js|\.d\.ts)$/.test(file));
-    expect(others.filter((file) => !/^dist\/(web|stores\/postgres\/migrations|server\/openapi\/swagger-ui)\//.test(file))).toEqual([]);
+    expect(others.filter((file) => !/^dist\/(web|stores\/postgres\/migrations|server\/http\/openapi\/swagger-ui)\//.test(file))).toEqual(
+      [],
+    );
     expect(others.filter((file) => /\.(map|ts|tsx|env|log)$/.test(file))).toEqual([]);
     expect(packed.size).toBeLessThan(2 * 1024 * 1024);
   });

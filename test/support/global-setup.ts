@@ -1,7 +1,8 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { createPGlite, openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
+import { createPGlite } from "../../stores/postgres/database/create-pglite.ts";
+import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
