@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { repeatedShares } from "../../../models/offline/offline-summary.ts";
+import { repeatedShares } from "../../../../models/offline/offline-summary.ts";
 
 describe("repeatedShares", () => {
   test("is the share of a sentence's words that earlier ones have, in any case and order", () => {

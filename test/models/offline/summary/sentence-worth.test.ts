@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isQuestion, sentenceWorth } from "../../../models/offline/sentence-worth.ts";
+import { isQuestion, sentenceWorth } from "../../../../models/offline/sentence-worth.ts";
 
 const ORDINARY = { english: "The weather was quite grey outside.", chinese: "外面的天色一直灰蒙蒙的。" };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { readSummaryLine, writeSummaryLine } from "../../../models/offline/summary-candidates.ts";
+import { readSummaryLine, writeSummaryLine } from "../../../../models/offline/summary-candidates.ts";
 
 describe("a line of a summary", () => {
   test("names its speaker in the language of the summary", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { summaryCandidates } from "../../../models/offline/summary-candidates.ts";
+import { summaryCandidates } from "../../../../models/offline/summary-candidates.ts";
 
 const MAX_TOKENS = 400;
 const user = (content: string) => ({ role: "user" as const, content });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineSummary } from "../../../models/offline/offline-summary.ts";
-import { estimateTokens } from "../../../text/tokens.ts";
+import { offlineSummary } from "../../../../models/offline/offline-summary.ts";
+import { estimateTokens } from "../../../../text/tokens.ts";
 
 type Message = Parameters<typeof offlineSummary>[0]["messages"][number];
 

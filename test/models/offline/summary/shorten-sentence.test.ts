@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { shortenSentence } from "../../../models/offline/summary-candidates.ts";
-import { estimateTokens } from "../../../text/tokens.ts";
+import { shortenSentence } from "../../../../models/offline/summary-candidates.ts";
+import { estimateTokens } from "../../../../text/tokens.ts";
 
 const anyText = fc.string({
   unit: fc.oneof(fc.constantFrom(" ", "word ", "导演", "😀", "…", "a"), fc.constantFrom("\ud83d", "1")),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { offlineSummary } from "../../../models/offline/offline-summary.ts";
-import { estimateTokens } from "../../../text/tokens.ts";
+import { offlineSummary } from "../../../../models/offline/offline-summary.ts";
+import { estimateTokens } from "../../../../text/tokens.ts";
 import {
   CHINESE_DIALOGUE,
   CHINESE_FACTS,
