@@ -1,4 +1,4 @@
-/** Most events in a batch: a slow reader does not hold all that has piled up twice. */
+/** Most events in a batch, so that a slow reader does not copy the whole backlog. */
 const MAX_BATCH = 100;
 
 /** Events in order, for readers that each go at their own pace. */

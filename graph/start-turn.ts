@@ -48,7 +48,7 @@ export interface RunningTurn {
   accepted: Promise<{ conversationId: string; messageId: string }>;
   /** All events from the first, for any number of readers. Ends after the last event, when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
-  /** The same in batches: what is there already needs a single write. */
+  /** The same events in batches, so that a backlog is sent in few writes. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
   /** Stops the model at once. What there is of the answer is stored as incomplete. */
   cancel(reason?: AppError): void;
@@ -66,8 +66,7 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
 }
 
 /**
- * Starts a turn and returns at once: `accepted` says whether it was let in, `events` what happens. The fields of `input` are not checked:
- * a caller checks what comes from outside.
+ * Starts a turn and returns at once: `accepted` tells whether the turn was admitted, `events` what it does. The caller must validate `input`.
  */
 export function startTurn(
   graph: ConversationGraph,

@@ -6,13 +6,13 @@ export interface Embedder {
   readonly name: string;
   /** Numbers in a vector. */
   readonly dimensions: number;
-  /** Weight of a standard deviation of cosine beside one of BM25: less for weak vectors. */
+  /** Weight of one standard deviation of cosine; one of BM25 has weight 1. Weak embedders have less. */
   readonly vectorWeight: number;
   /** Least cosine of a text that answers a question without sharing a word; it differs by model. Default 0.5. */
   readonly minSimilarity?: number;
-  /** Embeds what is searched for, in the way of models that tell questions from passages. */
+  /** Embeds a question; some models embed it differently from passages. */
   embedQuestion(text: string, signal?: AbortSignal): Promise<number[]>;
-  /** Embeds what is found, any number of texts, in their order. */
+  /** Embeds passages: any number, in their order. */
   embedPassages(texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
 }
 
@@ -30,7 +30,7 @@ export function observedEmbedder(
   };
 }
 
-/** More than the turns that are under way. */
+/** Most cached questions. An evicted question is embedded again. */
 const MAX_QUESTIONS = 200;
 
 /**

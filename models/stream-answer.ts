@@ -40,8 +40,8 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
 }
 
 /**
- * Streams the chunks of one model call. Without callbacks they come from the method under `BaseChatModel.stream`, which adds every chunk to a
- * growing total and so takes a third longer.
+ * Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `BaseChatModel.stream` also joins all chunks and
+ * takes a third longer.
  */
 export async function* streamChunks(
   model: BaseChatModel,

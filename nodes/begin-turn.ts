@@ -88,7 +88,7 @@ export function makeKeyedQueue(): KeyedQueue {
         if (before) await abortable(() => before, signal);
         return await attempt();
       } finally {
-        // One that gave up still keeps the later ones behind the earlier ones.
+        // An attempt that gave up lets the next one start only after all earlier ones have ended.
         void Promise.resolve(before).then(() => {
           if (last.get(key) === ended) last.delete(key);
           end();

@@ -34,7 +34,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
   };
 }
 
-/** The sections for the prompt. None when the user was erased after they were read: history, which runs beside, then sees another erase. */
+/** The sections for the prompt; none when `history`, which runs in parallel, has read another last erase of this user. */
 export function usableCoreMemory({
   coreMemory,
   coreMemoryErasure,

@@ -36,7 +36,7 @@ const SEARCH_LIMIT = 4;
 
 /**
  * Has the handler of the turn's knowledge base answer, within the deadlines of an answer, while it holds the conversation. When the handler fails, a
- * notice says so and the general generator continues behind what was streamed. A cancelled turn ends as it does there.
+ * notice says so and the general generator continues behind what was streamed. A cancelled turn ends as in generate_rag.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
   const { handlers, generateRag, chatModel, findPassages, turns, leaseMs, timeouts } = parts;

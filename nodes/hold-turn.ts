@@ -8,7 +8,7 @@ const RENEWALS_PER_LEASE = 3;
 
 /**
  * Renews the turn's lease while `work` runs. The signal given to `work` aborts with AppError `turn_superseded` when another turn takes the
- * lease or the conversation is deleted, and with `turn_cancelled` when a request to another process stops the turn. A failed renewal does not end it.
+ * lease or the conversation is deleted, and with `turn_cancelled` when a request to another process stops the turn. Any other error of a renewal is ignored, because the next one may succeed.
  */
 export async function withLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },

@@ -78,7 +78,7 @@ export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory 
   const isComplete = answer !== "" && !partialAnswer;
   const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message is stored in any case
   const kinds: LayerJobKind[] = [];
-  // A window that was not read to its end is longer than any setting.
+  // An incomplete window has more uncovered messages than any setting, so a summary is due.
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
   if (isDue) kinds.push("summarise");
   if (episodes && isComplete) kinds.push("index_episodes");

@@ -53,7 +53,7 @@ export function makeRoute({
   const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
   const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
 
-  /** By words when these are clear, then by meaning, then by the router model. When that fails, the route by words stays: meaning would be a guess. */
+  /** Clear words decide, else a sure embedding, else the router model. If that model fails, the route by words stays; on a keyword tie the embedding decides. */
   async function decide(state: ConversationState, bases: KnowledgeBase[], runtime: TurnRuntime): Promise<RouteDecision> {
     const { tenantId, message, requestedKbPrefix: requested, agentType } = state;
     const { decision: byWords, candidates } = routeByWords({ message, requested, agentType, bases });

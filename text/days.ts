@@ -79,7 +79,7 @@ export function dayOfCalendar(year: number, month: number, day: number): Period 
   return partsOfDay(civil).month === month && day > 0 ? oneDay(civil) : null;
 }
 
-/** What "two months ago" means when that was `day`; "a few" takes one more of the unit on either side. */
+/** The period that "two months ago" means; `day` is exactly two months ago. "A few" widens it on both sides. */
 export function aroundDay(day: CivilDay, unit: string, isVague: boolean): Period {
   const { year, month } = partsOfDay(day);
   const reach = isVague ? 1 : 0;

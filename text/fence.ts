@@ -113,8 +113,8 @@ export function fenceQuoted(tag: string, quoted: readonly string[]): string {
 }
 
 /**
- * Remembered text between tags. No line of it can be taken for one of ours, because ours alone have no "> " before them, and it can
- * neither close the tag, nor open another, nor end the message. To the model it is data, whatever it says.
+ * Remembered text between tags. Each of its lines starts with "> "; our own lines do not. It cannot close the tag, open another or end the
+ * message, so it is only data.
  */
 export function fence(tag: string, pieces: readonly FencedPiece[]): string {
   return fenceQuoted(tag, pieces.map(quotePiece));

@@ -67,7 +67,7 @@ const NEGATED_VERB = /\b(?:ai|are|ca|could|did|do|does|had|has|have|is|might|mus
 const ENDING = /(?<=\p{L})['’](?:s|m|d|re|ve|ll|t)?(?![\p{L}\p{Nd}])/gu;
 const LONGEST = 40;
 
-/** V8 stores longer substrings as references to the whole text, which a cached stem would retain. */
+/** Longest word that is cached. A longer substring is a reference in V8, so a cached one would keep the whole text in memory. */
 const LONGEST_COPIED = 12;
 /** A cache: stemming a word takes a hundred times the look-up. */
 const stems = new Map<string, string>();

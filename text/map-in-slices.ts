@@ -1,9 +1,9 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 
-/** In milliseconds: for so long, or one item, texts are read without a pause. */
+/** Milliseconds of work before a pause. A single item may take longer. */
 const SLICE_MS = 10;
 
-/** Reads items one after the other, in slices between which the event loop goes round: many long texts hold no other work up. */
+/** Maps items one by one and yields to the event loop between slices, so that long texts do not block other work. */
 export async function mapInSlices<Item, Result>(items: readonly Item[], read: (item: Item, position: number) => Result): Promise<Result[]> {
   const results: Result[] = [];
   let began = performance.now();

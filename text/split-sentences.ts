@@ -14,7 +14,7 @@ const UNFINISHED_LINE = /(?:[,，、]|\b(?:a|an|and|are|at|but|by|for|from|in|is
 const SMALL_LETTER_FIRST = /^\p{Ll}/u;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** The line was wrapped in mid-sentence: it ends so, or the next one begins small, which says nothing where all do. */
+/** Whether a sentence goes on in `next`: `line` ends unfinished, or `next` starts with a small letter and `line` does not. */
 function goesOn(line: string, next: string): boolean {
   return UNFINISHED_LINE.test(line.slice(-12)) || (SMALL_LETTER_FIRST.test(next) && !SMALL_LETTER_FIRST.test(line));
 }

@@ -3,7 +3,7 @@ import { chineseTimesInEnglish } from "./chinese-times.ts";
 import { aroundDay, type CivilDay, civilDay, dayOfCalendar, dayOfMoment, months, oneDay } from "./days.ts";
 import { partsOfDay, type Period, span, startOfDay, weekOf } from "./days.ts";
 
-/** A question that names a time names it in its first words or not at all: what is longer is a text. */
+/** Characters that are searched for a time. A question names its time early; a longer message is pasted text. */
 const LONGEST = 1_000;
 const DAY_MS = 86_400_000;
 /** First months, as in the northern half of the world; a winter is that of the year in which it begins. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
 
-/** Milliseconds of a turn. Nodes that run side by side overlap; `persist`, which stores the timings, is in no stored one. */
+/** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`, the node that stores them. */
 export const TurnTimings = z.object({
   total_ms: z.number(),
   first_token_ms: z.number().nullable().describe("Null when no token came."),

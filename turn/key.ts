@@ -1,6 +1,6 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** The Idempotency-Key of a message, as hashes. One turn of a user has it at a time. */
+/** The Idempotency-Key of a message, as hashes. Per user, only one turn holds a key at a time. */
 export interface TurnKey {
   keyHash: string;
   bodyHash: string;

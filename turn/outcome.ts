@@ -18,7 +18,7 @@ export interface TurnOutcome {
   notices: Notice[];
 }
 
-/** The outcome to store, and the fields that replace its own when another turn has taken the conversation meanwhile. */
+/** The outcome to store. `ifSuperseded` overrides its fields if another turn has taken the conversation. */
 export interface StorableOutcome {
   outcome: TurnOutcome;
   ifSuperseded: Partial<TurnOutcome>;
@@ -56,7 +56,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }
 
-/** The outcome of a turn that failed when only its message was stored. */
+/** The outcome of a turn that failed before it had an answer: only the user's message is stored. */
 export function failedTurnOutcome(error: ErrorContent, progress: TurnProgress | undefined): StorableOutcome {
   const timings = turnTimings({}, progress);
   const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: progress?.notices ?? [] };

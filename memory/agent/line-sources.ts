@@ -47,9 +47,9 @@ export type PassOnSources = (diff: LineDiff) => Map<DraftLine, DraftLine[]>;
  * Keeps the sources of facts that are rewritten, in one reading of the agent. A model says a fact in other words, in another language or in
  * another section; an erase must still find it. In doubt a line gets too many sources rather than too few.
  *
- * An added line gets the sources of every line, in any section, of whose words it has more than half. A removed line without such a
- * successor gives its sources to the lines in its place. Without these too it is an orphan, and gives them to all added lines: of this
- * call, else of the calls before and the next one that adds any.
+ * An added line gets the sources of each line, in any section, with which it shares most words. A removed line without such a successor
+ * passes its sources to the lines in its place. If there are none, all added lines get them: those of this call, else those of earlier
+ * calls and of the next one that adds any.
  */
 export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
   const linesSoFar = [...lines];

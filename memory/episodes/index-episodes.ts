@@ -86,8 +86,8 @@ export function makeIndexEpisodes({
   }
 
   /**
-   * Writes episodes, then asks which of them are still there to be one: embedding may have taken longer than the jobs that clear the index
-   * of what was erased meanwhile wait. Answers whose questions were imported later are no episodes any more.
+   * Writes episodes, then removes those erased meanwhile: a slow embedding may end after the sweep jobs. Also removes answers whose question
+   * was imported later.
    */
   async function write(
     conversation: OwnedConversation,

@@ -85,7 +85,7 @@ export async function runJobs({
   let filling = false;
   let filled: Promise<void> = Promise.resolve();
   let calledAgain = false;
-  /** Jobs that took their process down twice, or stood beside one that did, run one at a time: the third time tells which it was. */
+  /** Runs suspects one at a time: jobs with two runs that never ended. If the process dies again, the culprit is known. */
   let suspects: Promise<void> = Promise.resolve();
   /** There was no room for all that was due: the next place that is free is filled at once. */
   let moreWait = false;
@@ -105,8 +105,7 @@ export async function runJobs({
   }
 
   /**
-   * Gives a failed run back, unless its work was done before it failed, or by another, or what it was about is erased. `error`: the failure,
-   * if somebody should hear of it.
+   * Requeues a failed run, unless no work is left. The result has `error` only if it must be reported.
    */
   function giveBack(claimed: ClaimedJob, error: AppError): Promise<Pick<JobRun, "outcome" | "error">> {
     return queue.transaction(async (transaction, jobs) => {

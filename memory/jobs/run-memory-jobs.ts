@@ -36,7 +36,7 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   historyWindow?: number;
   /** Null: no summaries. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Indexes completed turns as episodes. Null: none are, and jobs that no later one would make up for wait for a process that has it. */
+  /** Indexes completed turns as episodes. Null: turns are not indexed; ingest and sweep jobs wait for a process that has an index. */
   episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
   /** Decides what of a turn changes the core memory. Null: rules for the clear cases do. */
   memoryModel?: BaseChatModel | null;
@@ -60,7 +60,7 @@ const MAX_STEP_TOKENS = 6_000;
  */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
 
-/** Half of what the model takes is for messages; the summary before, instructions and one overlong message share the rest. */
+/** A third of the model's prompt budget is for messages. The earlier summary or the sections, the instructions and one overlong message share the rest. */
 function stepTokensFor(model: BaseChatModel | null): number {
   if (!model) return MAX_STEP_TOKENS;
   return Math.min(MAX_STEP_TOKENS, Math.max(ASKED_SUMMARY_TOKENS, Math.floor(contextTokenBudget(model) / 3)));

@@ -28,9 +28,9 @@ export interface RankingWeights {
   neighbour: number;
   /** The limit of that share, in units of the own BM25: an exchange with none of the words may be about something else. Default: no limit. */
   neighbourOfOwn?: number;
-  /** The share of the distance to a neighbour that is nearer in meaning and was said within an hour. Default: 0. */
+  /** How far a cosine rises towards that of a nearer neighbour said within an hour: 0 not at all (default), 1 fully. */
   neighbourMeaning?: number;
-  /** Having none of the words, as a share of the worst hit that has some. Default: 1. */
+  /** Word score of a hit without any of the words, as a share of the worst word score. Default: 1. */
   wordless?: number;
   /** Being of the day that the question names. Other days are not excluded: a quarter of the answers are there. */
   time: number;

@@ -65,8 +65,8 @@ export interface Recalled {
 export interface Recall {
   (request: RecallRequest): Promise<Recalled>;
   /**
-   * Begins to embed a question that will be searched for, while what was said just before is still being read; for an embedder that
-   * remembers questions. What becomes of it is the search's. Waits for nothing and never throws.
+   * Starts to embed a question while the recent messages load; needs a caching embedder. Returns at once and never throws; a failure shows
+   * in the search.
    */
   foresee?: (question: string, signal?: AbortSignal) => void;
 }

@@ -18,9 +18,9 @@ export function repeatedShares(sentences: string[]): number[] {
 const REPETITION_COSTS = 0.5;
 /** Sentences longer than this are worth less, as each takes the place of several. */
 const USUAL_TOKENS = 20;
-/** Lines of the earlier summary that are worth this much … */
+/** From this worth on, a line of the earlier summary has reserved room. */
 const LASTING_WORTH = 4;
-/** … have this share of the new one to themselves, whatever has been said since. */
+/** Share of the new summary that is reserved for such lines. */
 const LASTING_SHARE = 1 / 2;
 
 interface SummaryInput {

@@ -42,7 +42,7 @@ function makeScorer(vector: ArrayLike<number>, neutral: readonly TextVector[]): 
   };
 }
 
-/** By a base's texts, which stay the same array until they change: what neutral sentences score. */
+/** Cached scores of the neutral sentences. The key is the array of a base's vectors; changed texts make a new array. */
 const neutralSpreads = new WeakMap<readonly TextVector[], Spread>();
 
 /** What neutral sentences score with each base, every sentence measured against the others. */

@@ -29,10 +29,10 @@ const MAX_CONFIDENCE = 0.98;
 const LEARNED_MODEL = { slope: 1.41, offset: -6.5, noneOfRest: 1 };
 const BUILT_IN: typeof LEARNED_MODEL = { slope: 0.34, offset: -1.96, noneOfRest: 0.5 };
 const IS_BUILT_IN = /^built-in/;
-/** How much the lead over the second nearest base counts beside the nearness; a larger lead makes no base likelier. */
+/** Weight of the lead over the second nearest base (nearness has 1). A lead above MAX_LEAD adds nothing. */
 const LEAD_WEIGHT = 0.5;
 const MAX_LEAD = 4;
-/** Of bases that the message's words name as often: how fast nearness tells them apart. */
+/** Slope of the softmax over nearness, for bases with equally many keywords in the message. */
 const TIE_SLOPE = 1.29;
 
 /** How likely the nearest base is right, and how likely none is. `embedder` is its name. */

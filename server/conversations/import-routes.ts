@@ -166,13 +166,17 @@ async function streamProgress(
 ): Promise<void> {
   using stream = openEventStream(response, { heartbeatMs });
   let id = 0;
-  const send = (told: ImportEvent): void => void stream.send([{ id: String(++id), data: JSON.stringify(told) }]);
+  let sent = Promise.resolve();
+  const send = (event: ImportEvent): void => {
+    sent = sent.then(() => stream.send([{ id: String(++id), data: JSON.stringify(event) }]));
+  };
   try {
     const content = await run(({ done, exchanges }) => send({ status: "progress", content: { done, total, exchanges } }));
     send({ status: "done", content });
   } catch (error) {
     send({ status: "error", content: toAppError(error).toContent() });
   }
+  await sent; // a long list of invalid messages waits until the client has read
   stream.end();
 }
 

@@ -6,7 +6,7 @@ const EVENT_STREAM_HEADERS = {
   "x-accel-buffering": "no", // nginx would hold events back
 } as const;
 
-/** The most bytes of one write: only between two writes is it seen how far a client has read. */
+/** Most bytes of one write. Backpressure is checked between writes only. */
 const LARGEST_WRITE = 16 * 1024;
 
 /** A text in pieces of one write each; the text itself when it is short. */

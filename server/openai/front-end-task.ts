@@ -52,7 +52,7 @@ const taskNamed = (name: string): FrontEndTask | undefined => TASK_NAMES.get(nam
 
 /**
  * The front end's own task that a request is; null when it is a user's message. A front end may name a task in the header X-Task or in
- * metadata.task. Else its wording tells, when it is the only message: pasted into a chat it is the user's.
+ * metadata.task. Else the wording decides, but only for a single message: in a longer chat the same text is the user's.
  */
 export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);

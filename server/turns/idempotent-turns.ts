@@ -85,7 +85,7 @@ export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegi
     return toFound(record);
   }
 
-  /** The source of a turn that waits in line. When its turn comes and another has taken its key by then, that one answers. */
+  /** The source of a turn that waits in line. If another turn takes its key first, that turn's events are sent. */
   function queuedSource(turn: RunningTurn, request: IdempotentRequest): TurnSource {
     let answering: Promise<TurnSource> | undefined;
     const findAnswering = (): Promise<TurnSource> => {

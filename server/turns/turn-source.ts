@@ -10,7 +10,7 @@ export interface TurnSource {
   turnId: string;
   /** Settles when the turn was let in, with the id of the one that answers; rejects with an AppError when it was refused. */
   accepted: Promise<{ turnId: string }>;
-  /** The first event may be long in coming. */
+  /** The turn waits in line, so its first event may come late. */
   waits: boolean;
   /** The id of the turn whose events follow: another than `turnId` when that waited in line and found its Idempotency-Key taken. Never rejects. */
   streamedTurnId: Promise<string>;

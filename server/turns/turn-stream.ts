@@ -67,7 +67,7 @@ export function parseLastEventId(header: string | undefined): EventPosition {
   ]);
 }
 
-/** An event with the id that leads behind it. */
+/** An event with its SSE id. A client that sends the id back continues after this event. */
 export interface NumberedEvent {
   id: string;
   event: TurnEvent;

@@ -21,7 +21,7 @@ export interface RetryPlan {
 
 /** Changes to jobs that commit or roll back with a transaction. */
 export interface JobTransaction {
-  /** Adds jobs, to start at once or after a while. A job that waits or runs under the same key stands for the new one. */
+  /** Adds jobs, to start at once or after a while. A job is not added while another with its key waits or runs. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
   /** Adds the job that vacuums an embedded database; a real Postgres vacuums itself. */
   addVacuum(): Promise<void>;

@@ -79,7 +79,7 @@ select conversations.id from turns join conversations on conversations.id = turn
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3
 for update of conversations`;
 
-/** Later messages count when they are in a window: answers cut short are not. */
+/** `is_superseded`: a later message exists. Incomplete answers do not count, because no window has them. */
 const FIND_EARLIER = `
 select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
   coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,

@@ -17,7 +17,7 @@ const FIND_BEGUN = `
 select conversation_id as "conversationId", question_id as "messageId" from turns
 where id = $1 and tenant_id = $2 and user_id = $3 and question_id is not null`;
 
-/** What became of a begin whose reply was lost: the begun turn, or null, and then it never begins. */
+/** Finds the turn of a `begin` whose reply was lost. Null: it has not begun, and can no longer begin. */
 export async function findBegunTurn(
   database: Database,
   { tenantId, userId, turnId }: Owner & { turnId: string },

@@ -41,7 +41,7 @@ export interface TurnStore {
    * the key of an earlier attempt it retries that one's stored message. Throws KeyTaken when another turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
-  /** What became of a begin whose reply was lost: the begun turn, or null, and then it never begins. */
+  /** Finds the turn of a `begin` whose reply was lost. Null: it has not begun, and can no longer begin. */
   findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
   /** Rolls back a begun turn that nobody was told of: deletes its message and frees the conversation. */
   takeBack(turn: HeldTurn): Promise<void>;

@@ -44,8 +44,8 @@ export interface EpisodeStore {
   /** The progress of an index in a conversation and the oldest completed messages behind it, from one snapshot. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
-   * Advances from the progress that was read; false when it has changed, messages were imported since, or the conversation is gone. When
-   * others advanced after such an import, it goes back to what was read, to be indexed again.
+   * Moves the cursor on from what was read; false when it has changed, messages were imported since, or the conversation is gone. If others
+   * moved it on after such an import, it goes back, so that these messages are indexed.
    */
   advance(
     conversation: OwnedConversation,

@@ -113,7 +113,7 @@ const VERSIONS_KEPT = 20;
 const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
   token_count, updated_at`;
 
-/** Rows are compared, (a, b) < (x, y): spelt out with `or`, the version would bind to one branch only. */
+/** Compares rows, (a, b) < (x, y). With a bare `or`, the version check would apply to one branch only. */
 const SAVE = `
 with saved as (
 insert into conversation_summaries as existing (conversation_id, summary, summary_version, covered_through_created_at,

@@ -25,7 +25,7 @@ interface Fault {
 const FAULTS: [name: string, fault: Fault][] = [
   ["answers 500", { script: { status: 500 }, code: "model_unavailable", retryable: true, says: /status 500/, calls: 2 }],
   ["answers 503", { script: { status: 503 }, code: "model_unavailable", retryable: true, says: /status 503/, calls: 2 }],
-  ["answers 429", { script: { status: 429 }, code: "model_rate_limited", retryable: true, says: /too much/ }],
+  ["answers 429", { script: { status: 429 }, code: "model_rate_limited", retryable: true, says: /limits requests/ }],
   ["answers 401", { script: { status: 401 }, code: "model_refused", retryable: false, says: /status 401.*OPENAI_API_KEY/ }],
   ["answers 404", { script: { status: 404 }, code: "model_refused", retryable: false, says: /status 404.*CHAT_MODEL/ }],
   ["answers 400", { script: { status: 400 }, code: "model_refused", retryable: false, says: /status 400/ }],
@@ -86,7 +86,7 @@ const FAULTS: [name: string, fault: Fault][] = [
     "begins with a malformed frame",
     { script: { tokens: [], malformed: true }, code: "model_bad_response", retryable: true, says: /not an answer/ },
   ],
-  ["finishes without a word", { script: { tokens: [] }, code: "model_incomplete", retryable: true, says: /nothing/, calls: 2 }],
+  ["finishes without a word", { script: { tokens: [] }, code: "model_incomplete", retryable: true, says: /empty answer/, calls: 2 }],
   [
     "drops the connection before a word",
     { script: { tokens: [], ending: "cut" }, code: "model_unavailable", retryable: true, says: /cannot be reached/, calls: 2 },

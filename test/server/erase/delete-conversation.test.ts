@@ -104,7 +104,7 @@ describe("deleting a conversation", () => {
     expect(tokenText(events)).toBe("one two ");
     expect(contentOf(events, "error")).toMatchObject({
       code: "turn_superseded",
-      message: expect.stringMatching(/was deleted.*nothing of it/),
+      message: expect.stringMatching(/was deleted.*Nothing of the answer/),
     });
     expect(await storedRows(id)).toBe(0);
     await patient.close();

@@ -41,4 +41,18 @@ describe("the bytes of an import's stream", () => {
     ]);
     expect(events).not.toMatch(/^:/m);
   });
+
+  test("end with the whole list of what was invalid, however long it is", async () => {
+    const invalid = Array.from({ length: 3_000 }, () => ({ role: "nobody", content: "" }));
+    const messages = [...invalid, { role: "user", content: "hello" }];
+    const response = await fetch(`${service.url}/api/v1/conversations/import`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify({ user_id: "bea", session_id: "s", on_invalid: "skip", messages }),
+    });
+    const last = (await response.text()).replaceAll(HEARTBEAT, "").trimEnd().split("\ndata: ").at(-1) ?? "";
+    const { status, content } = JSON.parse(last) as { status: string; content: { imported: number; invalid: unknown[] } };
+    expect({ status, imported: content.imported }).toEqual({ status: "done", imported: 1 });
+    expect(content.invalid.length).toBeGreaterThanOrEqual(invalid.length);
+  });
 });
