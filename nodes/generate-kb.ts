@@ -9,7 +9,7 @@ import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/
 import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
-import { withLease } from "./hold-turn.ts";
+import { withLease } from "./turn-lease.ts";
 import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";
 import type { Node } from "./node.ts";
 

@@ -11,7 +11,7 @@ import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
-import { withLease } from "./hold-turn.ts";
+import { withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 
 function oldestMessages(count: number): string {

@@ -9,8 +9,8 @@ import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import type { LoadedWindow, StoredWindowMessage, WindowStore } from "../stores/postgres/conversations/window-store.ts";
-import { beginTurn, makeKeyedQueue } from "./begin-turn.ts";
-import { retryWhileStorageIsAway, withLease } from "./hold-turn.ts";
+import { beginTurn, makeKeyedQueue } from "./acquire-conversation.ts";
+import { retryWhileStorageIsAway, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 
 export interface HistoryParts {

@@ -5,7 +5,7 @@ import { SUPERSEDED, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { retryWhileStorageIsAway, withLease } from "./hold-turn.ts";
+import { retryWhileStorageIsAway, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { isSummaryDue, type SummarySettings } from "../memory/summary/summary-due.ts";
 

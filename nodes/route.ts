@@ -6,7 +6,7 @@ import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalo
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../turn/state.ts";
-import { retryWhileStorageIsAway } from "./hold-turn.ts";
+import { retryWhileStorageIsAway } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";

@@ -5,7 +5,7 @@ import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-s
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
 import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
-import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
+import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/memory-agent-store.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import type { SourceMessage } from "./section-drafts.ts";

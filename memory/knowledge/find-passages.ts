@@ -8,7 +8,7 @@ import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/complete-question.ts";
 import { strongMatcher } from "../recall/relevance.ts";
-import { bestFirst, loadBest, type RankedHit, rankHits, searchBoth } from "../recall/hybrid-search.ts";
+import { bestFirst, loadBest, type RankedHit, rankHits, searchBoth } from "../recall/rank-hits.ts";
 import { makeCircuitBreaker } from "../recall/circuit-breaker.ts";
 
 export interface FindPassagesParts {

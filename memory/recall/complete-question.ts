@@ -1,7 +1,7 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-import { type Pointer, pointingBack } from "./pointing-back.ts";
+import { type Pointer, findReference } from "./find-reference.ts";
 
 export interface RecentMessage {
   role: "user" | "assistant";
@@ -20,7 +20,7 @@ const NAME = /(?<=[\p{Ll}\d,;:] )["“]?\p{Lu}\p{L}|《|「|“/u;
  * that say what it means. Any other question stays as it is.
  */
 export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
-  const pointer = pointingBack(question);
+  const pointer = findReference(question);
   if (pointer === null) return question;
   const words = firstWords(referents(pointer, recent.slice(-MESSAGES)).join(" "), MAX_WORDS);
   return words === "" ? question : `${question} ${words}`;

@@ -8,9 +8,9 @@ import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./complete-question.ts";
-import { loadBest, rankHits, searchBoth } from "./hybrid-search.ts";
+import { loadBest, rankHits, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
-import { pointingBack } from "./pointing-back.ts";
+import { findReference } from "./find-reference.ts";
 import { relevantEpisodes } from "./relevance.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
@@ -139,7 +139,7 @@ export function makeRecall(parts: RecallParts): Recall {
 
   /** A question that points back is not embedded yet: what it points at is still missing. */
   function foresee(question: string, signal?: AbortSignal): void {
-    if (pointingBack(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
+    if (findReference(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
   }
 
   async function recall({

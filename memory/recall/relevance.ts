@@ -1,5 +1,5 @@
 import { WORD_WEIGHT } from "../../text/lexical-query.ts";
-import type { RankedHit } from "./hybrid-search.ts";
+import type { RankedHit } from "./rank-hits.ts";
 
 export interface MatcherParts {
   /** How many hits the search found. */

@@ -1,8 +1,8 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord } from "../../text/lexical-text.ts";
-import { isSmallTalk } from "../../text/small-talk.ts";
 import type { AgentType, RouteDecision } from "../../turn/state.ts";
+import { isCourtesy } from "./courtesy.ts";
 
 /** The kb_prefix that means: no documents. */
 export const GENERAL = "general";
@@ -101,6 +101,6 @@ export function routeByWords({ message, requested, agentType, bases }: RouteQues
     const candidates = equals.length > 0 ? [best, ...equals].map(({ base }) => base) : [];
     return to(best.base.prefix, KEYWORD_CONFIDENCE / (equals.length + 1), "rule", reason, candidates);
   }
-  if (isSmallTalk(message)) return to(GENERAL, SMALL_TALK_CONFIDENCE, "default", "small talk");
+  if (isCourtesy(message)) return to(GENERAL, SMALL_TALK_CONFIDENCE, "default", "small talk");
   return to(GENERAL, DEFAULT_CONFIDENCE, "default", "no knowledge base fits the message", bases);
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { AppError } from "../../errors/app-error.ts";
-import type { Slots } from "./slots.ts";
+import type { Slots } from "./owner-slots.ts";
 
 /** Milliseconds between two samples. */
 const SAMPLE_EVERY_MS = 100;

@@ -3,7 +3,7 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import type { Config } from "../start/config.ts";
 import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
 import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
-import { makeSlots, type Slots } from "./slots.ts";
+import { makeSlots, type Slots } from "./owner-slots.ts";
 import { makeTokenQuota, type TokenQuota } from "./token-quota.ts";
 import type { Owner } from "../../stores/owner.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { withLease } from "../../nodes/hold-turn.ts";
+import { withLease } from "../../nodes/turn-lease.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 import type { HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { makeKeyedQueue } from "../../nodes/begin-turn.ts";
+import { makeKeyedQueue } from "../../nodes/acquire-conversation.ts";
 
 describe("the waiting line", () => {
   test("lets those with the same key through one after another, first come, first served", async () => {

@@ -6,7 +6,7 @@ import { ALL_TRIGGERS } from "../memory/operation-store.ts";
 import { redactReasons } from "./redact-reasons.ts";
 import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
-import { addTurnsToReread, removeTurnsToReread } from "../memory/unread-store.ts";
+import { addTurnsToReread, removeTurnsToReread } from "../memory/memory-agent-store.ts";
 
 /** The erased messages: of a whole conversation, or some. */
 export interface ErasedMessages {

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { toExchanges } from "../../../stores/postgres/conversations/exchanges.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";

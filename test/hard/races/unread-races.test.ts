@@ -5,7 +5,7 @@ import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
 import { readNext, sampleResult, saveReading, writtenByReadings } from "../../support/samples/sample-reading.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { loadBest, type RankedHit } from "../../../memory/recall/hybrid-search.ts";
+import { loadBest, type RankedHit } from "../../../memory/recall/rank-hits.ts";
 
 const RANKED = ["a", "b", "c", "d", "e"].map((id, place): RankedHit => {
   const hit = { id, ownerKey: "", groupId: "", previousId: null, createdAt: new Date(0), score: 0, attributes: {} };

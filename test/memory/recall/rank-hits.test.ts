@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { rankHits, type HitsToRank, type RankingWeights } from "../../../memory/recall/hybrid-search.ts";
+import { rankHits, type HitsToRank, type RankingWeights } from "../../../memory/recall/rank-hits.ts";
 import type { SearchHit } from "../../../stores/search/search-index.ts";
 
 const NOW = new Date("2024-06-01T12:00:00Z");

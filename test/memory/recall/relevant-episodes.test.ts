@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { type MatcherParts, relevantEpisodes, type RelevantParts } from "../../../memory/recall/relevance.ts";
-import type { RankedHit } from "../../../memory/recall/hybrid-search.ts";
+import type { RankedHit } from "../../../memory/recall/rank-hits.ts";
 import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type MatcherParts, strongMatcher } from "../../../memory/recall/relevance.ts";
-import type { RankedHit } from "../../../memory/recall/hybrid-search.ts";
+import type { RankedHit } from "../../../memory/recall/rank-hits.ts";
 import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const AT = new Date("2024-06-01T12:00:00Z");

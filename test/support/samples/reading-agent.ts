@@ -6,7 +6,7 @@ import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 
 /** A user of its own whose turns the memory agent reads, step by step, without a queue. */

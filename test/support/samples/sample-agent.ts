@@ -1,6 +1,6 @@
 import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
-import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
+import type { ReadingResult } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
 import type { ToolCall } from "../../../memory/agent/memory-tools.ts";
 import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";

@@ -4,7 +4,7 @@ import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
 import { decided, endOf } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";

@@ -6,7 +6,7 @@ import type { Database } from "../../../../stores/postgres/database/database.ts"
 import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeCoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { episodeGroupId, ownerKey } from "../../../../stores/search/index-keys.ts";
 import { sampleMemory, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";

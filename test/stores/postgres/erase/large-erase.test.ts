@@ -7,7 +7,7 @@ import { makeConversationStore } from "../../../../stores/postgres/conversations
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import type { EntriesToSweep } from "../../../../stores/postgres/erase/erase-markers.ts";
 import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeErasureStore } from "../../../../stores/postgres/erase/erasure-store.ts";
+import { makeErasureStore } from "../../../../stores/postgres/erase/purge-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";

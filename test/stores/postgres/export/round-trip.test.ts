@@ -13,7 +13,7 @@ import { findBegunTurn } from "../../../../stores/postgres/conversations/recover
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { addTurnsToReread, makeUnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
+import { addTurnsToReread, makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";

@@ -6,7 +6,7 @@ import type { Database } from "../../../../stores/postgres/database/database.ts"
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";

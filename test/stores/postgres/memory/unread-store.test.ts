@@ -7,7 +7,7 @@ import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts
 import { toExchanges, firstMessageOf } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore, type UnreadStore } from "../../../../stores/postgres/memory/unread-store.ts";
+import { makeUnreadStore, type UnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";

@@ -5,7 +5,7 @@ import { failedTurnOutcome } from "../turn/outcome.ts";
 import { abortable } from "../models/deadlines.ts";
 import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { retryWhileStorageIsAway } from "./hold-turn.ts";
+import { retryWhileStorageIsAway } from "./turn-lease.ts";
 import type { BeginTurn, BegunTurn } from "../stores/postgres/conversations/begin-turn.ts";
 
 /** Milliseconds between two attempts at a busy conversation: the first pause, which grows by half, and the longest. */

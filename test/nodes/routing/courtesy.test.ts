@@ -1,13 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
-import { isSmallTalk } from "../../../text/small-talk.ts";
+import { isCourtesy } from "../../../nodes/routing/courtesy.ts";
 import { routingQuestions } from "./routing-questions.ts";
 
-describe("small talk", () => {
+describe("a courtesy", () => {
   test.each([
     "Good morning to you!",
     "Hi there",
     "hello, how are you?",
     "How are you doing?",
+    "How is it going?",
+    "Nice to meet you",
+    "never mind",
     "Thanks a lot",
     "thank you so much!!!",
     "ok",
@@ -17,6 +20,8 @@ describe("small talk", () => {
     "谢谢",
     "谢谢你的帮忙！",
     "早上好",
+    "最近怎么样",
+    "明天见",
     "大家晚上好！",
     "好的，谢谢老师",
     "哈哈哈",
@@ -24,7 +29,7 @@ describe("small talk", () => {
     "在吗？",
     "明白了 thanks",
   ])("is recognised: %p", (message) => {
-    expect(isSmallTalk(message)).toBe(true);
+    expect(isCourtesy(message)).toBe(true);
   });
 
   test.each([
@@ -39,14 +44,18 @@ describe("small talk", () => {
     "谢谢，那酒店呢",
     "12",
     "What may I spend?",
+    "What is the problem?",
+    "How do I take it?",
+    "What is it?",
+    "我是老师",
     "不可以带宠物",
     "hello ".repeat(20),
   ])("is not: %p", (message) => {
-    expect(isSmallTalk(message)).toBe(false);
+    expect(isCourtesy(message)).toBe(false);
   });
 
   test("no question for a base is taken for it", () => {
-    const taken = (["chosen", "reported"] as const).flatMap(routingQuestions).filter(({ text }) => isSmallTalk(text));
+    const taken = (["chosen", "reported"] as const).flatMap(routingQuestions).filter(({ text }) => isCourtesy(text));
     expect(taken.filter(({ gold }) => gold !== "general")).toEqual([]);
   });
 });

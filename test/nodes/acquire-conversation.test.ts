@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { beginTurn, makeKeyedQueue } from "../../nodes/begin-turn.ts";
+import { beginTurn, makeKeyedQueue } from "../../nodes/acquire-conversation.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
 import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";

@@ -98,7 +98,7 @@ function chinese(question: string): Pointer | null {
 }
 
 /** What a question points back to, by its words alone, in English or Chinese; null for a question that says itself what it is about. */
-export function pointingBack(question: string): Pointer | null {
+export function findReference(question: string): Pointer | null {
   const text = question.normalize("NFKC").replace(/\s+/g, " ").trim();
   if (text === "" || text.length > LONGEST) return null;
   return /\p{Script=Han}/u.test(text) ? chinese(text) : english(text);
