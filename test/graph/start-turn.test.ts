@@ -1,48 +1,33 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
-import type { TurnEvent } from "../../turn/events.ts";
-import { openGraphWithModel, type GraphWithModel, type Talk } from "../support/services/graph-with-model.ts";
+import { startTurn } from "../../graph/start-turn.ts";
+import type { ModelScript } from "../servers/model-server.ts";
+import { eventsOf, useGraphWithModel } from "../support/services/graph-with-model.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
+const USAGE = { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false };
+
 describe("startTurn", () => {
-  let opened: GraphWithModel;
-  beforeAll(async () => {
-    opened = await openGraphWithModel();
-  });
-  afterAll(() => opened.close());
-  beforeEach(() => {
-    opened.server.answer({ tokens: ["Hi ", "there."] });
-    opened.server.seen.splice(0);
-  });
+  const opened = useGraphWithModel();
 
-  async function collect(turn: RunningTurn): Promise<TurnEvent[]> {
-    const events: TurnEvent[] = [];
-    for await (const event of turn.events()) events.push(event);
-    return events;
-  }
-
-  /** A turn whose model has said "half " and then falls silent. */
-  async function startHangingTurn(talk: Talk, message = "Hello!"): Promise<RunningTurn> {
-    opened.server.answer({ tokens: ["half "], ending: "hang" });
-    const turn = talk.start(message);
-    for await (const event of turn.events()) if (event.status === "token") return turn;
-    throw new Error("the turn ended without a token");
-  }
-
-  test("tells the route, then each token, then done with all that was said", async () => {
-    const turn = opened.makeTalk().start("Hello!");
-    const events = await collect(turn);
+  test("tells the route, then each token, then done with all that was said and is stored", async () => {
+    const talk = opened.makeTalk();
+    const turn = talk.start("Hello!");
+    const events = await eventsOf(turn);
     expect(events.map(({ status }) => status)).toEqual(["route_decision", "token", "token", "done"]);
     expect(events.at(-1)).toEqual(await turn.ended);
+    const [, answer] = await talk.stored();
     expect(events.at(-1)?.content).toMatchObject({
       answer: "Hi there.",
       conversation_id: (await turn.accepted).conversationId,
+      message_id: answer?.id,
       completed: true,
-      usage: { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false },
+      usage: USAGE,
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
     });
+    const metadata = { worker_name: "general:hybrid_agent", usage: USAGE };
+    expect(answer).toMatchObject({ content: "Hi there.", completed: true, metadata });
   });
 
   test("tells what a turn has used, and nothing of one whose model was not asked", async () => {
@@ -53,7 +38,17 @@ describe("startTurn", () => {
     await startTurn(graph, { ...input, message: "Hello!" }, { onUsage }).ended;
     const last = await startTurn(graph, { ...input, message: "Hello!", requestedKbPrefix: "nowhere" }, { onUsage }).ended;
     expect(last).toMatchObject({ status: "error", content: { code: "invalid_request" } });
-    expect(used).toEqual([{ prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false }]);
+    expect(used).toEqual([USAGE]);
+  });
+
+  test("marks a usage that nobody counted as estimated", async () => {
+    opened.server.answer({ tokens: ["Hi."], withoutUsage: true });
+    const last = await opened.makeTalk().say("Hello?");
+    if (last.status !== "done") throw new Error(JSON.stringify(last));
+    const { prompt_tokens, completion_tokens, total_tokens, estimated } = last.content.usage;
+    expect({ completion_tokens, estimated }).toEqual({ completion_tokens: 1, estimated: true });
+    expect(prompt_tokens).toBeGreaterThan(40);
+    expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   });
 
   test("times the whole, the first token and every node", async () => {
@@ -71,13 +66,13 @@ describe("startTurn", () => {
 
   test("gives every reader every event, early, late or never", async () => {
     const turn = opened.makeTalk().start("Hello!");
-    const [one, other] = await Promise.all([collect(turn), collect(turn)]);
+    const [one, other] = await Promise.all([eventsOf(turn), eventsOf(turn)]);
     expect(other).toEqual(one);
-    expect(await collect(turn)).toEqual(one);
+    expect(await eventsOf(turn)).toEqual(one);
     expect(await opened.makeTalk().say("nobody reads this")).toMatchObject({ status: "done" });
   });
 
-  test("has stored everything and given the conversation back before it says done", async () => {
+  test("has stored everything and released the conversation before it says done", async () => {
     const talk = opened.makeTalk();
     for await (const event of talk.start("Hello!").events()) {
       if (event.status !== "done") continue;
@@ -111,17 +106,38 @@ describe("startTurn", () => {
   test("keeps turns of different sessions apart that run at the same time", async () => {
     opened.server.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""], betweenMs: 20 }));
     const graph = opened.makeGraph();
-    const turns = ["one", "two", "three", "four", "five"].map((message) => opened.makeTalk(graph).start(message));
-    const answers = await Promise.all(turns.map(async (turn) => (await turn.ended).content));
-    expect(answers.map((content) => "answer" in content && content.answer)).toEqual(
-      ["one", "two", "three", "four", "five"].map((message) => `re: ${message}`),
-    );
+    const messages = ["one", "two", "three", "four", "five"];
+    const lasts = await Promise.all(messages.map((message) => opened.makeTalk(graph).say(message)));
+    expect(lasts.map(({ content }) => "answer" in content && content.answer)).toEqual(messages.map((message) => `re: ${message}`));
+  });
+
+  test.each<[string, ModelScript, object, [string, boolean][]]>([
+    ["no answer when there was none", { status: 401 }, { code: "model_refused" }, []],
+    [
+      "what was said as incomplete when the answer broke off",
+      { tokens: ["half ", "an "], ending: "cut" },
+      { code: "model_interrupted", retryable: true },
+      [["half an ", false]],
+    ],
+    [
+      "half a surrogate pair, as a cut can leave it, as the replacement character",
+      { tokens: ["face \uD83D"] },
+      {},
+      [["face \uFFFD", true]],
+    ],
+  ])("stores the question and %s, and releases the conversation", async (_what, script, content, answers) => {
+    const talk = opened.makeTalk();
+    opened.server.answer(script);
+    expect(await talk.say("Hello?")).toMatchObject({ content });
+    const stored = (await talk.stored()).map((message) => [message.role, message.content, message.completed]);
+    expect(stored).toEqual([["user", "Hello?", true], ...answers.map((answer) => ["assistant", ...answer])]);
+    expect(await talk.isFree()).toBe(true);
   });
 
   describe("cancelled", () => {
-    test("stops the model at once, keeps what was said as incomplete and gives the conversation back", async () => {
+    test("stops the model at once, keeps what was said as incomplete and releases the conversation", async () => {
       const talk = opened.makeTalk();
-      const turn = await startHangingTurn(talk);
+      const turn = await talk.hang();
       turn.cancel();
       expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled", retryable: true } });
       await waitUntil("the model's connection to close", () => opened.server.seen[0]?.aborted);
@@ -132,31 +148,24 @@ describe("startTurn", () => {
       expect(await talk.isFree()).toBe(true);
     });
 
-    test("ends with the reason it was given", async () => {
-      const turn = await startHangingTurn(opened.makeTalk());
+    test("ends with the reason it was given, and changes nothing after its end", async () => {
+      const turn = await opened.makeTalk().hang();
       turn.cancel(new AppError("shutting_down", "come back later"));
-      expect(await turn.ended).toEqual({
-        status: "error",
-        content: { code: "shutting_down", message: "come back later", retryable: true },
-      });
-    });
-
-    test("after its end changes nothing", async () => {
-      const turn = opened.makeTalk().start("Hello!");
       const last = await turn.ended;
+      expect(last).toEqual({ status: "error", content: { code: "shutting_down", message: "come back later", retryable: true } });
       turn.cancel();
       expect(await turn.ended).toBe(last);
-      expect(last.status).toBe("done");
+      expect((await eventsOf(turn)).at(-1)).toBe(last);
     });
   });
 
   describe("on a busy conversation", () => {
     test("is refused: accepted rejects, nothing is stored, and the only end is the error", async () => {
       const talk = opened.makeTalk();
-      const running = await startHangingTurn(talk);
+      const running = await talk.hang();
       const refused = talk.start("And this?");
       await expect(refused.accepted).rejects.toMatchObject({ code: "conversation_busy" });
-      const events = await collect(refused);
+      const events = await eventsOf(refused);
       expect(events.filter(({ status }) => status === "done" || status === "error")).toEqual([events.at(-1)]);
       expect(events.at(-1)).toMatchObject({ status: "error", content: { code: "conversation_busy", retryable: true } });
       running.cancel();
@@ -164,27 +173,18 @@ describe("startTurn", () => {
       expect((await talk.stored()).map(({ content }) => content)).toEqual(["Hello!", "half "]);
     });
 
-    test("waits in line when told to, and those in line are answered as they came", async () => {
+    test("waits in line when told to: those in line are answered as they came, and one that is cancelled stores nothing", async () => {
       const talk = opened.makeTalk();
-      const running = await startHangingTurn(talk, "first");
+      const running = await talk.hang("first");
       opened.server.answer((body) => ({ tokens: [`re: ${body.messages.at(-1)?.content}`] }));
-      const waiting = ["second", "third"].map((message) => talk.start(message, { onBusy: "enqueue" }));
+      const [second, gone, third] = ["second", "gone", "third"].map((message) => talk.start(message, { onBusy: "enqueue" }));
+      gone?.cancel();
+      await expect(gone?.accepted).rejects.toMatchObject({ code: "turn_cancelled" });
+      expect(await gone?.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled" } });
       running.cancel();
-      for (const turn of waiting) expect(await turn.ended).toMatchObject({ status: "done" });
+      for (const turn of [second, third]) expect(await turn?.ended).toMatchObject({ status: "done" });
       const stored = await talk.stored();
       expect(stored.map(({ content }) => content)).toEqual(["first", "half ", "second", "re: second", "third", "re: third"]);
-    });
-
-    test("can be cancelled while it waits in line, and stores nothing", async () => {
-      const talk = opened.makeTalk();
-      const running = await startHangingTurn(talk);
-      const waiting = talk.start("And this?", { onBusy: "enqueue" });
-      waiting.cancel();
-      await expect(waiting.accepted).rejects.toMatchObject({ code: "turn_cancelled" });
-      expect(await waiting.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled" } });
-      running.cancel();
-      await running.ended;
-      expect(await talk.stored()).toHaveLength(2);
     });
   });
 });

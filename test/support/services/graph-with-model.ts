@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, expect } from "@jest/globals";
 import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
@@ -5,6 +6,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { startTurn, type LastEvent, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
 import { sampleTurn } from "../samples/sample-turns.ts";
@@ -15,6 +17,8 @@ export interface Talk {
   start(message: string, options?: TurnOptions): RunningTurn;
   /** Starts a turn and waits for its end. */
   say(message: string): Promise<LastEvent>;
+  /** Starts a turn whose model says "half " and then falls silent; resolves at its first token. */
+  hang(message?: string): Promise<RunningTurn>;
   /** Every message of the session, oldest first. */
   stored(): Promise<StoredMessage[]>;
   /** Whether another turn can be begun; if so, one has been. */
@@ -28,7 +32,28 @@ export interface GraphWithModel {
   makeGraph(parts?: Partial<ConversationGraphParts>): ConversationGraph;
   /** A user and a session of their own, talking to `graph`. */
   makeTalk(graph?: ConversationGraph): Talk;
+  /** What the model was last asked: the system text, and the other messages. */
+  lastPrompt(): { system: string; others: string[] };
   close(): Promise<void>;
+}
+
+/** All events of a turn, when it has ended. */
+export async function eventsOf(turn: RunningTurn): Promise<TurnEvent[]> {
+  const events: TurnEvent[] = [];
+  for await (const event of turn.events()) events.push(event);
+  return events;
+}
+
+/** Opens one for all tests of the block around it; before each the model has seen nothing and answers "Hi there." */
+export function useGraphWithModel(defaults: Partial<ConversationGraphParts> = {}): GraphWithModel {
+  const opened = {} as GraphWithModel;
+  beforeAll(async () => void Object.assign(opened, await openGraphWithModel(defaults)));
+  afterAll(() => opened.close());
+  beforeEach(() => {
+    opened.server.answer({ tokens: ["Hi ", "there."] });
+    opened.server.seen.length = 0;
+  });
+  return opened;
 }
 
 /** Opens an embedded database and a model server; `defaults` go into every graph. */
@@ -42,7 +67,12 @@ export async function openGraphWithModel(defaults: Partial<ConversationGraphPart
     database,
     server,
     makeGraph,
-    makeTalk: (graph = makeGraph()) => makeTalk(database, graph),
+    makeTalk: (graph = makeGraph()) => makeTalk(database, server, graph),
+    lastPrompt() {
+      const [system, ...others] = server.seen.at(-1)?.body.messages ?? [];
+      expect(system?.role).toBe("system");
+      return { system: system?.content ?? "", others: others.map(({ content }) => content) };
+    },
     async close() {
       await server.close();
       await database.close();
@@ -50,7 +80,7 @@ export async function openGraphWithModel(defaults: Partial<ConversationGraphPart
   };
 }
 
-function makeTalk(database: Database, graph: ConversationGraph): Talk {
+function makeTalk(database: Database, server: ModelServer, graph: ConversationGraph): Talk {
   const { tenantId, userId, sessionId } = sampleTurn({ userId: crypto.randomUUID() });
   const input = { tenantId, userId, sessionId };
   const start = (message: string, options?: TurnOptions): RunningTurn =>
@@ -59,6 +89,12 @@ function makeTalk(database: Database, graph: ConversationGraph): Talk {
     input,
     start,
     say: (message) => start(message).ended,
+    async hang(message = "Hello!") {
+      server.answer({ tokens: ["half "], ending: "hang" });
+      const turn = start(message);
+      for await (const event of turn.events()) if (event.status === "token") return turn;
+      throw new Error("the turn ended without a token");
+    },
     async stored() {
       const text = "select id from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
       const [conversation] = await database.query<{ id: string }>({ text, values: [tenantId, userId, sessionId] });

@@ -1,0 +1,210 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
+import { startTurn } from "../../graph/start-turn.ts";
+import type { Owner, OwnedConversation } from "../../stores/owner.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import type { TurnResult } from "../../turn/events.ts";
+import { interceptStatements } from "../support/databases/record-statements.ts";
+import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
+import { eventsOf, useGraphWithModel } from "../support/services/graph-with-model.ts";
+
+type Session = Owner & { sessionId: string };
+
+describe("the prompt of a turn", () => {
+  const opened = useGraphWithModel({ coreMemory: { timeoutMs: 10_000 } });
+
+  /** One turn that is answered, with its notices. */
+  async function say(
+    { tenantId, userId, sessionId }: Session,
+    message = "And now?",
+    parts: Partial<ConversationGraphParts> = {},
+  ): Promise<TurnResult & { notices: string[] }> {
+    const events = await eventsOf(startTurn(opened.makeGraph(parts), { tenantId, userId, sessionId, message }));
+    const last = events.at(-1);
+    if (last?.status !== "done") throw new Error(JSON.stringify(last));
+    return { ...last.content, notices: events.flatMap((event) => (event.status === "notice" ? [event.content.message] : [])) };
+  }
+
+  const summaryInPrompt = () => /<conversation_summary>\n([^]*)\n<\/conversation_summary>$/u.exec(opened.lastPrompt().system)?.[1] ?? null;
+
+  /** A conversation whose first `through` messages have a summary. */
+  async function storeSummarised(count: number, through: number, tokenCount = 2): Promise<OwnedConversation & Session> {
+    const conversation = await storeConversation(opened.database, { count, tokenCount });
+    await summariseThrough(opened.database, conversation, through);
+    return conversation;
+  }
+
+  /** The last prompt begins with the one before, byte for byte, so that the model's server can reuse it. */
+  function expectSameBeginning(): void {
+    const [earlier = [], next = []] = opened.server.seen.slice(-2).map(({ body }) => body.messages);
+    expect(next.slice(0, earlier.length)).toEqual(earlier);
+    expect(next).toHaveLength(earlier.length + 2);
+  }
+
+  test("has nothing of another session, user or tenant", async () => {
+    const conversation = await storeSummarised(20, 8);
+    await makeCoreMemoryStore(opened.database).put(conversation, { section: "profile", content: "Name: Ada" });
+    for (const fields of [{ sessionId: "other" }, { userId: "other" }, { tenantId: "other" }]) {
+      const { receipt } = await say({ ...conversation, ...fields }, "What is my secret?");
+      expect(opened.lastPrompt().others).toEqual(["What is my secret?"]);
+      expect(receipt).toMatchObject({ summary: null, window_messages: 0 });
+      expect([fields, /Ada/.test(opened.lastPrompt().system)]).toEqual([fields, "sessionId" in fields]);
+    }
+  });
+
+  describe("without a summary", () => {
+    beforeEach(() => opened.server.answer((body) => ({ tokens: [`re: ${body.messages.at(-1)?.content}`] })));
+
+    test.each([0, 2, 6])("has the session so far, however small the window of %i, then the current message once", async (historyWindow) => {
+      const talk = opened.makeTalk(opened.makeGraph({ historyWindow }));
+      for (const message of ["one", "again", "again", "four"]) await talk.say(message);
+      expectSameBeginning();
+      expect(opened.lastPrompt().others).toEqual(["one", "re: one", "again", "re: again", "again", "re: again", "four"]);
+      const roles = opened.server.seen.at(-1)?.body.messages.map(({ role }) => role);
+      expect(roles).toEqual(["system", "user", "assistant", "user", "assistant", "user", "assistant", "user"]);
+    });
+
+    test.each([true, false])("has no incomplete answer, yet the question that led to it, with debug %p", async (debug) => {
+      const { input } = opened.makeTalk();
+      const graph = opened.makeGraph();
+      opened.server.answer({ tokens: ["half an ans"], ending: "cut" });
+      expect(await startTurn(graph, { ...input, message: "First?", debug }).ended).toMatchObject({ status: "error" });
+      await startTurn(graph, { ...input, message: "Second?", debug }).ended;
+      expect(opened.lastPrompt().others).toEqual(["First?", "Second?"]);
+    });
+  });
+
+  describe("with a summary", () => {
+    test("has it and every message behind it, and says so in the receipt", async () => {
+      const { receipt, degraded, notices } = await say(await storeSummarised(20, 8));
+      expect(summaryInPrompt()).toBe("> summary 1");
+      expect(opened.lastPrompt().others).toEqual([...messagesFromTo(9, 20), "And now?"]);
+      expect(receipt).toEqual({
+        summary: { version: 1, covered_message_count: 8 },
+        window_messages: 12,
+        core_memory: [],
+        episodes: [],
+        passages: [],
+        prompt_tokens: { system: 61, core_memory: 0, summary: 41, window: 72, episodes: 0, passages: 0, message: 7 },
+      });
+      expect({ degraded, notices }).toEqual({ degraded: [], notices: [] });
+    });
+
+    test("has the newest messages word for word even when the summary covers them", async () => {
+      const { receipt } = await say(await storeSummarised(20, 18));
+      expect(opened.lastPrompt().others).toEqual([...messagesFromTo(15, 20), "And now?"]);
+      expect(receipt).toMatchObject({ summary: { version: 1, covered_message_count: 18 }, window_messages: 6 });
+    });
+
+    test("begins as the one before while the version stays, and takes the next version when there is one", async () => {
+      const conversation = await storeSummarised(20, 8);
+      await say(conversation);
+      await say(conversation, "And then?");
+      expectSameBeginning();
+      const summary = sampleSummary(await placeOf(opened.database, conversation, 12), { readVersion: 1, addedMessageCount: 4 });
+      expect(await makeSummaryStore(opened.database).save(conversation, summary)).toBe(true);
+      const { receipt } = await say(conversation, "And at last?");
+      expect(summaryInPrompt()).toBe("> summary 2");
+      expect(opened.lastPrompt().others.slice(0, 2)).toEqual(["message 13", "message 14"]);
+      expect(receipt.summary).toEqual({ version: 2, covered_message_count: 12 });
+    });
+
+    test("has every message instead when summaries are switched off", async () => {
+      const { receipt, degraded } = await say(await storeSummarised(20, 8), "And now?", { summary: null });
+      expect(opened.lastPrompt().others).toEqual([...messagesFromTo(1, 20), "And now?"]);
+      expect(opened.lastPrompt().system).not.toMatch(/summar/i);
+      expect(receipt).toMatchObject({ summary: null, window_messages: 20 });
+      expect(degraded).toEqual([]);
+    });
+  });
+
+  describe("at its limit", () => {
+    const oldest = /the oldest \d+ recent messages are left out/;
+    const parts = { contextTokenBudget: 1_000 };
+
+    test.each<[string, number, number | null, string[], RegExp[]]>([
+      ["nothing covers what has no room", 30, null, ["summary"], [oldest]],
+      ["the summary covers only some of what has no room", 30, 8, ["summary"], [oldest]],
+      ["not even all is read", 300, 8, ["summary"], [/older messages are left out/]],
+      ["the summary covers all that has no room", 20, 18, [], [oldest]],
+      ["what is behind the summary fits", 300, 294, [], []],
+    ])("when %s", async (_name, count, through, degraded, says) => {
+      const conversation =
+        through === null
+          ? await storeConversation(opened.database, { count, tokenCount: 100 })
+          : await storeSummarised(count, through, 100);
+      const turn = await say(conversation, "And now?", count === 20 ? { ...parts, historyWindow: 20 } : parts);
+      expect(turn.degraded).toEqual(degraded);
+      expect(turn.notices).toEqual(says.map((text) => expect.stringMatching(text)));
+      expect(turn.receipt.window_messages).toBeGreaterThan(5);
+      expect(turn.receipt.window_messages).toBeLessThan(10);
+      expect(opened.lastPrompt().others.slice(-3)).toEqual([...messagesFromTo(count - 1, count), "And now?"]);
+      expect(summaryInPrompt()).toBe(through === null ? null : "> summary 1");
+    });
+
+    test("has long messages shortened", async () => {
+      const talk = opened.makeTalk(opened.makeGraph({ contextTokenBudget: 350 }));
+      await talk.say("word ".repeat(120));
+      const { notices, receipt, degraded } = await say(talk.input, "word ".repeat(120), { contextTokenBudget: 350 });
+      expect(notices).toEqual([expect.stringContaining("350 tokens: 1 long message is shortened.")]);
+      expect({ window: receipt.window_messages, degraded }).toEqual({ window: 2, degraded: [] });
+    });
+  });
+
+  describe("with core memory", () => {
+    let ada: Session;
+    beforeEach(async () => {
+      ada = { tenantId: "tenant", userId: crypto.randomUUID(), sessionId: "s" };
+      await write("profile", "Name: Ada");
+    });
+    const write = (section: string, content: string) => makeCoreMemoryStore(opened.database).put(ada, { section, content });
+
+    test("has its sections, the same in every session, and lists them in the receipt with their versions", async () => {
+      await write("profile", "Name: Grace");
+      await write("goals", "To sail");
+      const { receipt, degraded } = await say(ada);
+      const { system } = opened.lastPrompt();
+      expect(system).toMatch(/<core_memory>\n\[goals\]\n> To sail\n\[profile\]\n> Name: Grace\n<\/core_memory>$/);
+      expect(receipt.core_memory).toEqual([
+        { section: "goals", version: 1 },
+        { section: "profile", version: 2 },
+      ]);
+      expect(degraded).toEqual([]);
+      await say({ ...ada, sessionId: "another session" });
+      expect(opened.lastPrompt().system).toBe(system);
+    });
+
+    test("takes a change from the next turn on, and until then begins with the same bytes", async () => {
+      await say(ada, "one");
+      await say(ada, "two");
+      expectSameBeginning();
+      await write("profile", "Name: Grace");
+      expect((await say(ada, "three")).receipt.core_memory).toEqual([{ section: "profile", version: 2 }]);
+      expect(opened.lastPrompt().system).toContain("Name: Grace");
+      expect(opened.lastPrompt().system).not.toContain("Name: Ada");
+      await makeCoreMemoryStore(opened.database).remove(ada, { section: "profile" });
+      expect((await say(ada, "four")).receipt.core_memory).toEqual([]);
+      expect(opened.lastPrompt().system).not.toContain("core_memory");
+    });
+
+    const afterErase = (row: object) => ({ ...row, last_erasure: "2001-01-01 00:00:00+00" });
+    test.each<[string, string[], ((run: () => Promise<unknown[]>) => Promise<unknown[]>) | null]>([
+      ["is switched off", [], null],
+      ["does not come by the deadline", ["core_memory"], () => new Promise(() => undefined)],
+      ["fails", ["core_memory"], () => Promise.reject(new Error("secret words of the database"))],
+      ["was read before another erase of the user", [], async (run) => (await run()).map((row) => afterErase(row as object))],
+    ])("has none that %s: the turn is answered all the same", async (_name, degraded, load) => {
+      const database = interceptStatements(opened.database, (statement, run) =>
+        load && statement.name === "core-memory-load" ? load(run) : run(),
+      );
+      const began = performance.now();
+      const done = await say(ada, "hello", { database, coreMemory: load && { timeoutMs: degraded.length > 0 ? 100 : 10_000 } });
+      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(done).toMatchObject({ completed: true, degraded, answer: "Hi there.", receipt: { core_memory: [] } });
+      expect(opened.lastPrompt().system).not.toMatch(/Ada|core_memory/);
+      expect(JSON.stringify(done)).not.toContain("secret");
+      expect((await say(ada, "hello again")).receipt.core_memory).toHaveLength(1);
+    });
+  });
+});
