@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
+import { AppError } from "../../../errors/app-error.ts";
+import { parseConfig } from "../../../server/start/config.ts";
+import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
@@ -9,7 +10,6 @@ import { killServiceProcesses, startServiceProcess } from "../../servers/service
 import { makeSigningKey, signToken, startTokenIssuer } from "../../servers/token-issuer.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
-const GLOBEX = { authorization: "Bearer key-of-globex" };
 const BODY = { user_id: "ada", session_id: "s", message: "hello" };
 
 describe("with API_KEYS", () => {
@@ -18,9 +18,6 @@ describe("with API_KEYS", () => {
     service = await openTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" });
   });
   afterAll(() => service.close());
-
-  const say = async (headers: Record<string, string>): Promise<TurnResult> =>
-    (await postJson<TurnResult>(`${service.url}/api/v1/chat`, BODY, headers)).json;
 
   const WRONG: [name: string, headers: Record<string, string>][] = [
     ["no key", {}],
@@ -60,47 +57,12 @@ describe("with API_KEYS", () => {
     expect((await postJson(`${service.url}/api/v1/chat`, "{no json")).status).toBe(401);
   });
 
-  test("a right key works, whatever the case of the scheme", async () => {
+  test("a right key works, whatever the case of the scheme, and two keys of one tenant see the same", async () => {
     const { status, events } = await postTurn(service.url, BODY, { headers: { authorization: "bearer key-of-acme" } });
     expect(status).toBe(200);
-    expect(contentOf(events, "done").completed).toBe(true);
-  });
-
-  test("two keys of one tenant see the same", async () => {
-    const { conversation_id } = await say(ACME);
+    const { conversation_id } = contentOf(events, "done");
     const second = { authorization: "Bearer second-key-of-acme" };
     expect((await listConversations(service.url, "ada", second)).map(({ id }) => id)).toContain(conversation_id);
-  });
-
-  test("the same user and session of two tenants are two conversations", async () => {
-    const [acme, globex] = [await say(ACME), await say(GLOBEX)];
-    expect(globex.conversation_id).not.toBe(acme.conversation_id);
-    expect(globex.receipt.window_messages).toBe(0);
-    expect((await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id)).toEqual([globex.conversation_id]);
-  });
-
-  test("another tenant's conversation is a 404 like one that never was, and stays", async () => {
-    const { conversation_id: id } = await say(ACME);
-    const unknown = "00000000-0000-7000-8000-000000000000";
-    for (const [method, path] of [
-      ["GET", (conversation: string) => `/api/v1/conversations/${conversation}/messages`],
-      ["DELETE", (conversation: string) => `/api/v1/conversations/${conversation}`],
-    ] as const) {
-      const foreign = await callApi(service.url + path(id), { method, headers: GLOBEX });
-      expectRefusal(foreign, { status: 404, code: "not_found" });
-      const never = await callApi(service.url + path(unknown), { method, headers: GLOBEX });
-      expect(foreign.text.replace(id, unknown)).toBe(never.text);
-    }
-    expect((await listMessages(service.url, id, ACME)).length).toBeGreaterThan(0);
-  });
-
-  test("a cursor of another tenant shows only one's own", async () => {
-    await postJson(`${service.url}/api/v1/chat`, { ...BODY, session_id: "second" }, ACME);
-    const address = `${service.url}/api/v1/conversations?user_id=ada&limit=1`;
-    const { json } = await callApi<{ next: string }>(address, { headers: ACME });
-    const foreign = await callApi<{ conversations: { id: string }[] }>(`${address}&after=${json.next}`, { headers: GLOBEX });
-    const own = (await listConversations(service.url, "ada", GLOBEX)).map(({ id }) => id);
-    for (const { id } of foreign.json.conversations) expect(own).toContain(id);
   });
 
   test("/healthz and /readyz need none", async () => {
@@ -141,5 +103,55 @@ describe("the log of a service with keys", () => {
     for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))]) {
       expect(service.output()).not.toContain(secret);
     }
+  });
+});
+
+/** The error of keys that must be refused. */
+function refusalOf(API_KEYS: string): AppError {
+  try {
+    parseConfig({ API_KEYS });
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("the keys were taken");
+}
+
+const fieldsOf = (error: AppError): string[] => (error.details ?? []).map(({ field }) => field);
+
+describe("API_KEYS", () => {
+  test("is a list of keys, each with its tenant and, unless it may write, its scope", () => {
+    const given = "first-key:acme, second-key:acme:read,third+key/=:b.c-d_e:admin,fourth-key:acme:write";
+    expect(parseConfig({ API_KEYS: given }).API_KEYS).toEqual([
+      { key: "first-key", tenantId: "acme", scope: "write" },
+      { key: "second-key", tenantId: "acme", scope: "read" },
+      { key: "third+key/=", tenantId: "b.c-d_e", scope: "admin" },
+      { key: "fourth-key", tenantId: "acme", scope: "write" },
+    ]);
+  });
+
+  test.each([
+    ...["no-tenant-here", "empty-tenant:", ":acme", "three:parts:here", "long-enough:a b", "long-enough:acme,", ","],
+    ...["long-enough:acme:", "long-enough:acme:READ", "long-enough:acme:owner", "long-enough:acme:read:write", "long-enough::read"],
+    ...["with a space:acme", "schlüsselwort:acme"],
+  ])("is refused when an entry is wrong: %p", (API_KEYS) => {
+    const refusal = refusalOf(API_KEYS);
+    expect(new Set(fieldsOf(refusal))).toEqual(new Set(["API_KEYS"]));
+    expect(refusal.message).toContain("key:tenant");
+  });
+
+  test("may hold a short key only where no other machine can send it", () => {
+    expect(parseConfig({ API_KEYS: "key-a:acme" }).API_KEYS).toEqual([{ key: "key-a", tenantId: "acme", scope: "write" }]);
+    expect(() => parseConfig({ HOST: "0.0.0.0", API_KEYS: "long-enough:acme,key-abc:acme" })).toThrow(
+      /API_KEYS: has a key of fewer than 8/,
+    );
+    expect(parseConfig({ HOST: "0.0.0.0", API_KEYS: "key-abcd:acme" }).HOST).toBe("0.0.0.0");
+  });
+
+  test("is refused when two entries have the same key: which of them counts would be a guess", () => {
+    const refusal = refusalOf("same-key-here:acme,other-key:acme:read,same-key-here:acme:read");
+    expect(fieldsOf(refusal)).toEqual(["API_KEYS"]);
+    expect(refusal.message).toContain("the same key twice");
+    expect(refusal.message).not.toContain("same-key-here");
   });
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
-import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { bearer } from "../../servers/token-issuer.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 
-const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
 /** What needs no key: health, and the page with its files, which hold nothing of anybody. */
@@ -17,6 +17,7 @@ describe("scopes of keys", () => {
   beforeAll(async () => {
     service = await openTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" });
     routes = (await routesOfService(service.url)).filter(({ path }) => !OPEN.includes(path));
+    expect(routes.length).toBeGreaterThan(25);
   });
   afterAll(() => service.close());
 
@@ -27,14 +28,6 @@ describe("scopes of keys", () => {
     const response = await fetch(address, { method, headers, ...body });
     return { route: `${method} ${route.path}`, status: response.status, headers: response.headers, text: await response.text() };
   }
-
-  test("all routes are found", () => {
-    const found = routes.map(({ method, path }) => `${method} ${path}`);
-    expect(found.length).toBeGreaterThan(25);
-    for (const one of ["POST /api/v1/chat/stream", "POST /api/v1/conversations/import", "GET /metrics", "DELETE /api/v1/users/:id"]) {
-      expect(found).toContain(one);
-    }
-  });
 
   test("without a key every route but those of health and of the page is 401, and so is what is no route", async () => {
     for (const route of [...routes, { method: "GET", path: "/nothing" }, { method: "POST", path: "/v1/nothing" }]) {
@@ -53,11 +46,7 @@ describe("scopes of keys", () => {
       if (route.method === "GET") expect({ name, allowed: ![401, 403].includes(status) }).toEqual({ name, allowed: true });
       else expect({ name, status, text }).toMatchObject({ status: 403, text: expect.stringMatching(/may only read.*write/) });
     }
-    const headers = { ...READ, "content-type": "application/json" };
-    expectRefusal(await callApi(`${service.url}/api/v1/chat`, { method: "POST", body: "{no json", headers }), {
-      status: 403,
-      code: "forbidden",
-    });
+    expectRefusal(await postJson(`${service.url}/api/v1/chat`, "{no json", READ), { status: 403, code: "forbidden" });
     for (const method of ["OPTIONS", "PATCH"]) expect((await send({ method, path: "/api/v1/chat" }, READ)).status).toBe(403);
   });
 
@@ -70,8 +59,7 @@ describe("scopes of keys", () => {
 
   test("what was refused was not done, what was allowed was", async () => {
     const profile = `${service.url}/api/v1/users/ada/core-memory/profile`;
-    const put = (headers: Record<string, string>) =>
-      callApi(profile, { method: "PUT", body: '{"content":"a pilot"}', headers: { "content-type": "application/json", ...headers } });
+    const put = (headers: Record<string, string>) => putJson(profile, { content: "a pilot" }, headers);
     const sections = async () =>
       (await callApi<{ sections: unknown[] }>(`${service.url}/api/v1/users/ada/core-memory`, { headers: READ })).json.sections;
     expect((await put(READ)).status).toBe(403);

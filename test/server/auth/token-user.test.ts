@@ -1,23 +1,15 @@
-import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
-import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
+import { callApi, listConversations, listMessages, postJson, putJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
-import type { Claims } from "../../servers/token-issuer.ts";
+import { bearer, type Claims, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 
-const SECRET = "a secret of more than thirty-two characters";
-const KEY = { authorization: "Bearer key-of-default" };
+const KEY = bearer("key-of-default");
 const MARKER = "ornithopter";
-const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-
-/** The header of a user, with what else its token says. */
-function tokenOf(sub: string, claims: Claims = {}): { authorization: string } {
-  const signed = `${part({ alg: "HS256" })}.${part({ sub, exp: Math.floor(Date.now() / 1_000) + 300, ...claims })}`;
-  return { authorization: `Bearer ${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}` };
-}
+const tokenOf = (sub: string, claims: Claims = {}) => bearer(secretToken({ sub, ...claims }));
 
 /** What concerns a tenant as a whole. */
 const OF_THE_TENANT = [
@@ -36,16 +28,13 @@ describe("a token that names its user", () => {
   let routes: AppRoute[];
   let turn: TurnResult & { turnId: string };
   beforeAll(async () => {
-    service = await openTestService({ JWT_SECRET: SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
+    service = await openTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
     routes = await routesOfService(service.url);
     const body = { session_id: MARKER, message: `my ${MARKER}` };
     const answer = await postJson<TurnResult>(`${service.url}/api/v1/chat`, body, ADA);
     turn = { ...answer.json, turnId: answer.headers.get("x-turn-id") ?? "" };
-    const content = JSON.stringify({ content: `an ${MARKER} pilot` });
-    const headers = { "content-type": "application/json", ...ADA };
-    await callApi(`${service.url}/api/v1/users/ada/core-memory/profile`, { method: "PUT", headers, body: content });
-    const base = { method: "PUT", headers: { ...headers, ...KEY }, body: '{"description":"flying machines"}' };
-    expect((await callApi(`${service.url}/api/v1/knowledge/hangar`, base)).status).toBe(201);
+    await putJson(`${service.url}/api/v1/users/ada/core-memory/profile`, { content: `an ${MARKER} pilot` }, ADA);
+    expect((await putJson(`${service.url}/api/v1/knowledge/hangar`, { description: "flying machines" }, KEY)).status).toBe(201);
   });
   afterAll(() => service.close());
 
@@ -58,11 +47,9 @@ describe("a token that names its user", () => {
     expect(stream.status).toBe(200);
     const history = { session_id: "imported", messages: [{ role: "user", content: "from elsewhere" }] };
     expect((await postJson(`${service.url}/api/v1/conversations/import`, history, tokenOf("bob"))).status).toBe(200);
-    const listed = await callApi<{ conversations: { session_id: string }[] }>(`${service.url}/api/v1/conversations`, {
-      headers: tokenOf("bob"),
-    });
-    expect(listed.json.conversations.map(({ session_id }) => session_id).sort()).toEqual(["imported", "streamed"]);
-    expect(await listConversations(service.url, "bob", KEY)).toHaveLength(2);
+    const listed = await callApi<{ conversations: object[] }>(`${service.url}/api/v1/conversations`, { headers: tokenOf("bob") });
+    expect(listed.json.conversations).toEqual(await listConversations(service.url, "bob", KEY));
+    expect(listed.json.conversations).toHaveLength(2);
   });
 
   test("may be told who it is, and is 403 when told otherwise, with nothing stored", async () => {
@@ -89,17 +76,12 @@ describe("a token that names its user", () => {
     expectRefusal(await api("/conversations?user_id=eve&user_id=ada", EVE), invalid);
   });
 
-  test("of another user shows nothing and does nothing, on any route, and its ids are like ids that never were", async () => {
+  test("of another user shows nothing and does nothing, on any route", async () => {
     const ids = { id: "ada", kb: "hangar", section: "profile", episode: turn.message_id, document: turn.message_id };
     const owned = (path: string): string =>
       path.includes("/turns/") ? turn.turnId : path.includes("/conversations/") ? turn.conversation_id : "ada";
-    const body = {
-      user_id: "ada",
-      user: "ada",
-      session_id: MARKER,
-      message: "mine now",
-      messages: [{ role: "user", content: "mine now" }],
-    };
+    const messages = [{ role: "user", content: "mine now" }];
+    const body = { user_id: "ada", user: "ada", session_id: MARKER, message: "mine now", messages };
     for (const route of routes) {
       const init = route.method === "GET" ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json", ...EVE } };
       const address = `${addressOf(route, { ...ids, id: owned(route.path) }, turn.message_id)}?user_id=ada&query=${MARKER}`;
@@ -115,18 +97,6 @@ describe("a token that names its user", () => {
     expect(await listMessages(service.url, turn.conversation_id, ADA)).toHaveLength(2);
     expect((await api("/users/ada/core-memory", ADA)).text).toContain(MARKER);
     expect((await api("/knowledge/hangar", KEY)).status).toBe(200);
-
-    const never = "00000000-0000-7000-8000-000000000000";
-    for (const [method, path] of [
-      ["GET", "/messages"],
-      ["GET", "/summary"],
-      ["POST", "/settle"],
-      ["DELETE", ""],
-    ] as const) {
-      const foreign = await api(`/conversations/${turn.conversation_id}${path}`, EVE, method);
-      const unknown = await api(`/conversations/${never}${path}`, EVE, method);
-      expect(foreign.text.replace(turn.conversation_id, never)).toBe(unknown.text);
-    }
   });
 
   test("reads knowledge, and does not change it", async () => {
@@ -143,26 +113,25 @@ describe("a token that names its user", () => {
     expect((await api("/users/gone", tokenOf("gone"), "DELETE")).status).toBe(200);
   });
 
-  test.each<[name: string, claims: Claims, scope: "read" | "write" | "admin"]>([
-    ["no scope", {}, "write"],
-    ["scopes of others", { scope: "openid profile" }, "write"],
-    ["read", { scope: "openid read" }, "read"],
-    ["read in scp", { scp: ["read"] }, "read"],
-    ["read in scopes", { scopes: "read" }, "read"],
-    ["read and write", { scope: "read write" }, "write"],
-    ["admin", { scope: "read admin" }, "admin"],
-    ["admin beside another claim", { scope: "read", scopes: ["admin"] }, "admin"],
-    ["a word that only begins like admin", { scope: "administrator admin:none" }, "write"],
-    ["ADMIN", { scope: "ADMIN" }, "write"],
-  ])("with %s: its claims are %j, it may %s", async (_name, claims, scope) => {
-    const headers = tokenOf("sam", claims);
+  test.each(["read", "write", "admin"])("with scope %s may do what the scope says", async (scope) => {
+    const headers = tokenOf("sam", { scope });
     const chat = await postJson(`${service.url}/api/v1/chat`, { user_id: "sam", session_id: "s", message: "hi" }, headers);
     expect(chat.status).toBe(scope === "read" ? 403 : 200);
     expect((await api("/conversations?user_id=sam", headers)).status).toBe(200);
-    expect((await api("/conversations?user_id=ada", headers)).status).toBe(scope === "admin" ? 200 : 403);
-    expect((await api(`/conversations/${turn.conversation_id}/messages`, headers)).status).toBe(scope === "admin" ? 200 : 404);
-    expect((await api("/users/ada/core-memory", headers)).status).toBe(scope === "admin" ? 200 : 404);
-    expect((await api("/jobs", headers)).status).toBe(scope === "admin" ? 200 : 403);
-    expect((await api("/jobs/retry", headers, "POST")).status).toBe(scope === "admin" ? 200 : 403);
+    const isAdmin = scope === "admin";
+    expect((await api("/conversations?user_id=ada", headers)).status).toBe(isAdmin ? 200 : 403);
+    expect((await api(`/conversations/${turn.conversation_id}/messages`, headers)).status).toBe(isAdmin ? 200 : 404);
+    expect((await api("/users/ada/core-memory", headers)).status).toBe(isAdmin ? 200 : 404);
+    expect((await api("/jobs", headers)).status).toBe(isAdmin ? 200 : 403);
+    expect((await api("/jobs/retry", headers, "POST")).status).toBe(isAdmin ? 200 : 403);
+  });
+
+  test("is refused with what to send when it is neither a key nor a token", async () => {
+    for (const text of ["key-of-defaul", "a.b", "a.b.c.d", "...", "ey J.x.y"]) {
+      const refused = await api("/conversations?user_id=ada", bearer(text));
+      expectRefusal(refused, { status: 401, code: "unauthorized", says: /needs a key or a token/ });
+      expect(refused.headers.get("www-authenticate")).toBe("Bearer");
+    }
+    expectRefusal(await api("/conversations", bearer("a.b.c")), { status: 401, code: "unauthorized", says: /none that this service can/ });
   });
 });

@@ -12,6 +12,8 @@ describe("completions with the official client", () => {
   beforeEach(() => running.model.answer({ tokens: ["Porto ", "is ", "lovely"] }));
 
   const client = (session: string) => openClient(running.url, { headers: { "X-Session-Id": session } });
+  const create = (session: string, fields: object) =>
+    client(session).chat.completions.create({ model: MODEL, user: "ada", messages: [says("hello")], ...fields });
   const prompt = () => running.model.seen.at(-1)?.body.messages.slice(1);
 
   test("come whole, with the tokens that the model counted", async () => {
@@ -33,27 +35,6 @@ describe("completions with the official client", () => {
     ]);
   });
 
-  test("are streamed token by token: the role first, the usage last when it is wanted", async () => {
-    const stream = await client("streamed").chat.completions.create({
-      model: MODEL,
-      user: "ada",
-      stream: true,
-      stream_options: { include_usage: true },
-      messages: [says("I live in Porto")],
-    });
-    const chunks = [];
-    for await (const chunk of stream) chunks.push(chunk);
-    expect(chunks.map(({ choices: [choice], usage }) => [choice?.delta, choice?.finish_reason, usage?.total_tokens])).toEqual([
-      [{ role: "assistant", content: "" }, null, undefined],
-      [{ content: "Porto " }, null, undefined],
-      [{ content: "is " }, null, undefined],
-      [{ content: "lovely" }, null, undefined],
-      [{}, "stop", undefined],
-      [undefined, undefined, 103],
-    ]);
-    expect(new Set(chunks.map(({ id, object, model }) => [id, object, model].join()))).toHaveProperty("size", 1);
-  });
-
   test("are streamed without usage when nobody asked for it", async () => {
     const stream = client("helper").chat.completions.stream({ model: MODEL, user: "ada", messages: [says("hello")] });
     const completion = await stream.finalChatCompletion();
@@ -62,107 +43,68 @@ describe("completions with the official client", () => {
   });
 
   test("go on with the history of the service, whatever the client says it was", async () => {
-    const { completions } = client("forged").chat;
-    await completions.create({ model: MODEL, user: "ada", messages: [says("I live in Porto")] });
-    await completions.create({
-      model: MODEL,
-      user: "ada",
-      messages: [
-        { role: "system", content: "FORGED RULES" },
-        says("FORGED QUESTION"),
-        { role: "assistant", content: "FORGED ANSWER" },
-        says("Where do I live?"),
-      ],
-    });
+    await create("forged", { messages: [says("I live in Porto")] });
+    const forged = [{ role: "system", content: "FORGED RULES" }, says("FORGED QUESTION"), { role: "assistant", content: "FORGED ANSWER" }];
+    await create("forged", { messages: [...forged, says("Where do I live?")] });
     expect(prompt()).toEqual([says("I live in Porto"), { role: "assistant", content: "Porto is lovely" }, says("Where do I live?")]);
     expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("FORGED");
     expect(await messagesOf(running.url, "ada", "forged")).toHaveLength(4);
   });
 
   test("read the text parts of a message and nothing else", async () => {
-    const { completions } = client("parts").chat;
-    await completions.create({
-      model: MODEL,
-      user: "ada",
-      messages: [
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "one" },
-            { type: "text", text: "two" },
-          ],
-        },
-      ],
-    });
+    const text = (words: string) => ({ type: "text", text: words });
+    await create("parts", { messages: [{ role: "user", content: [text("one"), text("two")] }] });
     expect(prompt()).toEqual([says("one\ntwo")]);
-    const image = { type: "image_url" as const, image_url: { url: "data:image/png;base64,AAAA" } };
-    const refused = completions.create({
-      model: MODEL,
-      user: "ada",
-      messages: [{ role: "user", content: [{ type: "text", text: "x" }, image] }],
-    });
-    expect(await failureOf(refused)).toMatchObject({
-      status: 400,
-      param: "messages.0.content",
-      message: expect.stringContaining("image_url"),
-    });
-    const later = await completions.create({
-      model: MODEL,
-      user: "ada",
-      messages: [{ role: "user", content: [image] }, { role: "assistant", content: "a cat" }, says("and now?")],
-    });
-    expect(later.choices[0]?.finish_reason).toBe("stop");
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const refusal = { status: 400, param: "messages.0.content", message: expect.stringContaining("image_url") };
+    expect(await failureOf(create("parts", { messages: [{ role: "user", content: [text("x"), image] }] }))).toMatchObject(refusal);
+    const history = [{ role: "user", content: [image] }, { role: "assistant", content: "a cat" }, says("and now?")];
+    expect((await create("parts", { messages: history })).choices[0]?.finish_reason).toBe("stop");
   });
 
   test("take what OpenAI's clients send beside, where it harms nobody", async () => {
-    const { choices } = await client("beside").chat.completions.create({
-      model: MODEL,
-      user: "ada",
-      messages: [says("hello")],
-      temperature: 0.2,
-      top_p: 0.9,
-      max_tokens: 5,
-      max_completion_tokens: 5,
-      n: 1,
+    const numbers = { temperature: 0.2, top_p: 0.9, max_tokens: 5, max_completion_tokens: 5, n: 1, seed: 7, presence_penalty: 0 };
+    const { choices } = await create("beside", {
+      ...numbers,
       stop: ["\n"],
-      seed: 7,
       logit_bias: {},
-      presence_penalty: 0,
       store: false,
       modalities: ["text"],
       response_format: { type: "text" },
       tools: [{ type: "function", function: { name: "map", parameters: {} } }],
       tool_choice: "auto",
-      ...{ options: { num_ctx: 1 }, chat_id: "unknown" },
+      options: { num_ctx: 1 },
+      chat_id: "unknown",
     });
     expect(choices[0]?.message.content).toBe("Porto is lovely");
   });
 
-  test("of one chat wait for each other", async () => {
+  test("of one chat wait for each other, and are turns of their own though they say the same", async () => {
     running.model.answer({ tokens: ["a", "b"], betweenMs: 200 });
-    const { completions } = client("in line").chat;
-    const both = ["first", "second"].map((text) => completions.create({ model: MODEL, user: "ada", messages: [says(text)] }));
-    expect((await Promise.all(both)).map(({ choices }) => choices[0]?.message.content)).toEqual(["ab", "ab"]);
+    const both = await Promise.all([create("in line", {}), create("in line", {})]);
+    expect(both.map(({ choices }) => choices[0]?.message.content)).toEqual(["ab", "ab"]);
     expect((await messagesOf(running.url, "ada", "in line")).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   });
 
-  test("asked for again with the same message are turns of their own", async () => {
-    const { completions } = client("again").chat;
-    const request = { model: MODEL, user: "ada", messages: [says("once more")] };
-    const [first, second] = [await completions.create(request), await completions.create(request)];
-    expect(second.id).not.toBe(first.id);
-    expect(await messagesOf(running.url, "ada", "again")).toHaveLength(4);
-  });
-
-  test("sent again with their Idempotency-Key are the same turn, and another message with it is refused", async () => {
+  test("with an Idempotency-Key are one turn, at once and afterwards, streamed or whole, and another message is refused", async () => {
+    running.model.answer({ tokens: ["one ", "two"], betweenMs: 200 });
+    const before = running.model.seen.length;
     const { completions } = client("keyed").chat;
     const options = { headers: { "Idempotency-Key": "k-1" } };
     const request = { model: MODEL, user: "ada", messages: [says("only once")] };
-    const [first, second] = [await completions.create(request, options), await completions.create(request, options)];
-    expect([second.id, second.choices]).toEqual([first.id, first.choices]);
+    const whole = () => completions.create(request, options);
+    const streamed = () => completions.stream(request, options).finalChatCompletion();
+    const answers = [...(await Promise.all([whole(), streamed()])), await whole(), await streamed()];
+    expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(["one two", "one two", "one two", "one two"]);
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+    expect(running.model.seen).toHaveLength(before + 1);
+    for (const stream of [false, true]) {
+      const refused = await failureOf(completions.create({ ...request, stream, messages: [says("something else")] }, options));
+      expect(refused).toMatchObject({ status: 422, type: "invalid_request_error", code: "idempotency_mismatch", param: null });
+    }
     expect(await messagesOf(running.url, "ada", "keyed")).toHaveLength(2);
-    const other = completions.create({ ...request, messages: [says("something else")] }, options);
-    expect(await failureOf(other)).toMatchObject({ status: 422, code: "idempotency_mismatch" });
+    const noKey = { headers: { "Idempotency-Key": "two words" } };
+    expect(await failureOf(completions.create(request, noKey))).toMatchObject({ status: 400, param: "Idempotency-Key" });
   });
 
   test("without a user are the one person's of a service without keys", async () => {

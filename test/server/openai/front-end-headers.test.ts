@@ -1,26 +1,15 @@
-import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi, listConversations } from "../../support/clients/api-client.ts";
+import { listConversations, postJson } from "../../support/clients/api-client.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
+import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
-const KEY = { authorization: "Bearer key-of-acme" };
-const SECRET = "a secret of more than thirty-two characters";
-const TENANT_CLAIM = "tenant";
-
-/** The token of a user of the tenant acme. */
-function tokenOf(user: string): Promise<string> {
-  return new SignJWT({ [TENANT_CLAIM]: "acme" })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject(user)
-    .setExpirationTime("5m")
-    .sign(new TextEncoder().encode(SECRET));
-}
+const KEY = bearer("key-of-acme");
 
 describe("users and chats of front ends", () => {
   let service: TestService;
   beforeAll(async () => {
-    service = await openTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET: SECRET, JWT_TENANT_CLAIM: TENANT_CLAIM });
+    service = await openTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
   });
   afterAll(() => service.close());
 
@@ -30,42 +19,19 @@ describe("users and chats of front ends", () => {
   const sessionsOf = async (user: string): Promise<string[]> =>
     (await listConversations(service.url, user, KEY)).map(({ session_id }) => session_id);
 
-  const FORWARDED: [what: string, headers: Record<string, string>, fields: object, user: string, session: string][] = [
-    [
-      "Open WebUI",
-      { "X-OpenWebUI-User-Id": "webui-1", "X-OpenWebUI-User-Email": "one@example.org", "X-OpenWebUI-Chat-Id": "chat-1" },
-      {},
-      "webui-1",
-      "chat-1",
-    ],
-    [
-      "Open WebUI's address alone",
-      { "X-OpenWebUI-User-Email": "two@example.org", "X-OpenWebUI-Chat-Id": "chat-2" },
-      {},
-      "two@example.org",
-      "chat-2",
-    ],
-    ["LibreChat", { "X-User-Id": "libre-1", "X-Conversation-Id": "convo-1" }, {}, "libre-1", "convo-1"],
-    [
-      "LibreChat, which also sends the user in the body",
-      { "X-User-Id": "libre-2", "X-Conversation-Id": "convo-2" },
-      { user: "x" },
-      "libre-2",
-      "convo-2",
-    ],
+  const webui = (id: object, chat: string) => ({ ...id, "X-OpenWebUI-Chat-Id": chat });
+  const libre = (user: string, chat: string) => ({ "X-User-Id": user, "X-Conversation-Id": chat });
+  test.each<[what: string, headers: Record<string, string>, fields: object, user: string, session: string]>([
+    ["Open WebUI", webui({ "X-OpenWebUI-User-Id": "w-1", "X-OpenWebUI-User-Email": "1@example.org" }, "chat-1"), {}, "w-1", "chat-1"],
+    ["Open WebUI's address alone", webui({ "X-OpenWebUI-User-Email": "2@example.org" }, "chat-2"), {}, "2@example.org", "chat-2"],
+    ["LibreChat", libre("libre-1", "convo-1"), {}, "libre-1", "convo-1"],
+    ["LibreChat, which also sends the user in the body", libre("libre-2", "convo-2"), { user: "x" }, "libre-2", "convo-2"],
     ["a client of one's own", { "X-Session-Id": "s-1", "X-OpenWebUI-Chat-Id": "other" }, { user: "own-1" }, "own-1", "s-1"],
     ["metadata", {}, { user: "own-2", metadata: { session_id: "m-1" } }, "own-2", "m-1"],
     ["metadata of a chat", {}, { user: "own-3", metadata: { chat_id: "m-2" } }, "own-3", "m-2"],
-    [
-      "placeholders that were not filled in",
-      { "X-User-Id": "{{LIBRECHAT_USER_ID}}", "X-Session-Id": "s-2" },
-      { user: "own-4" },
-      "own-4",
-      "s-2",
-    ],
+    ["unresolved placeholders", { "X-User-Id": "{{LIBRECHAT_USER_ID}}", "X-Session-Id": "s-2" }, { user: "own-4" }, "own-4", "s-2"],
     ["UTF-8 in headers", { "X-Session-Id": Buffer.from("聊天").toString("latin1") }, { user: "李雷" }, "李雷", "聊天"],
-  ];
-  test.each(FORWARDED)("are those of %s", async (_what, headers, fields, user, session) => {
+  ])("are those of %s", async (_what, headers, fields, user, session) => {
     await ask(headers, fields);
     expect(await sessionsOf(user)).toEqual([session]);
   });
@@ -77,13 +43,13 @@ describe("users and chats of front ends", () => {
   });
 
   test("are the token's, and a front end cannot make it another's", async () => {
-    const token = await tokenOf("tess");
+    const token = secretToken({ sub: "tess", tenant: "acme" });
     await ask({ "X-Session-Id": "t-1" }, {}, token);
     await ask({ "X-Session-Id": "t-2", "X-User-Id": "tess" }, { user: "tess" }, token);
     expect((await sessionsOf("tess")).sort()).toEqual(["t-1", "t-2"]);
     for (const [headers, fields] of [
-      [{ "X-OpenWebUI-User-Id": "webui-1" }, {}],
-      [{ "X-User-Email": "one@example.org" }, {}],
+      [{ "X-OpenWebUI-User-Id": "w-1" }, {}],
+      [{ "X-User-Email": "1@example.org" }, {}],
       [{}, { user: "libre-1" }],
       [{ "X-User-Id": "tess" }, { user: "libre-1" }],
     ] as [Record<string, string>, object][]) {
@@ -103,12 +69,7 @@ describe("users and chats of front ends", () => {
   });
 
   test("mean nothing anywhere else: /api/v1 takes user_id alone", async () => {
-    const headers = { ...KEY, "X-User-Id": "libre-1", "content-type": "application/json" };
-    const refused = await callApi(`${service.url}/api/v1/chat`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ session_id: "s", message: "x" }),
-    });
-    expect(refused.status).toBe(400);
+    const headers = { ...KEY, "X-User-Id": "libre-1" };
+    expect((await postJson(`${service.url}/api/v1/chat`, { session_id: "s", message: "x" }, headers)).status).toBe(400);
   });
 });

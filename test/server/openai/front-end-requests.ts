@@ -11,7 +11,13 @@ export interface FrontEndRequest {
 const CHAT = "<chat_history>\nUSER: Where is ornithopter bay on the map?\nASSISTANT: In the south.\n</chat_history>";
 const LIBRECHAT = "User: Where is ornithopter bay on the map?\nAI: In the south.";
 
-const ofUser = (...lines: string[]) => ({ messages: [{ role: "user", content: lines.join("\n") }] });
+const ofUser = (text: string) => ({ messages: [{ role: "user", content: text }] });
+const request = (name: string, task: FrontEndTask, offline: unknown, text: string): FrontEndRequest => ({
+  name,
+  task,
+  offline,
+  body: ofUser(text),
+});
 const TITLE = "Where is ornithopter bay on";
 
 /**
@@ -19,102 +25,80 @@ const TITLE = "Where is ornithopter bay on";
  * opening, the headings, the demanded form and the end are as they are there; the advice in between is left out.
  */
 export const OPEN_WEBUI: FrontEndRequest[] = [
-  {
-    name: "title",
-    task: "title",
-    body: ofUser(
-      "### Task:\nGenerate a concise title summarizing the chat history.\n### Guidelines:\n- …",
-      '### Output:\nJSON format: { "title": "your concise title here" }\n### Examples:\n- { "title": "Stock Trends" },',
-      `### Chat History:\n${CHAT}`,
-    ),
-    offline: { title: TITLE },
-  },
-  {
-    name: "title of 0.4",
-    task: "title",
-    body: ofUser(
-      "Create a concise, 3-5 word title with an emoji as a title for the chat history, in the given language. … RESPOND ONLY WITH THE TITLE TEXT.",
-      `\nExamples of titles:\nRemote Work Productivity Tips\n\n${CHAT}`,
-    ),
-    offline: TITLE,
-  },
-  {
-    name: "tags",
-    task: "tags",
-    body: ofUser(
-      "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history, along with 1-3 more specific subtopic tags.\n",
-      '### Guidelines:\n- …\n\n### Output:\nJSON format: { "tags": ["tag1", "tag2", "tag3"] }\n',
-      `### Chat History:\n${CHAT}`,
-    ),
-    offline: { tags: ["General"] },
-  },
-  {
-    name: "follow-ups, with the quote that some versions leave at the end",
-    task: "follow_ups",
-    body: ofUser(
-      "### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next …\n### Guidelines:\n- …",
-      '### Output:\nJSON format: { "follow_ups": ["Question 1?", "Question 2?", "Question 3?"] }',
-      `### Chat History:\n${CHAT}"`,
-    ),
-    offline: { follow_ups: [] },
-  },
-  {
-    name: "search queries",
-    task: "queries",
-    body: ofUser(
-      "### Task:\nAnalyze the chat history to determine the necessity of generating search queries, in the given language. …\n",
-      '### Guidelines:\n- … return: { "queries": [] }.\n\n### Output:\nStrictly return in JSON format: \n{\n  "queries": ["query1", "query2"]\n}\n',
-      `### Chat History:\n${CHAT}\n`,
-    ),
-    offline: { queries: [] },
-  },
-  {
-    name: "image prompt",
-    task: "image_prompt",
-    body: ofUser(
-      "### Task:\nGenerate a detailed prompt for am image generation task based on the given language and context. …\n\n### Guidelines:\n- …\n",
-      `### Output:\nStrictly return in JSON format:\n{\n    "prompt": "Your detailed description here."\n}\n\n### Chat History:\n${CHAT}`,
-    ),
-    offline: { prompt: "Where is ornithopter bay on the map?" },
-  },
-  {
-    name: "autocompletion",
-    task: "autocomplete",
-    body: ofUser(
-      "### Task:\nYou are an autocompletion system. Continue the text in `<text>` based on the **completion type** in `<type>` …  \n",
-      '### **Output Rules**:\n- Respond only in JSON format: `{ "text": "<your_completion>" }`.\n\n---\n### Context:',
-      `${CHAT}\n<type>search query</type>  \n<text>where is ornithopter</text>  \n#### Output:\n`,
-    ),
-    offline: { text: "" },
-  },
-  {
-    name: "emoji",
-    task: "emoji",
-    body: ofUser(
-      "Your task is to reflect the speaker's likely facial expression through a fitting emoji. …\n",
-      "Message: ```Where is ornithopter bay?```",
-    ),
-    offline: "🙂",
-  },
-  {
-    name: "merging the answers of several models",
-    task: "merge",
-    body: ofUser(
-      'You have been provided with a set of responses from various models to the latest user query: "Where is ornithopter bay?"\n\n…\n',
-      'Responses from models: """In the south."""\n\n"""On the coast."""',
-    ),
-    offline: "In the south.",
-  },
-  {
-    name: "compacting a long chat",
-    task: "summary",
-    body: ofUser(
-      "### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n### Instructions:\n- …\n",
-      "### Previous Summary:\n\n\n### Messages Being Compacted:\nUSER: Where is ornithopter bay?\n",
-      "### Recent Messages Kept In Context:\nUSER: And now?",
-    ),
-    offline: "USER: Where is ornithopter bay?",
-  },
+  request(
+    "title",
+    "title",
+    { title: TITLE },
+    `### Task:\nGenerate a concise title summarizing the chat history.\n### Guidelines:\n- …
+### Output:\nJSON format: { "title": "your concise title here" }\n### Examples:\n- { "title": "Stock Trends" },
+### Chat History:\n${CHAT}`,
+  ),
+  request(
+    "title of 0.4",
+    "title",
+    TITLE,
+    `Create a concise, 3-5 word title with an emoji as a title for the chat history, in the given language. … RESPOND ONLY WITH THE TITLE TEXT.
+
+Examples of titles:\nRemote Work Productivity Tips\n\n${CHAT}`,
+  ),
+  request(
+    "tags",
+    "tags",
+    { tags: ["General"] },
+    `### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history, along with 1-3 more specific subtopic tags.\n
+### Guidelines:\n- …\n\n### Output:\nJSON format: { "tags": ["tag1", "tag2", "tag3"] }\n\n### Chat History:\n${CHAT}`,
+  ),
+  request(
+    "follow-ups, with the quote that some versions leave at the end",
+    "follow_ups",
+    { follow_ups: [] },
+    `### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next …\n### Guidelines:\n- …
+### Output:\nJSON format: { "follow_ups": ["Question 1?", "Question 2?", "Question 3?"] }\n### Chat History:\n${CHAT}"`,
+  ),
+  request(
+    "search queries",
+    "queries",
+    { queries: [] },
+    `### Task:\nAnalyze the chat history to determine the necessity of generating search queries, in the given language. …\n
+### Guidelines:\n- … return: { "queries": [] }.\n\n### Output:\nStrictly return in JSON format: \n{\n  "queries": ["query1", "query2"]\n}\n
+### Chat History:\n${CHAT}\n`,
+  ),
+  request(
+    "image prompt",
+    "image_prompt",
+    { prompt: "Where is ornithopter bay on the map?" },
+    `### Task:\nGenerate a detailed prompt for am image generation task based on the given language and context. …\n\n### Guidelines:\n- …\n
+### Output:\nStrictly return in JSON format:\n{\n    "prompt": "Your detailed description here."\n}\n\n### Chat History:\n${CHAT}`,
+  ),
+  request(
+    "autocompletion",
+    "autocomplete",
+    { text: "" },
+    `### Task:\nYou are an autocompletion system. Continue the text in \`<text>\` based on the **completion type** in \`<type>\` …  \n
+### **Output Rules**:\n- Respond only in JSON format: \`{ "text": "<your_completion>" }\`.\n\n---\n### Context:
+${CHAT}\n<type>search query</type>  \n<text>where is ornithopter</text>  \n#### Output:\n`,
+  ),
+  request(
+    "emoji",
+    "emoji",
+    "🙂",
+    "Your task is to reflect the speaker's likely facial expression through a fitting emoji. …\n\nMessage: ```Where is ornithopter bay?```",
+  ),
+  request(
+    "merging the answers of several models",
+    "merge",
+    "In the south.",
+    `You have been provided with a set of responses from various models to the latest user query: "Where is ornithopter bay?"\n\n…\n
+Responses from models: """In the south."""\n\n"""On the coast."""`,
+  ),
+  request(
+    "compacting a long chat",
+    "summary",
+    "USER: Where is ornithopter bay?",
+    `### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n### Instructions:\n- …\n
+### Previous Summary:\n\n\n### Messages Being Compacted:\nUSER: Where is ornithopter bay?\n
+### Recent Messages Kept In Context:\nUSER: And now?`,
+  ),
   {
     name: "choosing tools",
     task: "tool_choice",
@@ -132,49 +116,50 @@ export const OPEN_WEBUI: FrontEndRequest[] = [
   },
 ];
 
+/** The first of them, for tests of what all have in common. */
+export const TITLE_REQUEST: FrontEndRequest["body"] = OPEN_WEBUI[0]?.body ?? { messages: [] };
+
 const TITLE_SCHEMA = {
   type: "object",
   properties: { language: { type: "string" }, title: { type: "string" } },
   required: ["language", "title"],
 };
+const jsonSchema = (more: object) => ({
+  response_format: { type: "json_schema", json_schema: { name: "extract", schema: TITLE_SCHEMA, ...more } },
+});
 const STRUCTURED = ofUser(
-  "Analyze this conversation and provide:\n1. The detected language of the conversation",
-  `2. A concise title in the detected language (5 words or less, no punctuation or quotation)\n\n${LIBRECHAT}`,
+  `Analyze this conversation and provide:\n1. The detected language of the conversation
+2. A concise title in the detected language (5 words or less, no punctuation or quotation)\n\n${LIBRECHAT}`,
 );
 
 /** As LibreChat 0.7 and 0.8 ask for titles (packages/agents, src/utils/title.ts; before that api/app/clients), by its titleMethod. */
 export const LIBRECHAT_REQUESTS: FrontEndRequest[] = [
-  {
-    name: "title, method completion",
-    task: "title",
-    body: ofUser(
-      "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title itself.",
-      `\nConversation:\n${LIBRECHAT}`,
-    ),
-    offline: TITLE,
-  },
-  {
-    name: "title, method completion of 0.8.0",
-    task: "title",
-    body: ofUser(
-      "Provide a concise, 5-word-or-less title for the conversation, using its same language, with no punctuation. … only return the title itself.",
-      `\nConversation:\n${LIBRECHAT}`,
-    ),
-    offline: TITLE,
-  },
+  request(
+    "title, method completion",
+    "title",
+    TITLE,
+    `Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title itself.
+
+Conversation:\n${LIBRECHAT}`,
+  ),
+  request(
+    "title, method completion of 0.8.0",
+    "title",
+    TITLE,
+    `Provide a concise, 5-word-or-less title for the conversation, using its same language, with no punctuation. … only return the title itself.
+
+Conversation:\n${LIBRECHAT}`,
+  ),
   {
     name: "title, method structured",
     task: "title",
-    body: { ...STRUCTURED, response_format: { type: "json_schema", json_schema: { name: "extract", schema: TITLE_SCHEMA, strict: true } } },
+    body: { ...STRUCTURED, ...jsonSchema({ strict: true }) },
     offline: { title: TITLE, language: "English" },
   },
   {
     name: "title with a prompt of one's own, method structured",
     task: "title",
-    body: {
-      ...ofUser(`Name this chat, please.\n\n${LIBRECHAT}`),
-      response_format: { type: "json_schema", json_schema: { name: "extract", schema: TITLE_SCHEMA } },
-    },
+    body: { ...ofUser(`Name this chat, please.\n\n${LIBRECHAT}`), ...jsonSchema({}) },
     offline: { title: TITLE, language: "English" },
   },
   {

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../../support/clients/api-client.ts";
+import { callApi, putJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
-const ACME = { authorization: "Bearer key-of-acme", "content-type": "application/json" };
+const ACME = { authorization: "Bearer key-of-acme" };
 
 describe("models", () => {
   let service: TestService;
   beforeAll(async () => {
     service = await openTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
-    const body = JSON.stringify({ description: "trains and planes" });
-    await callApi(`${service.url}/api/v1/knowledge/travel`, { method: "PUT", headers: ACME, body });
+    await putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }, ACME);
   });
   afterAll(() => service.close());
   const acme = () => openClient(service.url, { apiKey: "key-of-acme" });

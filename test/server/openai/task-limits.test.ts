@@ -3,12 +3,11 @@ import { messagesOf, postJson, type ApiResponse, type ErrorBody } from "../../su
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { LIBRECHAT_REQUESTS, OPEN_WEBUI } from "./front-end-requests.ts";
+import { LIBRECHAT_REQUESTS, TITLE_REQUEST } from "./front-end-requests.ts";
+import { bearer } from "../../servers/token-issuer.ts";
 import { MODEL, says } from "./open-client.ts";
 
 const TITLE = { "x-task": "title_generation" };
-const KEYS = { API_KEYS: "acme-key-1:acme,other-key-1:other" };
-const AS_ACME = { authorization: "Bearer acme-key-1" };
 
 interface Sent {
   messages: { role: string; content: string }[];
@@ -33,28 +32,41 @@ describe("the limits of a front end's own tasks", () => {
   }
   const send = (body: Sent, headers: Record<string, string> = TITLE): Promise<ApiResponse<ErrorBody>> =>
     postJson(`${service?.url}/v1/chat/completions`, { model: MODEL, ...body }, headers);
+  const name = (fields: object = {}, headers = TITLE) => send({ messages: [says("Name this chat.")], ...fields }, headers);
   const asked = (count: number): Promise<unknown> => waitUntil(`${count} tasks at the model`, () => model.seen.length === count);
+  const stored = (user: string, session: string) => messagesOf(service?.url ?? "", user, session);
 
-  test("what an unknown X-Task comes with is a turn: its message is stored, and is refused when it is too long", async () => {
+  /** A task whose model says nothing, and whose client leaves. */
+  async function leave(text: string): Promise<void> {
+    model.answer({ ending: "hang", tokens: [] });
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model: MODEL, messages: [says(text)] });
+    const headers = { ...TITLE, "content-type": "application/json" };
+    const left = fetch(`${service?.url}/v1/chat/completions`, { method: "POST", headers, body, signal: leaving.signal });
+    const before = model.seen.length;
+    await asked(before + 1);
+    leaving.abort();
+    await left.catch(() => undefined);
+    await waitUntil("the model's connection to close", () => model.seen[before]?.aborted);
+    model.answer({ tokens: ["A title"] });
+  }
+
+  test("what an unknown X-Task comes with is a turn, limited like one, unless it is worded like a task", async () => {
     await open({ MAX_MESSAGE_CHARS: "2000" });
     expect((await send({ messages: [says("hello")], user: "ada" }, { "x-task": "whatever", "x-session-id": "s" })).status).toBe(200);
-    expect((await messagesOf(service?.url ?? "", "ada", "s")).map(({ content }) => content)).toEqual(["hello", "A title"]);
+    expect((await stored("ada", "s")).map(({ content }) => content)).toEqual(["hello", "A title"]);
     const metadata = { task: "constructor", session_id: "by metadata" };
     expect((await send({ messages: [says("hello")], user: "ada", metadata }, {})).status).toBe(200);
-    expect(await messagesOf(service?.url ?? "", "ada", "by metadata")).toHaveLength(2);
+    expect(await stored("ada", "by metadata")).toHaveLength(2);
     const { status, json } = await send({ messages: [says("y".repeat(2_001))] }, { "x-task": "whatever" });
     expect({ status, code: json.error.code }).toEqual({ status: 413, code: "message_too_long" });
-  });
-
-  test("the wording still tells a task whose X-Task is unknown", async () => {
-    await open();
-    await send(OPEN_WEBUI[0]?.body ?? { messages: [] }, { "x-task": "a_task_of_next_year", "x-session-id": "s" });
-    expect(await messagesOf(service?.url ?? "", "default", "s")).toEqual([]);
+    await send(TITLE_REQUEST, { "x-task": "a_task_of_next_year", "x-session-id": "s" });
+    expect(await stored("default", "s")).toEqual([]);
   });
 
   test("a task with more characters than a message may have is refused before a model is asked, however they are spread", async () => {
     await open({ MAX_MESSAGE_CHARS: "2000" });
-    const structured = LIBRECHAT_REQUESTS.find(({ name }) => name.endsWith("method structured"))?.body;
+    const structured = LIBRECHAT_REQUESTS.find(({ name: found }) => found.endsWith("method structured"))?.body;
     const schema = { type: "object", properties: { title: { type: "string", description: "y".repeat(2_000) } } };
     for (const body of [
       { messages: [says("y".repeat(2_001))] },
@@ -72,31 +84,28 @@ describe("the limits of a front end's own tasks", () => {
     expect((await send({ messages: [says("\u{1F600}".repeat(2_000))] })).status).toBe(200);
   });
 
-  test("a user has so many tasks at once, beside the turns; another user's are not counted with them", async () => {
+  test("a user has a limit of tasks at once, beside the turns; another user's are not counted with them", async () => {
     await open({ MAX_CONCURRENT_TASKS_PER_USER: "2", MAX_CONCURRENT_TURNS_PER_USER: "1" });
     const { promise, resolve } = Promise.withResolvers<void>();
     model.answer({ tokens: ["A title"], until: promise });
-    const running = ["ada", "ada"].map((user) => send({ messages: [says("Name this chat.")], user }));
+    const running = [name({ user: "ada" }), name({ user: "ada" })];
     await asked(2);
-    const refused = await send({ messages: [says("Name this chat.")], user: "ada" });
-    expect(refused.status).toBe(429);
-    expect(refused.json.error).toMatchObject({
-      code: "too_many_turns",
-      message: expect.stringMatching(/2 .*MAX_CONCURRENT_TASKS_PER_USER/),
-    });
+    const refused = await name({ user: "ada" });
+    const message = expect.stringMatching(/2 .*MAX_CONCURRENT_TASKS_PER_USER/);
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: "too_many_turns", message } } });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
-    running.push(send({ messages: [says("Name this chat.")], user: "bea" }), send({ messages: [says("hello")], user: "ada" }, {}));
+    running.push(name({ user: "bea" }), send({ messages: [says("hello")], user: "ada" }, {}));
     await asked(4);
     resolve();
     for (const { status } of await Promise.all(running)) expect(status).toBe(200);
-    expect((await send({ messages: [says("Name this chat.")], user: "ada" })).status).toBe(200);
+    expect((await name({ user: "ada" })).status).toBe(200);
   });
 
   test("a tenant has as many tasks at once as turns, whatever users it names", async () => {
-    await open({ ...KEYS, MAX_CONCURRENT_TURNS_PER_TENANT: "2" });
+    await open({ API_KEYS: "acme-key-1:acme,other-key-1:other", MAX_CONCURRENT_TURNS_PER_TENANT: "2" });
     const { promise, resolve } = Promise.withResolvers<void>();
     model.answer({ tokens: ["A title"], until: promise });
-    const as = (user: string) => send({ messages: [says("Name this chat.")], user }, { ...TITLE, ...AS_ACME });
+    const as = (user: string) => name({ user }, { ...TITLE, ...bearer("acme-key-1") });
     const running = [as("ada"), as("bea")];
     await asked(2);
     expect((await as("cleo")).json.error.message).toContain("MAX_CONCURRENT_TURNS_PER_TENANT");
@@ -107,37 +116,17 @@ describe("the limits of a front end's own tasks", () => {
   test("a task gives its place back when it fails and when its client leaves", async () => {
     await open({ MAX_CONCURRENT_TASKS_PER_USER: "1" });
     model.answer({ status: 400 });
-    for (let index = 0; index < 3; index++) expect((await send({ messages: [says("Name this chat.")] })).status).toBe(503);
-    model.answer({ ending: "hang" });
-    const leaving = new AbortController();
-    const left = fetch(`${service?.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { ...TITLE, "content-type": "application/json" },
-      body: JSON.stringify({ model: MODEL, messages: [says("Name this chat.")] }),
-      signal: leaving.signal,
-    }).catch(() => undefined);
-    const before = model.seen.length;
-    await asked(before + 1);
-    leaving.abort();
-    await left;
-    model.answer({ tokens: ["A title"] });
-    await waitUntil("a place for the next task", async () => (await send({ messages: [says("Name this chat.")] })).status === 200);
+    for (let index = 0; index < 3; index++) expect((await name()).status).toBe(503);
+    await leave("Name this chat.");
+    await waitUntil("a place for the next task", async () => (await name()).status === 200);
   });
 
-  test("a task whose client leaves before the first token counts for the tokens of the day", async () => {
+  test.each<[what: string, spend: () => Promise<unknown>]>([
+    ["that ends", () => name()],
+    ["whose client leaves before the first token", () => leave("Name this chat. ".repeat(100))],
+  ])("a task %s counts for the tokens of the day", async (_what, spend) => {
     await open({ TOKENS_PER_DAY: "100" });
-    model.answer({ ending: "hang", tokens: [] });
-    const leaving = new AbortController();
-    const left = fetch(`${service?.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { ...TITLE, "content-type": "application/json" },
-      body: JSON.stringify({ model: MODEL, messages: [says("Name this chat. ".repeat(100))] }),
-      signal: leaving.signal,
-    }).catch(() => undefined);
-    await asked(1);
-    leaving.abort();
-    await left;
-    await waitUntil("the model's connection to close", () => model.seen[0]?.aborted);
-    expect((await send({ messages: [says("hi")] })).json.error).toMatchObject({ code: "insufficient_quota" });
+    await spend();
+    expect((await name()).json.error).toMatchObject({ code: "insufficient_quota" });
   });
 });

@@ -41,18 +41,22 @@ export async function callApi<Body = ErrorBody>(address: string, request: ApiReq
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as Body };
 }
 
-/** Posts a JSON body and reads the whole JSON answer. */
+/** Posts a JSON body, or puts it, and reads the whole JSON answer. */
 export async function postJson<Body = ErrorBody>(
   address: string,
   body: unknown,
   headers: Record<string, string> = {},
+  method = "POST",
 ): Promise<ApiResponse<Body>> {
   return callApi<Body>(address, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 }
+
+export const putJson = <Body = ErrorBody>(address: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse<Body>> =>
+  postJson<Body>(address, body, headers, "PUT");
 
 /** A user's conversations, the first page. */
 export async function listConversations(url: string, userId: string, headers: Record<string, string> = {}): Promise<ListedConversation[]> {
