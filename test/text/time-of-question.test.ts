@@ -18,47 +18,26 @@ function named(question: string, timeZone = "UTC", moment = now): string | null 
 describe("timeOfQuestion, in English", () => {
   test.each([
     ["What did I do on January 11?", "2026-01-11"],
-    ["what happened on the 11th of January", "2026-01-11"],
-    ["What did we talk about on December 3rd?", "2025-12-03"],
     ["Where was I on November 22?", "2026-11-22"],
-    ["What did I eat on May 8, 2023?", "2023-05-08"],
     ["Who visited on 8 May last year?", "2025-05-08"],
     ["2023-05-08?", "2023-05-08"],
     ["What did I say yesterday?", "2026-11-21"],
-    ["what did we do last night", "2026-11-21"],
-    ["Who called the day before yesterday?", "2026-11-20"],
-    ["What did I buy three days ago?", "2026-11-19"],
     ["What did I tell you on Friday?", "2026-11-20"],
     ["What did I do the Friday before last?", "2026-11-13"],
-    ["Where did I go last Monday?", "2026-11-16"],
-    ["Where did I go on Tuesday last week?", "2026-11-10"],
-    ["What did I note on the 5th?", "2026-11-05"],
-    ["What did I note on the 28th?", "2026-10-28"],
     ["what happened at 5 pm on May 8?", "2026-05-08"],
   ])("%j is the day %s", (question, day) => expect(named(question)).toBe(day));
 
   test.each([
     ["What did I read last week?", "2026-11-09..2026-11-15"],
-    ["Whom did I meet two weeks ago?", "2026-11-05..2026-11-11"],
-    ["What did I cook last weekend?", "2026-11-14..2026-11-15"],
-    ["What did I spend last month?", "2026-10-01..2026-10-31"],
     ["What did I do in March?", "2026-03-01..2026-03-31"],
     ["What did I do in early March?", "2026-03-01..2026-03-10"],
-    ["Did I travel in December?", "2025-12-01..2025-12-31"],
     ["What was decided in May 2023?", "2023-05-01..2023-05-31"],
-    ["what did i do in may", "2026-05-01..2026-05-31"],
-    ["Which book did I finish in March last year?", "2025-03-01..2025-03-31"],
     ["Where did I go last spring?", "2026-03-01..2026-05-31"],
     ["Where did I go last fall?", "2025-09-01..2025-11-30"],
-    ["Which trip did we make in the summer of 2023?", "2023-06-01..2023-08-31"],
     ["last year's winter?", "2025-12-01..2026-02-28"],
-    ["What did I plan in 2024?", "2024-01-01..2024-12-31"],
     ["What did I learn in late 2023?", "2023-09-01..2023-12-31"],
     ["What were my goals last year?", "2025-01-01..2025-12-31"],
-    ["Where did I live two years ago?", "2024-01-01..2024-12-31"],
-    ["What did I buy three months ago?", "2026-08-01..2026-08-31"],
     ["What did we do in the week of May 8?", "2026-05-04..2026-05-10"],
-    ["What did I write from May 3 to May 6?", "2026-05-03..2026-05-06"],
     ["What have I learned in the past two weeks?", "2026-11-08..2026-11-22"],
     ["the other day I named a film", "2026-11-15..2026-11-21"],
     ["what did I say this week", "2026-11-16..2026-11-22"],
@@ -66,49 +45,28 @@ describe("timeOfQuestion, in English", () => {
 
   test.each([
     "May I ask you something?",
-    "may i go now",
     "What may 5 people do?",
-    "This may be wrong, right?",
     "We march on, don't we?",
-    "Wait a second.",
-    "What is the second one?",
-    "Who is my doctor now?",
-    "Do I have a call at 5 pm?",
     "What is my plan for today?",
     "What did I do 10 minutes ago?",
-    "Which room, 204 or 2014?",
-    "Is 1/2 cup enough?",
-    "What is 3.5 times 2?",
     "Does April like cats?",
-    "Where does June live?",
     "What do I do on Mondays?",
     "What do we eat every Friday?",
     "What happens next Friday?",
     "What is on the 5th floor?",
     "Will it rain tomorrow?",
-    "Do 2000 people live there?",
-    "Did I fall?",
-    "What is my cat called?",
-    "I will spring into action",
     "How old am I this year?",
-    "",
   ])("%j names no time", (question) => expect(named(question)).toBeNull());
 });
 
 describe("timeOfQuestion, in Chinese", () => {
   test.each([
     ["1月3日我做了什么？", "2026-01-03"],
-    ["一月三号我去了哪里", "2026-01-03"],
-    ["12月25日聊了什么", "2025-12-25"],
     ["十二月二十五号呢", "2025-12-25"],
-    ["2023年5月8日发生了什么", "2023-05-08"],
     ["二〇二三年五月八日", "2023-05-08"],
-    ["去年5月8号我买了什么", "2025-05-08"],
     ["昨天我说了什么", "2026-11-21"],
-    ["昨晚吃了什么", "2026-11-21"],
     ["前天晚上我看了什么电影", "2026-11-20"],
     ["大前天呢", "2026-11-19"],
-    ["三天前我提到谁", "2026-11-19"],
     ["上周三我去了哪里", "2026-11-11"],
     ["上星期天吃了什么", "2026-11-15"],
     ["周三我们说了什么", "2026-11-18"],
@@ -116,17 +74,11 @@ describe("timeOfQuestion, in Chinese", () => {
     ["3号我做了什么", "2026-11-03"],
     ["28号晚上吃了什么", "2026-10-28"],
     ["去年的今天我在哪", "2025-11-22"],
-    ["上个月8号做了什么", "2026-10-08"],
-    ["2023-05-08的会议说了什么", "2023-05-08"],
   ])("%j is the day %s", (question, day) => expect(named(question)).toBe(day));
 
   test.each([
     ["三月份我在忙什么", "2026-03-01..2026-03-31"],
-    ["去年五月我去了哪里", "2025-05-01..2025-05-31"],
-    ["今年三月呢", "2026-03-01..2026-03-31"],
-    ["2024年的十二月", "2024-12-01..2024-12-31"],
     ["去年夏天去哪玩了", "2025-06-01..2025-08-31"],
-    ["前年冬天", "2024-12-01..2025-02-28"],
     ["上个月花了多少钱", "2026-10-01..2026-10-31"],
     ["这个月初我买了什么", "2026-11-01..2026-11-10"],
     ["五月底呢", "2026-05-22..2026-05-31"],
@@ -138,8 +90,6 @@ describe("timeOfQuestion, in Chinese", () => {
     ["两周前", "2026-11-05..2026-11-11"],
     ["一个月前", "2026-10-01..2026-10-31"],
     ["两年前我住在哪", "2024-01-01..2024-12-31"],
-    ["2024年的计划是什么", "2024-01-01..2024-12-31"],
-    ["去年我养了几只猫", "2025-01-01..2025-12-31"],
     ["前年的旅行", "2024-01-01..2024-12-31"],
     ["去年年底我换了工作吗", "2025-11-01..2025-12-31"],
     ["5月3日到6日我在哪", "2026-05-03..2026-05-06"],
@@ -147,31 +97,17 @@ describe("timeOfQuestion, in Chinese", () => {
   ])("%j is the span %s", (question, span) => expect(named(question)).toBe(span));
 
   test.each([
-    "我可以问个问题吗",
     "我现在住在哪里",
     "今天吃什么",
-    "五点有会吗",
     "下周三有什么安排",
-    "明天会下雨吗",
     "我每周三做什么",
     "一周三次健身够吗",
-    "目前天气怎么样",
-    "以前年轻的时候我做什么",
-    "三个月大的猫吃什么",
     "我住在12号楼吗",
-    "坐2号线去哪",
     "周末我一般做什么",
     "十几年前的老歌",
     "五月天的歌",
     "我今年多少岁",
-    "我的猫叫什么名字",
-    "中秋节的月饼谁送的",
-    "之前说过的电影",
-    "第二个是什么",
     "过去年轻人喜欢什么",
-    "他周围的人",
-    "门前有几棵树",
-    "一万年太久",
   ])("%j names no time", (question) => expect(named(question)).toBeNull());
 });
 
@@ -200,43 +136,15 @@ describe("timeOfQuestion", () => {
   });
 
   test("property: a time begins before it ends and never in the future, whatever the text", () => {
-    const pieces = fc.array(
-      fc.constantFrom(
-        "上",
-        "周",
-        "三",
-        "月",
-        "5",
-        "日",
-        "年",
-        "去年",
-        "前",
-        "in ",
-        "May ",
-        "8 ",
-        "last ",
-        "week ",
-        "ago ",
-        "2024",
-        "到",
-        "two ",
-        "-",
-      ),
-      { maxLength: 8 },
-    );
+    const words = "上|周|三|月|5|日|年|去年|前|in |May |8 |last |week |ago |2024|到|two |-".split("|");
+    const pieces = fc.array(fc.constantFrom(...words), { maxLength: 8 }).map((parts) => parts.join(""));
     fc.assert(
-      fc.property(
-        fc.oneof(
-          pieces.map((parts) => parts.join("")),
-          anyText,
-        ),
-        (question) => {
-          const time = timeOfQuestion(question, now, "Asia/Shanghai");
-          if (time === null) return;
-          expect(time.from.getTime()).toBeLessThan(time.until.getTime());
-          expect(time.from.getTime()).toBeLessThanOrEqual(now.getTime());
-        },
-      ),
+      fc.property(fc.oneof(pieces, anyText), (question) => {
+        const time = timeOfQuestion(question, now, "Asia/Shanghai");
+        if (time === null) return;
+        expect(time.from.getTime()).toBeLessThan(time.until.getTime());
+        expect(time.from.getTime()).toBeLessThanOrEqual(now.getTime());
+      }),
     );
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { classifyExchange } from "../../../memory/episodes/classify-exchange.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 
-describe("episodeCues", () => {
+describe("classifyExchange", () => {
   test("takes an answer to nothing for context, unless it is small talk, and a message without an answer as it is", () => {
     expect(classifyExchange("", "The zebra tour starts at nine.")).toEqual({ episode_type: "context", importance: 0.5 });
     expect(classifyExchange("", "You are welcome.").importance).toBeLessThan(0.3);
@@ -19,16 +19,11 @@ describe("episodeCues", () => {
     "I can't stand cilantro.",
     "I'm allergic to peanuts.",
     "Please always answer in short sentences.",
-    "I'd rather take the train than fly.",
     "Call me Lena, not Helena.",
-    "I'm not a fan of horror films. Any ideas?",
     "I usually drink tea with oat milk",
     "我喜欢吃辣的",
-    "我不吃香菜",
-    "我最喜欢的颜色是蓝色",
     "我对花生过敏",
     "我更愿意坐火车",
-    "回答请用中文，尽量简短一点",
     "我受不了吵闹的地方",
     "我特别爱喝乌龙茶，推荐一家店吧",
     "我一直用 Vim 写代码",
@@ -49,71 +44,29 @@ describe("episodeCues", () => {
     "I like both, but I have chosen the red bike.",
     "我决定搬去杭州",
     "那就选第二个方案",
-    "我们订了周五的餐厅",
     "我打算明年考研",
-    "就这么定了",
-    "我报名了游泳课",
     "机票已经订好了",
-    "我准备辞职了",
     "我们要结婚了，日子定在五月",
     "旅行取消了",
-    "我们最后选了 React",
   ])("%j is a decision", (message) => expect(classifyExchange(message, "OK.")).toEqual({ episode_type: "decision", importance: 0.9 }));
 
   test.each([
     "I passed the exam!",
-    "The bug is fixed.",
-    "It finally worked after the restart.",
     "The interview went well.",
-    "We won the match.",
     "My application was rejected.",
-    "I finished the marathon in four hours.",
     "The problem is gone, your tip helped.",
     "I just submitted my thesis.",
     "考试通过了",
-    "问题解决了",
     "我终于学会骑车了",
-    "我被录取了",
     "论文写完了",
     "比赛我们输了",
-    "手术很成功，结果出来了",
-    "我考了90分",
   ])("%j is an outcome", (message) => expect(classifyExchange(message, "OK.")).toEqual({ episode_type: "outcome", importance: 0.6 }));
 
-  test.each([
-    "I live in Berlin with my two kids.",
-    "My sister is a nurse.",
-    "What is the capital of Peru?",
-    "Which film do you like most?",
-    "Did I decide where to go?",
-    "How do I fix this error in my code?",
-    "What do I like to eat?",
-    "The meeting is on Monday at ten.",
-    "我住在上海",
-    "我妈妈是老师",
-    "北京今天天气怎么样？",
-    "我喜欢吃什么？",
-    "我决定去哪里了吗？",
-    "会议在周一十点",
-    "帮我翻译这句话",
-    "你喜欢什么电影",
-  ])("%j is context", (message) => expect(classifyExchange(message, "OK.")).toEqual({ episode_type: "context", importance: 0.5 }));
+  test.each(["I live in Berlin with my two kids.", "What is the capital of Peru?", "我喜欢吃什么？"])("%j is context", (message) =>
+    expect(classifyExchange(message, "OK.")).toEqual({ episode_type: "context", importance: 0.5 }),
+  );
 
-  test.each([
-    "thanks",
-    "Thank you!",
-    "ok great",
-    "Haha, nice",
-    "Hello",
-    "好的",
-    "谢谢",
-    "哈哈哈",
-    "嗯嗯，好的",
-    "晚安",
-    "👍",
-    "",
-    "ok，谢谢",
-  ])("%j is small talk", (message) =>
+  test.each(["thanks", "ok great", "谢谢"])("%j is small talk", (message) =>
     expect(classifyExchange(message, "You are welcome! I love to help.")).toEqual({ episode_type: "context", importance: 0.1 }),
   );
 
@@ -122,7 +75,6 @@ describe("episodeCues", () => {
     ["Please remember: my locker is 42.", "context", 0.65],
     ["Don't forget, we decided on Thursday.", "decision", 1],
     ["记住，我不吃牛肉", "preference", 0.95],
-    ["请记住我的储物柜是42号", "context", 0.65],
     ["以后请用中文回答", "preference", 0.95],
     ["From now on I eat no sugar.", "context", 0.65],
     ["别忘了我们决定周四出发", "decision", 1],
@@ -141,13 +93,12 @@ describe("episodeCues", () => {
     expect(classifyExchange("My sister is a nurse.", "I love that! I would be happy to help.").episode_type).toBe("context");
   });
 
-  test("property: gives one of four kinds and an importance from 0 to 1 for any texts, quickly", () => {
+  test("property: gives one of four kinds and an importance from 0 to 1 for any texts", () => {
     fc.assert(
       fc.property(anyText, anyText, (message, answer) => {
         const { episode_type, importance } = classifyExchange(message, answer);
         expect(["preference", "decision", "context", "outcome"]).toContain(episode_type);
-        expect(importance).toBeGreaterThan(0);
-        expect(importance).toBeLessThanOrEqual(1);
+        expect(importance > 0 && importance <= 1).toBe(true);
       }),
     );
   });

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { estimateTokens, shortenText } from "../../text/tokens.ts";
+import { anyText } from "../support/samples/any-text.ts";
+
+const SAMPLES = {
+  "English prose":
+    "Yesterday I spoke with Dr. Hannah Whitfield about the quarterly budget; she thinks we should postpone the launch until March.",
+  "Chinese prose": "昨天我和王导演谈了新电影的剧本，他觉得第二幕的节奏太慢，希望我们在下周三之前改好。顺便提醒我买两张去上海的火车票。",
+  "mixed Chinese and English":
+    "我下周要去 San Francisco 出差，please 帮我 check 一下 United 的航班，预算大概 5000 元左右，回来的时间 flexible。",
+  German: "Gestern sprach ich mit der Geschäftsführerin über die Verlängerung des Mietvertrags; die Kündigungsfrist läuft übermorgen ab.",
+  Japanese: "昨日、田中さんと新しいプロジェクトについて話しました。来週の水曜日までに資料を送ってください。",
+  Korean: "어제 김 감독님과 새 영화 대본에 대해 이야기했어요. 다음 주 수요일까지 고쳐야 합니다.",
+  Russian: "Вчера я разговаривал с режиссёром о новом сценарии, и он попросил исправить второй акт до среды.",
+  Python: "def moving_average(values, size=3):\n    return [sum(values[i:i + size]) / size for i in range(len(values) - size + 1)]",
+  JSON: '{"user_id":"ada","session_id":"s-1","message":"hello","timings":{"total_ms":12.5,"nodes":{"route":0.2,"history":3.1}}}',
+  "text with emoji": "太好了🎉🎉 see you at 8 👋🏽 don't forget the cake 🎂 and the kids 👨‍👩‍👧‍👦!",
+  "emoji alone": "😀😂🥰👍🎉🔥🚀✨🌈🐼🍜",
+  numbers: "2024-01-31 12:45:09, 1,234,567.89 EUR, +49 30 1234567, 192.168.0.1",
+};
+
+describe("estimateTokens", () => {
+  test.each(Object.entries(SAMPLES))("is between 0.75 and 2 times what o200k_base counts for %s", (_name, text) => {
+    const factor = estimateTokens(text) / encode(text).length;
+    expect(factor).toBeGreaterThanOrEqual(0.75);
+    expect(factor).toBeLessThanOrEqual(2);
+  });
+
+  test("property: is a whole number, 0 only for nothing, and for two texts joined neither less than for each nor more than for both", () => {
+    fc.assert(
+      fc.property(anyText, anyText, (one, other) => {
+        const [first, second, both] = [one, other, one + other].map(estimateTokens) as [number, number, number];
+        expect(Number.isInteger(first)).toBe(true);
+        expect(first > 0).toBe(one !== "");
+        expect(both).toBeGreaterThanOrEqual(Math.max(first, second));
+        expect(both).toBeLessThanOrEqual(first + second);
+      }),
+    );
+  });
+});
+
+describe("shortenText", () => {
+  /** Enough room for the mark itself. */
+  const anyLimit = fc.integer({ min: 12, max: 2_000 });
+  /** Long enough for any limit below 40 to cut it. */
+  const anyLongText = anyText.map((text) => `${text}the middle ${text}end`.repeat(3)).filter((text) => estimateTokens(text) > 40);
+
+  test("property: gives a text that fits as it is, and never more tokens than the limit or half a character", () => {
+    fc.assert(
+      fc.property(anyText, anyLongText, anyLimit, (text, long, limit) => {
+        expect(shortenText(text, estimateTokens(text))).toBe(text);
+        expect(estimateTokens(shortenText(text, limit))).toBeLessThanOrEqual(limit);
+        expect(shortenText(long, limit).isWellFormed()).toBe(long.isWellFormed());
+      }),
+    );
+  });
+
+  test("property: gives a beginning and an end of the text, with a mark of how many characters are left out between", () => {
+    fc.assert(
+      fc.property(anyLongText, fc.integer({ min: 12, max: 39 }), (text, limit) => {
+        const shortened = shortenText(text, limit);
+        const [mark = "", count = ""] = / \[…(\d+) characters left out…\] /u.exec(shortened) ?? [];
+        expect(mark).not.toBe("");
+        const at = shortened.indexOf(mark);
+        const [head, tail] = [shortened.slice(0, at), shortened.slice(at + mark.length)];
+        expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true]);
+        expect([...head].length + [...tail].length + Number(count)).toBe([...text].length);
+      }),
+    );
+  });
+
+  test.each(["word ", "导演", "😀"])("uses most of the room it has for many times %j", (piece) => {
+    const tokens = estimateTokens(shortenText(piece.repeat(5_000), 1_000));
+    expect(tokens).toBeGreaterThan(700);
+    expect(tokens).toBeLessThanOrEqual(1_000);
+  });
+
+  test("keeps the question at the end, unless there is no room for one character of it", () => {
+    expect(shortenText(`${"Some long story. ".repeat(500)}So what should I do?`, 100)).toMatch(
+      /^Some long story\..*So what should I do\?$/,
+    );
+    expect(shortenText("😀".repeat(100), 13)).toBe(" […100 characters left out…] ");
+  });
+});
