@@ -66,7 +66,7 @@ select
 export interface WrittenByReading {
   sections: object[];
   versions: object[];
-  operations: { id: string; operation: string; old_value: string | null; new_value: string | null }[];
+  operations: { id: string; operation: string; old_value: string | null; new_value: string | null; refused: string | null }[];
   archived: { id: string }[];
   cursors: object[];
   jobs: object[];

@@ -1,135 +1,71 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../../stores/owner.ts";
-import { decodeCursor } from "../../../../stores/page.ts";
-import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { decodeCursor, type Cursor, type Page, type PageRequest } from "../../../../stores/page.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { openTestEmbedded } from "../../../support/databases/databases.ts";
+import { describeStores, storesOf } from "../../../support/databases/describe-stores.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 
 /** Names that a pattern, a fold of case, a normalisation or a trim would take for one another. */
 const LOOK_ALIKES = ["a", "aa", "A", "a%", "a_", "%", "*", "a ", " a", "a:a", "а", "ａ", "á", "a\u0301", "a\u200B", "a'--"];
+const ALL = { limit: 50, after: null };
+const EMPTY = { items: [], next: null };
 
-describeOnBothDatabases("the conversation store", (open) => {
-  let database: Database;
-  let turns: TurnStore;
-  let conversations: ConversationStore;
-  let erases: EraseStore;
-  beforeAll(async () => {
-    database = await open();
-    turns = makeTurnStore(database);
-    conversations = makeConversationStore(database);
-    erases = makeEraseStore(database);
+describeStores("the stores of conversations and messages", ({ turns, conversations, messages, erases }) => {
+  test("find a conversation with its count and times, for its tenant and its user", async () => {
+    const { tenantId, userId, sessionId, conversationId } = await completeTurn(turns, sampleTurn({ userId: "ada" }));
+    const found = await conversations.find({ tenantId, userId: null }, conversationId);
+    const times = { createdAt: expect.any(Date), updatedAt: expect.any(Date) };
+    expect(found).toEqual({ id: conversationId, userId, sessionId, messageCount: 2, ...times });
+    expect(Math.abs(Date.now() - (found?.createdAt.getTime() ?? 0))).toBeLessThan(60_000);
+    expect(found?.updatedAt.getTime()).toBeGreaterThanOrEqual(found?.createdAt.getTime() ?? Infinity);
+    expect(await conversations.find({ tenantId, userId }, conversationId)).toEqual(found);
+    expect(await conversations.find({ tenantId: "other", userId: null }, conversationId)).toBeNull();
+    expect(await conversations.find({ tenantId, userId: null }, uuidv7())).toBeNull();
+    for (const other of ["", "ad", "Ada", "ada ", "%", "a_a", "\u0430da"]) {
+      expect(await conversations.find({ tenantId, userId: other }, conversationId)).toBeNull();
+    }
   });
-  afterAll(() => database.close());
 
-  describe("find", () => {
-    test("gives the conversation with its count and times", async () => {
-      const { tenantId, userId, sessionId, conversationId } = await completeTurn(turns, sampleTurn());
-      const found = await conversations.find({ tenantId, userId: null }, conversationId);
-      expect(found).toEqual({
-        id: conversationId,
-        userId,
-        sessionId,
-        messageCount: 2,
-        createdAt: expect.any(Date),
-        updatedAt: expect.any(Date),
-      });
-      expect(Math.abs(Date.now() - (found?.createdAt.getTime() ?? 0))).toBeLessThan(60_000);
-      expect(found?.updatedAt.getTime()).toBeGreaterThanOrEqual(found?.createdAt.getTime() ?? Infinity);
-    });
+  test("find a message and its owner, for its tenant", async () => {
+    const { messageId, conversationId, userId, tenantId } = await completeTurn(turns, sampleTurn());
+    const found = await messages.find({ tenantId, userId: null }, messageId);
+    expect(found).toMatchObject({ userId, conversationId, message: { id: messageId, role: "user", content: "a question" } });
+    expect(await messages.find({ tenantId: "other", userId: null }, messageId)).toBeNull();
+    expect(await messages.find({ tenantId, userId: null }, uuidv7())).toBeNull();
+  });
 
-    test("gives null to another tenant and for an unknown id", async () => {
-      const { conversationId, tenantId } = await completeTurn(turns, sampleTurn());
-      expect(await conversations.find({ tenantId: "other", userId: null }, conversationId)).toBeNull();
-      expect(await conversations.find({ tenantId, userId: null }, uuidv7())).toBeNull();
-    });
+  test("list the newest created conversation first, also while turns go on; none of an unknown user", async () => {
+    const owner = { tenantId: "tenant", userId: uuidv7() };
+    for (const sessionId of ["first", "second", "third", "first"]) await completeTurn(turns, sampleTurn({ ...owner, sessionId }));
+    const { items } = await conversations.list(owner, ALL);
+    expect(items.map(({ sessionId, messageCount, firstMessage }) => [sessionId, messageCount, firstMessage])).toEqual([
+      ["third", 2, "a question"],
+      ["second", 2, "a question"],
+      ["first", 4, "a question"],
+    ]);
+    expect(await conversations.list({ ...owner, userId: uuidv7() }, ALL)).toEqual(EMPTY);
+  });
 
-    test("gives a user its own and null to every other user of the tenant, whatever the id looks like", async () => {
-      const { conversationId, tenantId } = await completeTurn(turns, sampleTurn({ userId: "ada" }));
-      expect(await conversations.find({ tenantId, userId: "ada" }, conversationId)).toMatchObject({ userId: "ada" });
-      for (const userId of ["", "ad", "Ada", "ada ", "%", "a_a", "\u0430da"]) {
-        expect(await conversations.find({ tenantId, userId }, conversationId)).toBeNull();
+  test("list incomplete messages too, none for others, and behind a cursor those that came later", async () => {
+    const cut = sampleAnswer({ content: "half an ans", completed: false, metadata: { note: ["cut", 1] } });
+    const conversation = await completeTurn(turns, sampleTurn(), cut);
+    const { items } = await messages.list(conversation, ALL);
+    expect(items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
+    for (const fields of [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }]) {
+      for (const order of ["oldest_first", "newest_first"] as const) {
+        expect(await messages.list({ ...conversation, ...fields }, ALL, order)).toEqual(EMPTY);
       }
-    });
+    }
+    const behind = { limit: 50, after: items[1] ?? null };
+    expect(await messages.list(conversation, behind)).toEqual(EMPTY);
+    const later = await beginFreely(turns, sampleTurn({ sessionId: conversation.sessionId }));
+    expect((await messages.list(conversation, behind)).items.map(({ id }) => id)).toEqual([later.messageId]);
   });
 
-  describe("list", () => {
-    test("has the newest created first and stays in that order while turns go on", async () => {
-      const owner = { tenantId: "tenant", userId: uuidv7() };
-      for (const sessionId of ["first", "second", "third"]) await completeTurn(turns, sampleTurn({ ...owner, sessionId }));
-      await completeTurn(turns, sampleTurn({ ...owner, sessionId: "first" }));
-      const { items, next } = await conversations.list(owner, { limit: 50, after: null });
-      expect(items.map(({ sessionId, messageCount }) => [sessionId, messageCount])).toEqual([
-        ["third", 2],
-        ["second", 2],
-        ["first", 4],
-      ]);
-      expect(next).toBeNull();
-    });
-
-    test("pages without a gap and without a repeat", async () => {
-      const owner = { tenantId: "tenant", userId: uuidv7() };
-      for (const sessionId of ["1", "2", "3", "4", "5"]) await beginFreely(turns, sampleTurn({ ...owner, sessionId }));
-      const first = await conversations.list(owner, { limit: 2, after: null });
-      const second = await conversations.list(owner, { limit: 2, after: decodeCursor(first.next ?? "") });
-      const third = await conversations.list(owner, { limit: 2, after: decodeCursor(second.next ?? "") });
-      expect([first, second, third].map(({ items }) => items.map(({ sessionId }) => sessionId))).toEqual([["5", "4"], ["3", "2"], ["1"]]);
-      expect(third.next).toBeNull();
-    });
-
-    test("of an unknown user is empty", async () => {
-      expect(await conversations.list({ tenantId: "tenant", userId: uuidv7() }, { limit: 50, after: null })).toEqual({
-        items: [],
-        next: null,
-      });
-    });
-  });
-
-  describe("erase", () => {
-    test("deletes the conversation with all its messages and counts them", async () => {
-      const first = await completeTurn(turns, sampleTurn());
-      await completeTurn(turns, sampleTurn({ sessionId: first.sessionId }), sampleAnswer({ completed: false }));
-      expect(await erases.conversation(first)).toMatchObject({ erased: { messages: 4, summaries: 0, jobs: 0 } });
-      expect(await conversations.find(first, first.conversationId)).toBeNull();
-      const left = await database.query({ text: "select 1 from messages where conversation_id = $1", values: [first.conversationId] });
-      expect(left).toEqual([]);
-    });
-
-    test("leaves other conversations of the same user alone", async () => {
-      const gone = await completeTurn(turns, sampleTurn());
-      const kept = await completeTurn(turns, sampleTurn());
-      await erases.conversation(gone);
-      expect(await conversations.find(kept, kept.conversationId)).toMatchObject({ messageCount: 2 });
-      expect((await makeMessageStore(database).list(kept, { limit: 50, after: null })).items).toHaveLength(2);
-    });
-
-    test("gives null the second time and for an unknown id", async () => {
-      const conversation = await completeTurn(turns, sampleTurn());
-      await erases.conversation(conversation);
-      expect(await erases.conversation(conversation)).toBeNull();
-      expect(await erases.conversation({ ...conversation, conversationId: uuidv7() })).toBeNull();
-    });
-
-    test.each([{ tenantId: "other" }, { userId: "other" }])("gives null to another owner and deletes nothing: %p", async (fields) => {
-      const conversation = await completeTurn(turns, sampleTurn());
-      expect(await erases.conversation({ ...conversation, ...fields })).toBeNull();
-      expect(await conversations.find(conversation, conversation.conversationId)).toMatchObject({ messageCount: 2 });
-    });
-
-    test("starts the session afresh: the next turn gets a new conversation", async () => {
-      const gone = await completeTurn(turns, sampleTurn());
-      await erases.conversation(gone);
-      const next = await beginFreely(turns, sampleTurn({ sessionId: gone.sessionId }));
-      expect(next.conversationId).not.toBe(gone.conversationId);
-    });
-  });
-
-  test("tenants, users and sessions with look-alike names stay apart", async () => {
-    const created: (Owner & { sessionId: string; conversationId: string })[] = [];
+  test("keep tenants, users and sessions with look-alike names apart", async () => {
+    const created = [];
     for (const name of LOOK_ALIKES) {
       for (const fields of [
         { tenantId: name, userId: "same", sessionId: "same" },
@@ -140,22 +76,100 @@ describeOnBothDatabases("the conversation store", (open) => {
       }
     }
     expect(new Set(created.map(({ conversationId }) => conversationId)).size).toBe(created.length);
-
-    const [erased, ...kept] = created;
+    const [erased, ...others] = created;
     if (!erased) throw new Error("nothing was created");
     expect(await erases.conversation(erased)).toMatchObject({ erased: { messages: 2, summaries: 0, jobs: 0 } });
-    for (const conversation of kept) {
-      expect(await conversations.find(conversation, conversation.conversationId)).toMatchObject({
-        userId: conversation.userId,
-        sessionId: conversation.sessionId,
-        messageCount: 2,
-      });
+    for (const { userId, sessionId, ...conversation } of others) {
+      const found = await conversations.find({ ...conversation, userId }, conversation.conversationId);
+      expect(found).toMatchObject({ userId, sessionId, messageCount: 2 });
     }
-    for (const name of LOOK_ALIKES.slice(1)) {
-      const ofTenant = await conversations.list({ tenantId: name, userId: "same" }, { limit: 50, after: null });
-      const ofUser = await conversations.list({ tenantId: "same", userId: name }, { limit: 50, after: null });
-      expect([ofTenant.items.length, ofUser.items.length]).toEqual([1, 1]);
+    for (const name of LOOK_ALIKES) {
+      const ofTenant = await conversations.list({ tenantId: name, userId: "same" }, ALL);
+      const ofUser = await conversations.list({ tenantId: "same", userId: name }, ALL);
+      expect([ofTenant.items.length, ofUser.items.length]).toEqual([name === "a" ? 0 : 1, 1]);
     }
-    expect((await conversations.list({ tenantId: "a", userId: "same" }, { limit: 50, after: null })).items).toEqual([]);
+  });
+});
+
+/** Follows `next` from the first page to the last. */
+async function readAllPages<Item>(limit: number, list: (page: PageRequest) => Promise<Page<Item>>): Promise<Item[]> {
+  const items: Item[] = [];
+  let after: Cursor | null = null;
+  for (;;) {
+    const page: Page<Item> = await list({ limit, after });
+    expect(page.items.length).toBeLessThanOrEqual(limit);
+    items.push(...page.items);
+    if (page.next === null) return items;
+    expect(page.items).toHaveLength(limit);
+    after = decodeCursor(page.next);
+  }
+}
+
+/** Ids of rows in the order of `(createdAt, id)`. */
+function idsInOrder(rows: Cursor[]): string[] {
+  const byPair = (one: Cursor, other: Cursor) => one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+  return rows.toSorted(byPair).map(({ id }) => id);
+}
+
+/** Rows with random ids (not rising) in a few milliseconds, so that many share their time. */
+const someRows = fc.array(
+  fc.record({ createdAt: fc.nat({ max: 4 }).map((offset) => new Date(Date.UTC(2024, 0, 31) + offset)), id: fc.uuid({ version: 4 }) }),
+  { maxLength: 25 },
+);
+const someLimit = fc.integer({ min: 1, max: 27 });
+
+describe("paging", () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await openTestEmbedded();
+    // The indexes happen to hold the rows in the wanted order; without them only the statements' own order counts.
+    for (const kind of ["indexscan", "indexonlyscan", "bitmapscan"]) await database.query({ text: `set enable_${kind} = off` });
+  });
+  afterAll(() => database.close());
+
+  async function insert(rows: Cursor[], into: "conversations" | "messages", values: string[]): Promise<void> {
+    const text =
+      into === "messages"
+        ? `insert into messages (id, conversation_id, role, content, completed, token_count, created_at) select id, $3, 'user', 'text', true, 1, at`
+        : `insert into conversations (id, tenant_id, user_id, session_id, last_message_at, created_at, updated_at) select id, $3, $4, id::text, at, at, at`;
+    const places = [rows.map(({ id }) => id), rows.map(({ createdAt }) => createdAt.toISOString())];
+    await database.query({ text: `${text} from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)`, values: [...places, ...values] });
+  }
+
+  test("property: gives every message exactly once, in either order, whatever the limit and however many share a time", async () => {
+    await fc.assert(
+      fc.asyncProperty(someRows, someLimit, fc.boolean(), async (rows, limit, isNewestFirst) => {
+        const conversation = { tenantId: "tenant", userId: uuidv7(), conversationId: uuidv7() };
+        const { tenantId, userId, conversationId } = conversation;
+        await insert([{ createdAt: new Date(), id: conversationId }], "conversations", [tenantId, userId]);
+        await insert(rows, "messages", [conversationId]);
+        const order = isNewestFirst ? "newest_first" : "oldest_first";
+        const items = await readAllPages(limit, (page) => storesOf(database).messages.list(conversation, page, order));
+        expect(items.map(({ id }) => id)).toEqual(isNewestFirst ? idsInOrder(rows).toReversed() : idsInOrder(rows));
+        await database.query({ text: "delete from messages" });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("property: gives every conversation exactly once, newest first, whatever the limit and however many share a time", async () => {
+    await fc.assert(
+      fc.asyncProperty(someRows, someLimit, async (rows, limit) => {
+        const owner = { tenantId: "tenant", userId: uuidv7() };
+        await insert(rows, "conversations", [owner.tenantId, owner.userId]);
+        const items = await readAllPages(limit, (page) => storesOf(database).conversations.list(owner, page));
+        expect(items.map(({ id }) => id)).toEqual(idsInOrder(rows).toReversed());
+        await database.query({ text: "delete from conversations" });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test("behind the earliest and the latest time that a cursor can have works like any other", async () => {
+    const owner = { tenantId: "tenant", userId: uuidv7() };
+    await insert([{ createdAt: new Date(), id: uuidv7() }], "conversations", [owner.tenantId, owner.userId]);
+    const countBehind = async (time: string) =>
+      (await storesOf(database).conversations.list(owner, { limit: 5, after: { createdAt: new Date(time), id: uuidv7() } })).items.length;
+    expect([await countBehind("9999-12-31T23:59:59.999Z"), await countBehind("0000-01-01T00:00:00.000Z")]).toEqual([1, 0]);
   });
 });

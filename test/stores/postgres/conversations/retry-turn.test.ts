@@ -1,32 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
-import { makeTurnRecordStore, type TurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
-import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
+import type { BeginTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
 const FAILED: OutcomeToStore = { outcome: { completed: false, error: { code: "model_unavailable", retryable: true } }, ifSuperseded: {} };
 
-describeOnBothDatabases("a turn with a key", (open) => {
-  let database: Database;
-  let turns: TurnStore;
-  let records: TurnRecordStore;
-  beforeAll(async () => {
-    database = await open();
-    turns = makeTurnStore(database);
-    records = makeTurnRecordStore(database);
-  });
-  afterAll(() => database.close());
-
+describeStores("a turn with a key", ({ turns, records, erases, messagesOf }) => {
   const sampleKey = (): TurnKey => ({ keyHash: uuidv7(), bodyHash: "body", earlier: null });
   const sampleKeyed = (fields: Partial<BeginTurn> = {}): BeginTurn & { key: TurnKey } => ({ ...sampleTurn(fields), key: sampleKey() });
-  const messagesOf = async (begun: BegunTurn & BeginTurn) =>
-    (await makeMessageStore(database).list(begun, { limit: 50, after: null })).items;
   /** Another attempt at the message of this turn. */
   const again = (turn: BeginTurn & { key: TurnKey }, { hadOutcome = true, isOverHere = false } = {}): BeginTurn & { key: TurnKey } => {
     return { ...turn, turnId: uuidv7(), key: { ...turn.key, earlier: { turnId: turn.turnId, hadOutcome, isOverHere } } };
@@ -34,17 +18,17 @@ describeOnBothDatabases("a turn with a key", (open) => {
 
   test.each(["the same session", "sessions of their own"])("is one of many that begin at once in %s", async (where) => {
     const turn = sampleKeyed();
+    const sessionOf = () => (where === "the same session" ? turn.sessionId : uuidv7());
     const attempts = await Promise.all(
       Array.from({ length: 8 }, () =>
-        turns
-          .begin({ ...turn, turnId: uuidv7(), ...(where === "the same session" ? {} : { sessionId: uuidv7() }) })
-          .catch((error: unknown) => error),
+        turns.begin({ ...turn, turnId: uuidv7(), sessionId: sessionOf() }).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(KeyTaken);
+          return null;
+        }),
       ),
     );
-    const begun = attempts.filter((attempt): attempt is BegunTurn => attempt !== null && !(attempt instanceof Error));
+    const begun = attempts.filter((attempt) => attempt !== null);
     expect(begun).toHaveLength(1);
-    for (const refused of attempts.filter((attempt) => attempt !== begun[0]))
-      expect(refused === null || refused instanceof KeyTaken).toBe(true);
     expect(await records.findByKey(turn, turn.key.keyHash)).toMatchObject({ questionId: begun[0]?.messageId });
   });
 
@@ -91,10 +75,7 @@ describeOnBothDatabases("a turn with a key", (open) => {
     ]);
     expect(messages[0]?.metadata["turn_id"]).toBe(retry.turnId);
     expect(await records.findByKey(first, first.key.keyHash)).toMatchObject({ id: retry.turnId, bodyHash: "body", isHeld: true });
-    expect(await records.find(first, first.turnId)).toMatchObject({
-      outcome: FAILED.outcome,
-      bodyHash: null,
-    });
+    expect(await records.find(first, first.turnId)).toMatchObject({ outcome: FAILED.outcome, bodyHash: null });
     expect(await turns.finish(second, sampleAnswer({ questionId: second.messageId }))).toBe("stored");
   });
 
@@ -146,7 +127,7 @@ describeOnBothDatabases("a turn with a key", (open) => {
     const retry = again(first);
     const second = await beginFreely(turns, retry);
     await turns.finish(second, sampleAnswer({ metadata: { turn_id: retry.turnId } }));
-    expect((await makeEraseStore(database).episode(first, begun.messageId))?.erased.messages).toBe(3);
+    expect((await erases.episode(first, begun.messageId))?.erased.messages).toBe(3);
     expect(await messagesOf(second)).toEqual([]);
     expect(await records.findByKey(first, first.key.keyHash)).toBeNull();
     expect(await records.find(first, first.turnId)).toBeNull();

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import {
-  CANCEL_CHANNEL,
-  clearOldTurns,
-  makeTurnRecordStore,
-  type TurnRecordStore,
-} from "../../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { CANCEL_CHANNEL, clearOldTurns } from "../../../../stores/postgres/conversations/turn-record-store.ts";
+import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import {
   beginFreely,
   completeTurn,
@@ -28,24 +21,8 @@ const OUTCOME: OutcomeToStore = {
   ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
 };
 
-describeOnBothDatabases("the records of turns", (open) => {
-  let database: Database;
-  let turns: TurnStore;
-  let records: TurnRecordStore;
-  beforeAll(async () => {
-    database = await open();
-    turns = makeTurnStore(database);
-    records = makeTurnRecordStore(database);
-  });
-  afterAll(() => database.close());
-
-  const count = async (userId: string): Promise<number | undefined> => {
-    const [row] = await database.query<{ count: number }>({
-      text: "select count(*)::int as count from turns where user_id = $1",
-      values: [userId],
-    });
-    return row?.count;
-  };
+describeStores("the records of turns", ({ database, turns, records, erases }) => {
+  const count = async (userId: string) => (await database.query({ text: "select from turns where user_id = $1", values: [userId] })).length;
 
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
     const begun = await beginFreely(turns, sampleTurn());
@@ -107,80 +84,57 @@ describeOnBothDatabases("the records of turns", (open) => {
     expect(await records.find({ tenantId: "tenant ", userId: null }, turn.turnId)).toBeNull();
   });
 
-  describe("asked to cancel", () => {
-    test("notify whoever listens, and tell it at the next renewal", async () => {
-      const heard: string[] = [];
-      const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
-      const begun = await beginFreely(turns, sampleTurn());
-      expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
-      expect(await records.requestCancel(begun, begun.turnId)).toBe(true);
-      await waitUntil("the notification", () => heard.length > 0);
-      expect(heard).toEqual([begun.turnId]);
-      await expect(turns.renew(begun, LONG_LEASE_MS)).rejects.toMatchObject({ code: "turn_cancelled" });
-      expect(await turns.begin(sampleTurn({ sessionId: begun.sessionId }))).toBeNull();
-      await stop();
-    });
-
-    test.each([{ tenantId: "other" }, { userId: "other" }])("do nothing for anybody else: %p", async (fields) => {
-      const begun = await beginFreely(turns, sampleTurn());
+  test("asked to cancel notify whoever listens, and tell it at the next renewal", async () => {
+    const heard: string[] = [];
+    const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
+    const begun = await beginFreely(turns, sampleTurn());
+    for (const fields of [{ tenantId: "other" }, { userId: "other" }]) {
       expect(await records.requestCancel({ ...begun, ...fields }, begun.turnId)).toBe(false);
-      expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
-    });
-
-    test("say false of a turn that has ended, or whose process died", async () => {
-      const ended = await completeTurn(turns, sampleTurn());
-      const dead = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-      expect(await records.requestCancel(ended, ended.turnId)).toBe(false);
-      expect(await records.requestCancel(dead, dead.turnId)).toBe(false);
-    });
+    }
+    expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
+    expect(await records.requestCancel(begun, begun.turnId)).toBe(true);
+    await waitUntil("the notification", () => heard.length > 0);
+    expect(heard).toEqual([begun.turnId]);
+    await expect(turns.renew(begun, LONG_LEASE_MS)).rejects.toMatchObject({ code: "turn_cancelled" });
+    expect(await turns.begin(sampleTurn({ sessionId: begun.sessionId }))).toBeNull();
+    await stop();
   });
 
-  describe("a day later", () => {
-    const age = (turnId: string): Promise<unknown> =>
-      database.query({ text: "update turns set started_at = started_at - interval '25 hours' where id = $1", values: [turnId] });
-
-    test("are gone, and emptied with their key; those of today are not", async () => {
-      const key = { keyHash: uuidv7(), bodyHash: "body", earlier: null };
-      const old = await beginFreely(turns, sampleTurn({ key }));
-      const today = await beginFreely(turns, sampleTurn());
-      for (const turn of [old, today]) await turns.finish(turn, sampleAnswer(), [], OUTCOME);
-      await age(old.turnId);
-      expect(await records.find(TENANT, old.turnId)).toMatchObject({
-        isGone: true,
-        outcome: OUTCOME.outcome,
-      });
-      expect(await clearOldTurns(database)).toBeGreaterThanOrEqual(1);
-      expect(await records.find(TENANT, old.turnId)).toMatchObject({
-        isGone: true,
-        outcome: null,
-        bodyHash: null,
-      });
-      expect(await records.findByKey(old, key.keyHash)).toBeNull();
-      expect(await records.find(TENANT, today.turnId)).toMatchObject({
-        isGone: false,
-        outcome: OUTCOME.outcome,
-      });
-      expect(await clearOldTurns(database)).toBe(0);
-    });
+  test("asked to cancel say false of a turn that has ended, or whose process died", async () => {
+    const ended = await completeTurn(turns, sampleTurn());
+    const dead = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+    for (const turn of [ended, dead]) expect(await records.requestCancel(turn, turn.turnId)).toBe(false);
   });
 
-  describe("erased", () => {
-    test("go with the exchange, the conversation and the user, and a turn that ends afterwards brings none back", async () => {
-      const owner = { tenantId: "tenant", userId: uuidv7() };
-      const erases = makeEraseStore(database);
-      const pair = await completeTurn(turns, sampleTurn(owner));
-      await erases.episode(owner, pair.messageId);
-      expect(await count(owner.userId)).toBe(0);
+  test("are gone a day later, and emptied with their key; those of today are not", async () => {
+    const key = { keyHash: uuidv7(), bodyHash: "body", earlier: null };
+    const old = await beginFreely(turns, sampleTurn({ key }));
+    const today = await beginFreely(turns, sampleTurn());
+    for (const turn of [old, today]) await turns.finish(turn, sampleAnswer(), [], OUTCOME);
+    const text = "update turns set started_at = started_at - interval '25 hours' where id = $1";
+    await database.query({ text, values: [old.turnId] });
+    expect(await records.find(TENANT, old.turnId)).toMatchObject({ isGone: true, outcome: OUTCOME.outcome });
+    expect(await clearOldTurns(database)).toBeGreaterThanOrEqual(1);
+    expect(await records.find(TENANT, old.turnId)).toMatchObject({ isGone: true, outcome: null, bodyHash: null });
+    expect(await records.findByKey(old, key.keyHash)).toBeNull();
+    expect(await records.find(TENANT, today.turnId)).toMatchObject({ isGone: false, outcome: OUTCOME.outcome });
+    expect(await clearOldTurns(database)).toBe(0);
+  });
 
-      const ofConversation = await beginFreely(turns, sampleTurn(owner));
-      await erases.conversation(ofConversation);
-      expect(await turns.finish(ofConversation, sampleAnswer(), [], OUTCOME)).toBe("gone");
-      expect(await count(owner.userId)).toBe(0);
+  test("go with the exchange, the conversation and the user, and a turn that ends afterwards brings none back", async () => {
+    const owner = { tenantId: "tenant", userId: uuidv7() };
+    const pair = await completeTurn(turns, sampleTurn(owner));
+    await erases.episode(owner, pair.messageId);
+    expect(await count(owner.userId)).toBe(0);
 
-      const ofUser = await beginFreely(turns, sampleTurn(owner));
-      await erases.user(owner);
-      expect(await turns.finish(ofUser, sampleAnswer(), [], OUTCOME)).toBe("gone");
-      expect(await count(owner.userId)).toBe(0);
-    });
+    const ofConversation = await beginFreely(turns, sampleTurn(owner));
+    await erases.conversation(ofConversation);
+    expect(await turns.finish(ofConversation, sampleAnswer(), [], OUTCOME)).toBe("gone");
+    expect(await count(owner.userId)).toBe(0);
+
+    const ofUser = await beginFreely(turns, sampleTurn(owner));
+    await erases.user(owner);
+    expect(await turns.finish(ofUser, sampleAnswer(), [], OUTCOME)).toBe("gone");
+    expect(await count(owner.userId)).toBe(0);
   });
 });

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeConversationStore, type ConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../../stores/postgres/conversations/message-store.ts";
-import { makeTurnStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import {
   beginFreely,
   completeTurn,
@@ -15,76 +10,53 @@ import {
   sampleAnswer,
   sampleTurn,
 } from "../../../support/samples/sample-turns.ts";
-import type { HeldTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
+import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
 
-describeOnBothDatabases("the turn store", (open) => {
-  let database: Database;
-  let turns: TurnStore;
-  let conversations: ConversationStore;
-  let erases: EraseStore;
-  beforeAll(async () => {
-    database = await open();
-    turns = makeTurnStore(database);
-    conversations = makeConversationStore(database);
-    erases = makeEraseStore(database);
-  });
-  afterAll(() => database.close());
-
-  async function messagesOf(held: HeldTurn): Promise<StoredMessage[]> {
-    const { items } = await makeMessageStore(database).list(held, { limit: 100, after: null });
-    return items;
-  }
-
-  async function messageCount({ tenantId, conversationId }: HeldTurn): Promise<number | undefined> {
-    return (await conversations.find({ tenantId, userId: null }, conversationId))?.messageCount;
+describeStores("the turn store", ({ database, turns, conversations, erases, messagesOf, messageCountOf, jobsOf }) => {
+  const isBusy = async ({ sessionId }: BeginTurn): Promise<boolean> => (await turns.begin(sampleTurn({ sessionId }))) === null;
+  const countsOf = async (held: BegunTurn & BeginTurn) => [(await messagesOf(held)).length, await messageCountOf(held)];
+  /** A turn whose lease has run out, and the one that has the conversation since. */
+  async function beginTwice(): Promise<[late: BegunTurn & BeginTurn, current: BegunTurn & BeginTurn]> {
+    const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+    return [late, await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }))];
   }
 
   describe("begin", () => {
     test("creates the conversation of a new session and stores the user's message", async () => {
       const begun = await beginFreely(turns, sampleTurn({ message: "你好 😀 \u202Eabc", tokenCount: 7 }));
-      expect(await messagesOf(begun)).toEqual([
-        {
-          id: begun.messageId,
-          role: "user",
-          content: "你好 😀 \u202Eabc",
-          completed: true,
-          tokenCount: 7,
-          metadata: { turn_id: begun.turnId },
-          createdAt: expect.any(Date),
-        },
-      ]);
-      expect(await messageCount(begun)).toBe(1);
+      const message = { id: begun.messageId, role: "user", content: "你好 😀 \u202Eabc", completed: true, tokenCount: 7 };
+      expect(await messagesOf(begun)).toEqual([{ ...message, metadata: { turn_id: begun.turnId }, createdAt: expect.any(Date) }]);
+      expect(await messageCountOf(begun)).toBe(1);
     });
 
     test("gets the conversation of a session that has one", async () => {
       const first = await completeTurn(turns, sampleTurn());
       const second = await beginFreely(turns, sampleTurn({ sessionId: first.sessionId }));
       expect(second.conversationId).toBe(first.conversationId);
-      expect(second.messageId).not.toBe(first.messageId);
-      expect(await messageCount(second)).toBe(3);
+      expect(await countsOf(second)).toEqual([3, 3]);
     });
 
     test("gives null while another turn holds the conversation, and stores nothing", async () => {
       const held = await beginFreely(turns, sampleTurn());
-      expect(await turns.begin(sampleTurn({ sessionId: held.sessionId }))).toBeNull();
-      expect(await messagesOf(held)).toHaveLength(1);
-      expect(await messageCount(held)).toBe(1);
+      expect(await isBusy(held)).toBe(true);
+      expect(await countsOf(held)).toEqual([1, 1]);
     });
 
-    test.each(["a new", "an existing"])("lets exactly one of many in that begin at once in %s conversation", async (kind) => {
-      const { sessionId } = kind === "a new" ? sampleTurn() : await completeTurn(turns, sampleTurn());
-      const stored = kind === "a new" ? 0 : 2;
-      const attempts = await Promise.all(Array.from({ length: 8 }, () => turns.begin(sampleTurn({ sessionId }))));
-      const winners = attempts.filter((attempt) => attempt !== null);
-      expect(winners).toHaveLength(1);
-      const held = { ...sampleTurn({ sessionId }), conversationId: winners[0]?.conversationId ?? "" };
-      expect(await messagesOf(held)).toHaveLength(stored + 1);
-      expect(await messageCount(held)).toBe(stored + 1);
-    });
+    test.each([["a new", 0] as const, ["an existing", 2] as const])(
+      "lets exactly one of many in that begin at once in %s conversation",
+      async (_kind, stored) => {
+        const { sessionId } = stored === 0 ? sampleTurn() : await completeTurn(turns, sampleTurn());
+        const attempts = await Promise.all(Array.from({ length: 8 }, () => turns.begin(sampleTurn({ sessionId }))));
+        const [winner, ...others] = attempts.filter((attempt) => attempt !== null);
+        if (!winner) throw new Error("nobody got in");
+        expect(others).toEqual([]);
+        expect(await countsOf({ ...sampleTurn({ sessionId }), ...winner })).toEqual([stored + 1, stored + 1]);
+      },
+    );
 
     test("lets a turn in once the lease of a dead one has run out", async () => {
       const dead = await beginFreely(turns, sampleTurn({ leaseMs: 1_000 }));
-      expect(await turns.begin(sampleTurn({ sessionId: dead.sessionId }))).toBeNull();
+      expect(await isBusy(dead)).toBe(true);
       await sleep(1_050);
       const next = await beginFreely(turns, sampleTurn({ sessionId: dead.sessionId }));
       expect(next.conversationId).toBe(dead.conversationId);
@@ -96,50 +68,51 @@ describeOnBothDatabases("the turn store", (open) => {
     test("holds a conversation longer than its first lease", async () => {
       const held = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
       expect(await turns.renew(held, LONG_LEASE_MS)).toBe(true);
-      expect(await turns.begin(sampleTurn({ sessionId: held.sessionId }))).toBeNull();
+      expect(await isBusy(held)).toBe(true);
     });
 
     test("is refused when another turn took the conversation over, and leaves that one its lease", async () => {
-      const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-      await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
+      const [late] = await beginTwice();
       expect(await turns.renew(late, EXPIRED_LEASE_MS)).toBe(false);
-      expect(await turns.begin(sampleTurn({ sessionId: late.sessionId }))).toBeNull();
+      expect(await isBusy(late)).toBe(true);
     });
 
-    test("is refused after the turn's end", async () => {
+    test("is refused after the turn's end, after an erase of the conversation, and to anyone else", async () => {
       expect(await turns.renew(await completeTurn(turns, sampleTurn()), LONG_LEASE_MS)).toBe(false);
-    });
-
-    test("is refused when the conversation was deleted", async () => {
       const held = await beginFreely(turns, sampleTurn());
+      for (const fields of [{ tenantId: "other" }, { userId: "other" }, { turnId: uuidv7() }]) {
+        expect(await turns.renew({ ...held, ...fields }, LONG_LEASE_MS)).toBe(false);
+      }
       await erases.conversation(held);
       expect(await turns.renew(held, LONG_LEASE_MS)).toBe(false);
-    });
-
-    test.each([{ tenantId: "other" }, { userId: "other" }, { turnId: uuidv7() }])("is refused to anyone else: %p", async (fields) => {
-      const held = await beginFreely(turns, sampleTurn());
-      expect(await turns.renew({ ...held, ...fields }, LONG_LEASE_MS)).toBe(false);
     });
   });
 
   describe("finish", () => {
-    test("stores the answer behind the question and frees the conversation", async () => {
-      const held = await beginFreely(turns, sampleTurn());
-      const answer = sampleAnswer({
-        content: "答案 $1 '; drop table messages; --",
-        tokenCount: 9,
-        metadata: { usage: { total_tokens: 12 } },
-      });
-      expect(await turns.finish(held, answer)).toBe("stored");
-      const { messageId: id, ...stored } = answer;
-      const [question, found] = await messagesOf(held);
-      expect(question?.id).toBe(held.messageId);
-      const metadata = { ...stored.metadata, turn_id: held.turnId };
-      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, createdAt: expect.any(Date) });
-      expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
-      expect(await messageCount(held)).toBe(2);
-      await beginFreely(turns, sampleTurn({ sessionId: held.sessionId }));
-    });
+    test.each([true, false])(
+      "stores the answer behind the question with its jobs, and frees the conversation (%p)",
+      async (isQuestionNamed) => {
+        const held = await beginFreely(turns, sampleTurn());
+        const answer = sampleAnswer({
+          content: "答案 $1 '; drop table messages; --",
+          tokenCount: 9,
+          metadata: { usage: { total_tokens: 12 } },
+        });
+        const { tenantId, userId, conversationId } = held;
+        const job = { kind: "summarise" as const, tenantId, userId, conversationId };
+        const named = isQuestionNamed ? { ...answer, questionId: held.messageId } : answer;
+        expect(await turns.finish(held, named, isQuestionNamed ? [job] : [])).toBe("stored");
+        const { messageId: id, ...stored } = answer;
+        const [question, found] = await messagesOf(held);
+        expect(question?.id).toBe(held.messageId);
+        const metadata = { ...stored.metadata, turn_id: held.turnId };
+        expect(found).toEqual({ id, role: "assistant", ...stored, metadata, createdAt: expect.any(Date) });
+        expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
+        expect(await messageCountOf(held)).toBe(2);
+        expect(await jobsOf(conversationId)).toEqual(isQuestionNamed ? [job] : []);
+        expect(await isBusy(held)).toBe(false);
+      },
+    );
 
     test("keeps an incomplete answer as incomplete", async () => {
       const held = await beginFreely(turns, sampleTurn());
@@ -150,26 +123,41 @@ describeOnBothDatabases("the turn store", (open) => {
     test("without an answer frees the conversation and stores nothing", async () => {
       const held = await beginFreely(turns, sampleTurn());
       expect(await turns.finish(held, null)).toBe("stored");
-      expect(await messagesOf(held)).toHaveLength(1);
-      expect(await messageCount(held)).toBe(1);
-      await beginFreely(turns, sampleTurn({ sessionId: held.sessionId }));
+      expect(await countsOf(held)).toEqual([1, 1]);
+      expect(await isBusy(held)).toBe(false);
     });
 
-    test("keeps the answer of a superseded turn as incomplete, and leaves the other turn its lease", async () => {
-      const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-      const current = await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
-      expect(await turns.finish(late, sampleAnswer({ content: "too late" }))).toBe("superseded");
-      expect((await messagesOf(late)).at(-1)).toMatchObject({ content: "too late", completed: false });
-      expect(await turns.begin(sampleTurn({ sessionId: late.sessionId }))).toBeNull();
-      expect(await turns.finish(current, sampleAnswer())).toBe("stored");
-      expect(await messageCount(current)).toBe(4);
-    });
+    test.each([true, false])(
+      "keeps the answer of a superseded turn as incomplete, and the other turn's lease (%p)",
+      async (isQuestionNamed) => {
+        const [late, current] = await beginTwice();
+        const answer = sampleAnswer({ content: "too late", ...(isQuestionNamed ? { questionId: late.messageId } : {}) });
+        expect([await turns.finish(late, answer), await turns.finish(late, answer)]).toEqual(["superseded", "superseded"]);
+        expect((await messagesOf(late)).at(-1)).toMatchObject({ content: "too late", completed: false });
+        expect(await isBusy(late)).toBe(true);
+        expect(await messageCountOf(late)).toBe(3);
+        expect(await turns.finish(current, sampleAnswer())).toBe("stored");
+        expect(await messageCountOf(current)).toBe(4);
+      },
+    );
 
     test("of a superseded turn without an answer leaves the other turn its lease", async () => {
-      const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-      await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
+      const [late] = await beginTwice();
       expect(await turns.finish(late, null)).toBe("superseded");
-      expect(await turns.begin(sampleTurn({ sessionId: late.sessionId }))).toBeNull();
+      expect(await isBusy(late)).toBe(true);
+    });
+
+    test("stores no answer to a question that is gone, nor its job, counts nothing and frees the conversation", async () => {
+      const held = await beginFreely(turns, sampleTurn());
+      const lastMessageAt = () =>
+        database.query({ text: "select last_message_at from conversations where id = $1", values: [held.conversationId] });
+      const before = await lastMessageAt();
+      const { tenantId, userId, conversationId } = held;
+      const job = { kind: "summarise" as const, tenantId, userId, conversationId };
+      expect(await turns.finish(held, sampleAnswer({ questionId: uuidv7() }), [job])).toBe("gone");
+      expect([await countsOf(held), await lastMessageAt()]).toEqual([[1, 1], before]);
+      expect(await jobsOf(conversationId)).toEqual([]);
+      expect(await isBusy(held)).toBe(false);
     });
 
     test("writes nothing when the conversation was deleted", async () => {
@@ -184,17 +172,20 @@ describeOnBothDatabases("the turn store", (open) => {
       const held = await beginFreely(turns, sampleTurn());
       expect(await turns.finish({ ...held, ...fields }, sampleAnswer())).toBe("gone");
       expect(await messagesOf(held)).toHaveLength(1);
-      expect(await turns.begin(sampleTurn({ sessionId: held.sessionId }))).toBeNull();
+      expect(await isBusy(held)).toBe(true);
     });
 
-    test("again with the same message id changes nothing and counts once", async () => {
+    test("again with the same message id changes nothing, also while the next turn runs, which keeps its lease", async () => {
       const held = await beginFreely(turns, sampleTurn());
       const answer = sampleAnswer();
       await turns.finish(held, answer);
       const stored = await messagesOf(held);
       expect(await turns.finish(held, { ...answer, content: "something else" })).toBe("stored");
-      expect(await messagesOf(held)).toEqual(stored);
-      expect(await messageCount(held)).toBe(2);
+      expect([await messagesOf(held), await messageCountOf(held)]).toEqual([stored, 2]);
+      const next = await beginFreely(turns, sampleTurn({ sessionId: held.sessionId }));
+      expect(await turns.finish(held, answer)).toBe("stored");
+      expect(await isBusy(next)).toBe(true);
+      expect(await countsOf(next)).toEqual([3, 3]);
     });
 
     test("at the same moment with the same message id is stored and counted once", async () => {
@@ -202,27 +193,7 @@ describeOnBothDatabases("the turn store", (open) => {
       const answer = sampleAnswer();
       const outcomes = await Promise.all(Array.from({ length: 5 }, () => turns.finish(held, answer)));
       expect(outcomes).toEqual(Array.from({ length: 5 }, () => "stored"));
-      expect(await messagesOf(held)).toHaveLength(2);
-      expect(await messageCount(held)).toBe(2);
-    });
-
-    test("again while the next turn runs leaves that one its lease", async () => {
-      const held = await beginFreely(turns, sampleTurn());
-      const answer = sampleAnswer();
-      await turns.finish(held, answer);
-      const next = await beginFreely(turns, sampleTurn({ sessionId: held.sessionId }));
-      expect(await turns.finish(held, answer)).toBe("stored");
-      expect(await turns.begin(sampleTurn({ sessionId: held.sessionId }))).toBeNull();
-      expect(await messageCount(next)).toBe(3);
-    });
-
-    test("again for a superseded turn stays superseded", async () => {
-      const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
-      await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
-      const answer = sampleAnswer();
-      expect(await turns.finish(late, answer)).toBe("superseded");
-      expect(await turns.finish(late, answer)).toBe("superseded");
-      expect(await messageCount(late)).toBe(3);
+      expect(await countsOf(held)).toEqual([2, 2]);
     });
   });
 });

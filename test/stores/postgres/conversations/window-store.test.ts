@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/conversations/window-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import {
   messagesFromTo,
@@ -15,15 +12,10 @@ import {
 } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
 
+const WHOLE_WITHOUT_SUMMARY = { summary: null, isWhole: true, lastErasure: null };
 const contents = ({ messages }: LoadedWindow): string[] => messages.map(({ content }) => content);
 
-describeOnBothDatabases("the window store", (open) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  });
-  afterAll(() => database.close());
-
+describeStores("the window store", ({ database, turns, summaries }) => {
   function load(conversation: OwnedConversation, fields: Partial<WindowRequest> = {}): Promise<LoadedWindow> {
     const { conversationId, tenantId, userId } = conversation;
     const request = { exceptMessageId: uuidv7(), atLeast: 6, maxTokens: 1_000_000, useSummary: true };
@@ -34,24 +26,19 @@ describeOnBothDatabases("the window store", (open) => {
     test("has every completed message, oldest first, as the model is given it", async () => {
       const conversation = await storeConversation(database, { count: 9, tokenCount: 7 });
       const window = await load(conversation);
-      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
+      expect(window).toMatchObject(WHOLE_WITHOUT_SUMMARY);
       expect(contents(window)).toEqual(messagesFromTo(1, 9));
-      expect(window.messages[8]).toEqual({
-        ...(await placeOf(database, conversation, 9)),
-        role: "user",
-        content: "message 9",
-        tokenCount: 7,
-      });
+      const place = await placeOf(database, conversation, 9);
+      expect(window.messages[8]).toEqual({ ...place, role: "user", content: "message 9", tokenCount: 7 });
       expect(window.messages[7]?.role).toBe("assistant");
     });
 
     test("is empty and whole when nothing was said before", async () => {
       const conversation = await storeConversation(database, { count: 0 });
-      expect(await load(conversation)).toEqual({ summary: null, messages: [], isWhole: true, lastErasure: null });
+      expect(await load(conversation)).toEqual({ ...WHOLE_WITHOUT_SUMMARY, messages: [] });
     });
 
     test("leaves the current message out by its id: the same text said before stays in", async () => {
-      const turns = makeTurnStore(database);
       const { sessionId } = sampleTurn();
       const earlier = await completeTurn(turns, sampleTurn({ sessionId, message: "again" }), sampleAnswer({ content: "again" }));
       const current = await beginFreely(turns, sampleTurn({ sessionId, message: "again" }));
@@ -84,7 +71,7 @@ describeOnBothDatabases("the window store", (open) => {
       await summariseThrough(database, conversation, through);
       const window = await load(conversation);
       expect(contents(window)).toEqual(messagesFromTo(first, count));
-      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
+      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true });
     });
 
     test("asked for none at least, has what is behind the cover point, be it nothing", async () => {
@@ -93,12 +80,7 @@ describeOnBothDatabases("the window store", (open) => {
       expect(contents(await load(conversation, { atLeast: 0 }))).toEqual(messagesFromTo(19, 20));
       const covered = await storeConversation(database, { count: 4 });
       await summariseThrough(database, covered, 4);
-      expect(await load(covered, { atLeast: 0 })).toMatchObject({
-        summary: { version: 1 },
-        messages: [],
-        isWhole: true,
-        lastErasure: null,
-      });
+      expect(await load(covered, { atLeast: 0 })).toMatchObject({ summary: { version: 1 }, messages: [], isWhole: true });
     });
 
     test("goes by the id among messages of one moment", async () => {
@@ -114,7 +96,7 @@ describeOnBothDatabases("the window store", (open) => {
       const conversation = await storeConversation(database, { count: 20 });
       await summariseThrough(database, conversation, 8);
       const window = await load(conversation, { useSummary: false });
-      expect(window).toMatchObject({ summary: null, isWhole: true, lastErasure: null });
+      expect(window).toMatchObject(WHOLE_WITHOUT_SUMMARY);
       expect(contents(window)).toEqual(messagesFromTo(1, 20));
     });
 
@@ -126,7 +108,7 @@ describeOnBothDatabases("the window store", (open) => {
       const write = async (): Promise<void> => {
         try {
           for (const [readVersion, place] of places.entries()) {
-            expect(await makeSummaryStore(database).save(conversation, sampleSummary(place, { readVersion }))).toBe(true);
+            expect(await summaries.save(conversation, sampleSummary(place, { readVersion }))).toBe(true);
           }
         } finally {
           written = true;
@@ -152,18 +134,22 @@ describeOnBothDatabases("the window store", (open) => {
   });
 
   describe("of a long conversation", () => {
-    test.each([199, 200, 201, 1_199, 1_200, 1_201, 2_201])("has all %i messages in order and is whole", async (count) => {
-      const window = await load(await storeConversation(database, { count }));
-      expect(window.isWhole).toBe(true);
-      expect(contents(window)).toEqual(messagesFromTo(1, count));
-    });
-
-    test.each([200, 201, 1_200, 1_201])("has all %i behind the cover point and stops there", async (behind) => {
-      const conversation = await storeConversation(database, { count: 50 + behind });
-      await summariseThrough(database, conversation, 50);
+    test.each([
+      [199, 0],
+      [200, 0],
+      [201, 0],
+      [1_200, 0],
+      [1_201, 0],
+      [2_201, 0],
+      [200, 50],
+      [201, 50],
+      [1_201, 50],
+    ])("has all %i in order behind the %i that a summary covers, and is whole", async (count, covered) => {
+      const conversation = await storeConversation(database, { count: covered + count });
+      if (covered > 0) await summariseThrough(database, conversation, covered);
       const window = await load(conversation);
-      expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true, lastErasure: null });
-      expect(contents(window)).toEqual(messagesFromTo(51, 50 + behind));
+      expect(window).toMatchObject({ summary: covered > 0 ? { version: 1 } : null, isWhole: true });
+      expect(contents(window)).toEqual(messagesFromTo(covered + 1, covered + count));
     });
 
     test("has as many as asked for at least, also when those are more than it reads at first", async () => {
@@ -198,12 +184,7 @@ describeOnBothDatabases("the window store", (open) => {
       const conversation = await storeConversation(database, { count: 250 });
       await summariseThrough(database, conversation, 8);
       for (const useSummary of [true, false]) {
-        expect(await load(conversation, { useSummary, ...fields })).toEqual({
-          summary: null,
-          messages: [],
-          isWhole: true,
-          lastErasure: null,
-        });
+        expect(await load(conversation, { useSummary, ...fields })).toEqual({ ...WHOLE_WITHOUT_SUMMARY, messages: [] });
       }
     },
   );

@@ -1,89 +1,66 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { AppError } from "../../../../errors/app-error.ts";
+import type { AppError } from "../../../../errors/app-error.ts";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { contentsOf, operationsOf, versionsOf } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { decodeCursor } from "../../../../stores/page.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
+import { contentsOf, operationsOf, teach, versionsOf } from "../../../support/samples/core-memory.ts";
 
 const section = "profile";
 /** Names that a pattern, a fold of case, a trim or a separator would take for one another. */
 const LOOK_ALIKES = ["ada", "ada ", " ada", "Ada", "ada%", "ad_", "ada'--", 'ada"', "ada,", "ada/", "ada\\", "ada\n", "ad", "adaa", "аda"];
 
-describeOnBothDatabases("the core memory store", (open) => {
-  let database: Database;
-  let coreMemory: CoreMemoryStore;
+describeStores("the core memory store", ({ database, coreMemory, operations, erases }) => {
   let owner: Owner;
-  beforeAll(async () => {
-    database = await open();
-    coreMemory = makeCoreMemoryStore(database);
-  });
   beforeEach(() => {
     owner = { tenantId: "tenant", userId: uuidv7() };
   });
-  afterAll(() => database.close());
 
   const put = (content: string, expectedVersion?: number) => coreMemory.put(owner, { section, content, expectedVersion });
   const written = async () => [await contentsOf(database, owner), await versionsOf(database, owner), await operationsOf(database, owner)];
+  const profile = async () => (await contentsOf(database, owner))[section];
+  const versions = async () => (await versionsOf(database, owner)).map(({ version, content }) => [version, content]);
 
   describe("put", () => {
     test("writes a section that was not there as version 1, by a person, and load shows it so", async () => {
       const began = Date.now();
-      const put1 = await put("Lives in Lisbon.");
-      expect(put1).toMatchObject({ section, content: "Lives in Lisbon.", version: 1, updatedBy: "person" });
-      for (const time of [put1.updatedAt, put1.saidAt]) expect(Math.abs(time.getTime() - began)).toBeLessThan(60_000);
-      expect(await coreMemory.load(owner)).toEqual({ sections: [put1], lastErasure: null });
+      const first = await put("Lives in Lisbon.");
+      expect(first).toMatchObject({ section, content: "Lives in Lisbon.", version: 1, updatedBy: "person" });
+      for (const time of [first.updatedAt, first.saidAt]) expect(Math.abs(time.getTime() - began)).toBeLessThan(60_000);
+      expect(await coreMemory.load(owner)).toEqual({ sections: [first], lastErasure: null });
     });
 
-    test("replaces what is there, as the next version", async () => {
-      await put("Lives in Lisbon.");
-      expect(await put("Lives in Porto.")).toMatchObject({ content: "Lives in Porto.", version: 2 });
-      expect(await contentsOf(database, owner)).toEqual({ profile: "Lives in Porto." });
-      expect((await versionsOf(database, owner)).map(({ version, content }) => [version, content])).toEqual([
-        [1, "Lives in Lisbon."],
-        [2, "Lives in Porto."],
-      ]);
+    test("replaces what is there, as the next version, when that is the expected one", async () => {
+      await put("one", 0);
+      expect(await put("two", 1)).toMatchObject({ content: "two", version: 2 });
+      expect(await put("three")).toMatchObject({ content: "three", version: 3 });
+      expect([await profile(), await versions()]).toEqual(["three", [[1, "one"], [2, "two"], [3, "three"]]]); // prettier-ignore
     });
 
     test("keeps the text as it is given", async () => {
       const text = ' "Ada\'s" cat\r\n\n她住在里斯本。 $1 \\n \\u0041 {} 😀\t%s ';
       expect((await put(text)).content).toBe(text);
-      expect(await contentsOf(database, owner)).toEqual({ profile: text });
-      expect((await versionsOf(database, owner))[0]?.content).toBe(text);
+      expect([await profile(), await versions()]).toEqual([text, [[1, text]]]);
       expect((await operationsOf(database, owner))[0]?.newValue).toBe(text);
     });
 
     test("counts each section by itself; load has them by name", async () => {
       for (const name of ["profile", "goals", "profile", "constraints"]) await coreMemory.put(owner, { section: name, content: name });
       const { sections } = await coreMemory.load(owner);
-      expect(sections.map(({ section: name, version }) => [name, version])).toEqual([
-        ["constraints", 1],
-        ["goals", 1],
-        ["profile", 2],
-      ]);
+      expect(sections.map(({ section: name, version }) => `${name} ${version}`)).toEqual(["constraints 1", "goals 1", "profile 2"]);
     });
 
-    test("takes the version that is expected", async () => {
-      await put("one", 0);
-      await put("two", 1);
-      expect(await put("three", 2)).toMatchObject({ version: 3 });
-    });
-
-    test.each([0, 1, 3])("refuses version %i when the section is at 2, and writes nothing", async (expectedVersion) => {
+    test("refuses another version than the present one, and writes nothing", async () => {
+      await expect(put("one", 1)).rejects.toMatchObject({ code: "stale_version" });
+      expect(await written()).toEqual([{}, [], []]);
       await put("one");
       await put("two");
       const before = await written();
-      const refused = await put("three", expectedVersion).catch((error: unknown) => error);
-      expect(refused).toBeInstanceOf(AppError);
-      expect(refused).toMatchObject({ code: "stale_version", message: expect.stringContaining(`"${section}"`) });
+      for (const expectedVersion of [0, 1, 3]) {
+        const message = expect.stringContaining(`"${section}"`);
+        await expect(put("three", expectedVersion)).rejects.toMatchObject({ name: "AppError", code: "stale_version", message });
+      }
       expect(await written()).toEqual(before);
-    });
-
-    test("refuses any version but 0 when there is no such section", async () => {
-      await expect(put("one", 1)).rejects.toMatchObject({ code: "stale_version" });
-      expect(await written()).toEqual([{}, [], []]);
     });
 
     test("of ten at once that expect the same version lets exactly one through, at each version", async () => {
@@ -94,9 +71,9 @@ describeOnBothDatabases("the core memory store", (open) => {
         const losers = results.flatMap((result) => (result.status === "rejected" ? [(result.reason as AppError).code] : []));
         expect(winners).toMatchObject([{ version: expectedVersion + 1 }]);
         expect(losers).toEqual(Array.from({ length: 9 }, () => "stale_version"));
-        expect(await contentsOf(database, owner)).toEqual({ profile: winners[0]?.content });
+        expect(await profile()).toBe(winners[0]?.content);
       }
-      expect((await versionsOf(database, owner)).map(({ version }) => version)).toEqual([1, 2, 3]);
+      expect((await versions()).map(([version]) => version)).toEqual([1, 2, 3]);
       expect(await operationsOf(database, owner)).toHaveLength(3);
     });
 
@@ -104,29 +81,23 @@ describeOnBothDatabases("the core memory store", (open) => {
       const results = await Promise.all(Array.from({ length: 10 }, (_, racer) => put(`by ${racer}`)));
       const inOrder = results.toSorted((one, other) => one.version - other.version);
       const contents = inOrder.map(({ content }) => content);
-      expect(inOrder.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       expect(new Set(contents).size).toBe(10);
-      expect((await versionsOf(database, owner)).map(({ content }) => content)).toEqual(contents);
+      expect(inOrder.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+      expect(await versions()).toEqual(inOrder.map(({ version, content }) => [version, content]));
       const changes = (await operationsOf(database, owner)).map(({ oldValue, newValue }) => [oldValue, newValue]);
-      const expected = contents.map((content, index) => [contents[index - 1] ?? null, content]);
       expect(changes).toHaveLength(10);
-      expect(changes).toEqual(expect.arrayContaining(expected));
-      expect(await contentsOf(database, owner)).toEqual({ profile: contents.at(-1) });
+      expect(changes).toEqual(expect.arrayContaining(contents.map((content, index) => [contents[index - 1] ?? null, content])));
+      expect(await profile()).toBe(contents.at(-1));
     });
   });
 
   describe("remove", () => {
-    test("leaves a version without content, and no section", async () => {
+    test("leaves a version without content, and no section; a second time gives null and writes nothing", async () => {
+      expect(await coreMemory.remove(owner, { section })).toBeNull();
       await put("one");
       expect(await coreMemory.remove(owner, { section, expectedVersion: 1 })).toMatchObject({ section, content: "", version: 2 });
       expect(await contentsOf(database, owner)).toEqual({});
       expect((await versionsOf(database, owner)).at(-1)).toMatchObject({ version: 2, content: null, updatedBy: "person" });
-    });
-
-    test("of what is not there gives null and writes nothing", async () => {
-      expect(await coreMemory.remove(owner, { section })).toBeNull();
-      await put("one");
-      await coreMemory.remove(owner, { section });
       const before = await written();
       expect(await coreMemory.remove(owner, { section })).toBeNull();
       expect(await written()).toEqual(before);
@@ -136,7 +107,7 @@ describeOnBothDatabases("the core memory store", (open) => {
       await put("one");
       await put("two");
       await expect(coreMemory.remove(owner, { section, expectedVersion: 1 })).rejects.toMatchObject({ code: "stale_version" });
-      expect(await contentsOf(database, owner)).toEqual({ profile: "two" });
+      expect(await profile()).toBe("two");
     });
 
     test("lets the numbers go on when the section is written again, for which 0 is the version to expect", async () => {
@@ -144,7 +115,7 @@ describeOnBothDatabases("the core memory store", (open) => {
       await coreMemory.remove(owner, { section });
       await expect(put("three", 2)).rejects.toMatchObject({ code: "stale_version" });
       expect(await put("three", 0)).toMatchObject({ version: 3 });
-      expect((await versionsOf(database, owner)).map(({ content }) => content)).toEqual(["one", null, "three"]);
+      expect(await versions()).toEqual([[1, "one"], [2, null], [3, "three"]]); // prettier-ignore
       expect((await operationsOf(database, owner)).at(-1)).toMatchObject({ oldValue: null, newValue: "three" });
     });
   });
@@ -159,24 +130,17 @@ describeOnBothDatabases("the core memory store", (open) => {
 
     test("writes what an earlier version said as a new one, and says why", async () => {
       expect(await revert(1, 3)).toMatchObject({ content: "one", version: 4, updatedBy: "person" });
-      expect(await contentsOf(database, owner)).toEqual({ profile: "one" });
-      expect((await operationsOf(database, owner)).at(-1)).toMatchObject({
-        oldValue: "three",
-        newValue: "one",
-        reason: "Back to version 1.",
-      });
+      expect(await profile()).toBe("one");
+      const operation = { oldValue: "three", newValue: "one", reason: "Back to version 1." };
+      expect((await operationsOf(database, owner)).at(-1)).toMatchObject(operation);
     });
 
-    test("to a version that removed the section removes it", async () => {
+    test("to a version that removed the section removes it, and to one before brings it back", async () => {
       expect(await revert(2)).toMatchObject({ content: "", version: 4 });
       expect(await contentsOf(database, owner)).toEqual({});
-      expect((await versionsOf(database, owner)).at(-1)).toMatchObject({ version: 4, content: null });
-    });
-
-    test("brings back a section that was removed", async () => {
-      await coreMemory.remove(owner, { section });
+      expect((await versions()).at(-1)).toEqual([4, null]);
       expect(await revert(3, 0)).toMatchObject({ content: "three", version: 5 });
-      expect(await contentsOf(database, owner)).toEqual({ profile: "three" });
+      expect(await profile()).toBe("three");
     });
 
     test("gives null for a version that never was, also when another section has it", async () => {
@@ -188,8 +152,48 @@ describeOnBothDatabases("the core memory store", (open) => {
 
     test("refuses a version that is no longer there", async () => {
       await expect(revert(1, 2)).rejects.toMatchObject({ code: "stale_version" });
-      expect(await contentsOf(database, owner)).toEqual({ profile: "three" });
+      expect(await profile()).toBe("three");
     });
+  });
+
+  test("history has the newest first, in pages, and an agent's version with its source", async () => {
+    for (const content of ["one", "two"]) await put(content);
+    const from = { conversationId: uuidv7(), triggerMessageId: uuidv7() };
+    const { conversationId, triggerMessageId } = from;
+    await teach(database, owner, { content: "Has a cat.", conversationId, triggerMessageIds: [uuidv7(), triggerMessageId] });
+    const page = (before: number | null) => coreMemory.history(owner, section, { limit: 2, before });
+    const taught = { version: 3, content: "Has a cat.", updatedBy: "agent", createdAt: expect.any(Date), ...from };
+    expect(await page(null)).toEqual([taught, expect.objectContaining({ version: 2, content: "two" })]);
+    expect(await page(2)).toMatchObject([{ version: 1, content: "one", conversationId: null, triggerMessageId: null }]);
+    expect(await page(1)).toEqual([]);
+    expect(await coreMemory.history(owner, "goals", { limit: 3, before: null })).toEqual([]);
+  });
+
+  test("every edit is an operation by a person, with its version and what was there before and after", async () => {
+    await put("one");
+    await put("two", 1);
+    await coreMemory.remove(owner, { section });
+    const from = { conversationId: null, triggerMessageIds: [], refused: null };
+    const same = { operation: "core_update", section, actor: "person", reason: null, ...from };
+    const told = { id: expect.any(String), createdAt: expect.any(Date) };
+    expect(await operationsOf(database, owner)).toEqual([
+      { ...same, ...told, version: 1, oldValue: null, newValue: "one" },
+      { ...same, ...told, version: 2, oldValue: "one", newValue: "two" },
+      { ...same, ...told, version: 3, oldValue: "two", newValue: null },
+    ]);
+  });
+
+  test("operations page from the newest on, each once, all or those of one message", async () => {
+    for (const content of ["1", "2", "3"]) await put(content);
+    const trigger = uuidv7();
+    await teach(database, owner, { content: "4", triggerMessageIds: [uuidv7(), trigger, uuidv7()] });
+    const first = await operations.list(owner, { limit: 3, after: null });
+    const last = await operations.list(owner, { limit: 3, after: decodeCursor(first.next ?? "") });
+    expect([first, last].map(({ items }) => items.map(({ newValue }) => newValue))).toEqual([["4", "3", "2"], ["1"]]);
+    expect(last.next).toBeNull();
+    const listOf = (messageId: string) => operations.list(owner, { limit: 10, after: null }, messageId);
+    expect((await listOf(trigger)).items).toMatchObject([{ newValue: "4" }]);
+    expect((await listOf(uuidv7())).items).toEqual([]);
   });
 
   test("users and tenants with look-alike names see nothing of each other's", async () => {
@@ -212,7 +216,6 @@ describeOnBothDatabases("the core memory store", (open) => {
   });
 
   test("lastErasure is the moment of the last erase of this very user, and of no other erase", async () => {
-    const erases = makeEraseStore(database);
     const lastErasure = async (of = owner): Promise<string | null> => (await coreMemory.load(of)).lastErasure;
     await erases.user({ ...owner, userId: `${owner.userId} ` });
     expect(await lastErasure()).toBeNull();

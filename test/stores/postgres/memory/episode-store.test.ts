@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeEpisodeStore, type EpisodeStore } from "../../../../stores/postgres/memory/episode-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { beforeEach, expect, test } from "@jest/globals";
+import type { IndexProgress } from "../../../../stores/postgres/memory/episode-store.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { messagesFromTo, placeOf, storeConversation } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-describeOnBothDatabases("episode store", (open) => {
-  let database: Database;
-  let episodes: EpisodeStore;
+const MESSAGE = { role: "user", content: "message 1", imported: false, importNumber: null, isKnown: false, partner: null };
+
+describeStores("the episode store", ({ database, episodes, erases }) => {
   let index: string;
-  beforeAll(async () => {
-    database = await open();
-    episodes = makeEpisodeStore(database);
-  });
-  afterAll(() => database.close());
   beforeEach(() => {
     index = `index_${crypto.randomUUID().replaceAll("-", "")}`;
   });
@@ -24,9 +17,11 @@ describeOnBothDatabases("episode store", (open) => {
   /** Moves on from what is there to "message `number`", which ends an episode unless `lastEpisodeId` says otherwise. */
   async function advanceTo(conversation: OwnedConversation, number: number, lastEpisodeId: string | null = FIRST_ID): Promise<boolean> {
     const { progress } = await episodes.readBacklog(conversation, index, 1);
-    const indexedThrough = await placeOf(database, conversation, number);
-    return episodes.advance(conversation, index, { progress, importedCount: 0 }, { indexedThrough, lastEpisodeId });
+    return advance(conversation, progress, { indexedThrough: await placeOf(database, conversation, number), lastEpisodeId });
   }
+
+  const advance = (conversation: OwnedConversation, progress: IndexProgress | null, to: IndexProgress): Promise<boolean> =>
+    episodes.advance(conversation, index, { progress, importedCount: 0 }, to);
 
   async function contents(conversation: OwnedConversation, limit = 100): Promise<string[]> {
     return (await episodes.readBacklog(conversation, index, limit)).messages.map(({ content }) => content);
@@ -43,20 +38,7 @@ describeOnBothDatabases("episode store", (open) => {
     expect(await contents(conversation)).toEqual(["message 1", "message 3", "message 4", "message 6", "message 7", "message 8"]);
     expect(await contents(conversation, 2)).toEqual(["message 1", "message 3"]);
     const { progress, messages } = await episodes.readBacklog(conversation, index, 1);
-    expect({ progress, messages }).toEqual({
-      progress: null,
-      messages: [
-        {
-          ...(await placeOf(database, conversation, 1)),
-          role: "user",
-          content: "message 1",
-          imported: false,
-          importNumber: null,
-          isKnown: false,
-          partner: null,
-        },
-      ],
-    });
+    expect({ progress, messages }).toEqual({ progress: null, messages: [{ ...MESSAGE, ...(await placeOf(database, conversation, 1)) }] });
   });
 
   test("goes on behind the progress, which it gives back as it was saved, for each index on its own", async () => {
@@ -68,71 +50,50 @@ describeOnBothDatabases("episode store", (open) => {
     expect((await episodes.readBacklog(conversation, "another_index", 100)).messages).toHaveLength(6);
   });
 
-  test("moves on only from the progress that was read", async () => {
+  test("moves on only from the progress that was read; of two at once lets one", async () => {
     const conversation = await storeConversation(database, { count: 6 });
-    const indexedThrough = await placeOf(database, conversation, 2);
-    const first = { indexedThrough, lastEpisodeId: null };
-    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, first)).toBe(true);
-    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, first)).toBe(false);
+    const first = { indexedThrough: await placeOf(database, conversation, 2), lastEpisodeId: null };
     const second = { indexedThrough: await placeOf(database, conversation, 4), lastEpisodeId: FIRST_ID };
-    expect(await episodes.advance(conversation, index, { progress: first, importedCount: 0 }, second)).toBe(true);
-    expect(await episodes.advance(conversation, index, { progress: first, importedCount: 0 }, second)).toBe(false);
-    expect((await episodes.readBacklog(conversation, index, 1)).progress).toEqual(second);
-  });
-
-  test("of two that move on from the same progress at once lets one", async () => {
-    const conversation = await storeConversation(database, { count: 6 });
-    for (const read of [null, 2]) {
-      const from = read === null ? null : { indexedThrough: await placeOf(database, conversation, read), lastEpisodeId: null };
-      const indexedThrough = await placeOf(database, conversation, (read ?? 0) + 2);
-      const both = [1, 2].map(() =>
-        episodes.advance(conversation, index, { progress: from, importedCount: 0 }, { indexedThrough, lastEpisodeId: null }),
-      );
-      expect((await Promise.all(both)).sort()).toEqual([false, true]);
+    for (const [read, to] of [
+      [null, first],
+      [first, second],
+    ] as const) {
+      // prettier-ignore
+      const both = await Promise.all([advance(conversation, read, to), advance(conversation, read, to)]);
+      expect(both.sort()).toEqual([false, true]);
+      expect(await advance(conversation, read, to)).toBe(false);
+      expect((await episodes.readBacklog(conversation, index, 1)).progress).toEqual(to);
     }
   });
 
-  test("moves on nowhere in a conversation that is gone or another's", async () => {
+  test("moves on nowhere in a conversation that is gone or another's, and forgets its progress with it", async () => {
     const conversation = await storeConversation(database, { count: 2 });
-    const indexedThrough = await placeOf(database, conversation, 2);
+    const to = { indexedThrough: await placeOf(database, conversation, 2), lastEpisodeId: null };
     for (const stranger of strangers(conversation)) {
-      expect(await episodes.advance(stranger, index, { progress: null, importedCount: 0 }, { indexedThrough, lastEpisodeId: null })).toBe(
-        false,
-      );
+      expect(await advance(stranger, null, to)).toBe(false);
       expect(await episodes.readBacklog(stranger, index, 10)).toMatchObject({ progress: null, messages: [] });
     }
-    await makeEraseStore(database).conversation(conversation);
-    expect(await episodes.advance(conversation, index, { progress: null, importedCount: 0 }, { indexedThrough, lastEpisodeId: null })).toBe(
-      false,
-    );
+    expect(await advance(conversation, null, to)).toBe(true);
+    await erases.conversation(conversation);
+    expect(await advance(conversation, null, to)).toBe(false);
+    const text = "select from episode_cursors where conversation_id = $1";
+    expect(await database.query({ text, values: [conversation.conversationId] })).toEqual([]);
   });
 
   test("says which pairs of messages are still there whole, of this conversation alone", async () => {
     const conversation = await storeConversation(database, { count: 6 });
     const other = await storeConversation(database, { count: 2 });
-    const idOf = async (number: number, of = conversation): Promise<string> => (await placeOf(database, of, number)).id;
-    const [first, second, third] = [
-      [await idOf(1), await idOf(2)],
-      [await idOf(3), await idOf(4)],
-      [await idOf(5), await idOf(6)],
-    ] as const;
-    const foreign = [await idOf(1, other), await idOf(2, other)] as const;
+    const pairOf = async (number: number, of = conversation) =>
+      [(await placeOf(database, of, number)).id, (await placeOf(database, of, number + 1)).id] as const;
+    const [first, second, third, foreign] = [await pairOf(1), await pairOf(3), await pairOf(5), await pairOf(1, other)];
     const pairs = [first, second, third, foreign];
     expect((await episodes.listStored(conversation, pairs)).sort()).toEqual([first[0], second[0], third[0]].sort());
     await database.query({ text: "delete from messages where id = any($1)", values: [[first[0], second[1]]] });
     expect(await episodes.listStored(conversation, pairs)).toEqual([third[0]]);
     for (const stranger of strangers(conversation)) expect(await episodes.listStored(stranger, pairs)).toEqual([]);
-    await makeEraseStore(database).conversation(conversation);
+    await erases.conversation(conversation);
     expect(await episodes.listStored(conversation, pairs)).toEqual([]);
     expect(await episodes.listStored(other, [])).toEqual([]);
-  });
-
-  test("forgets the progress with the conversation", async () => {
-    const conversation = await storeConversation(database, { count: 2 });
-    await advanceTo(conversation, 2);
-    await makeEraseStore(database).conversation(conversation);
-    const text = "select from episode_cursors where conversation_id = $1";
-    expect(await database.query({ text, values: [conversation.conversationId] })).toEqual([]);
   });
 
   test("knows whether the user has episodes in other conversations than this one", async () => {
@@ -192,13 +153,7 @@ describeOnBothDatabases("episode store", (open) => {
     const [asked = "", answer = "", secondAsked = "", secondAnswer = "", lastAsked = "", half = ""] = ids;
     await database.query({ text: `update messages set metadata = '{"external_id":"x-1"}' where id = $1`, values: [answer] });
     const gone = crypto.randomUUID();
-    const pairs = [
-      [asked, answer],
-      [secondAsked, secondAnswer],
-      [lastAsked, half],
-      [gone, answer],
-      [asked, gone],
-    ] as const;
+    const pairs = [[asked, answer], [secondAsked, secondAnswer], [lastAsked, half], [gone, answer], [asked, gone]] as const; // prettier-ignore
     const found = (await episodes.load(conversation, pairs)).sort((one, other) => (one.userMessage < other.userMessage ? -1 : 1));
     const { conversationId } = conversation;
     expect(found).toEqual([

@@ -1,28 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { loadVersions } from "../../../../stores/postgres/memory/section-versions.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { contentsOf, teach } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { completeTurn, sampleTurn } from "../../../support/samples/sample-turns.ts";
 
-describeOnBothDatabases("what the lines of a section rest on", (open) => {
-  let database: Database;
+describeStores("the sources of the lines of a section", ({ database, turns: turnStore, erases }) => {
   let owner: Owner;
   let turns: { conversationId: string; messageId: string }[];
-  beforeAll(async () => {
-    database = await open();
-  });
   beforeEach(async () => {
     owner = { tenantId: uuidv7(), userId: uuidv7() };
     turns = [];
     const { sessionId } = sampleTurn(owner);
-    for (let turn = 0; turn < 3; turn++) turns.push(await completeTurn(makeTurnStore(database), sampleTurn({ ...owner, sessionId })));
+    for (let turn = 0; turn < 3; turn++) turns.push(await completeTurn(turnStore, sampleTurn({ ...owner, sessionId })));
   });
-  afterAll(() => database.close());
 
   const turn = (number: number) => turns[number] ?? { conversationId: "", messageId: "" };
   /** As a process of the version before writes: a version, the section and nothing of lines. */
@@ -48,6 +40,7 @@ describeOnBothDatabases("what the lines of a section rest on", (open) => {
         version,
         lines.map((line) => [line.content, line.triggerMessageIds.map((id) => turns.findIndex(({ messageId }) => messageId === id))]),
       ]);
+  const storedLines = () => database.query({ text: "select * from core_memory_lines where tenant_id = $1", values: [owner.tenantId] });
   const learn = (content: string, number: number) =>
     teach(database, owner, { content, conversationId: turn(number).conversationId, triggerMessageIds: [turn(number).messageId] });
 
@@ -65,31 +58,24 @@ describeOnBothDatabases("what the lines of a section rest on", (open) => {
       last,
     ]);
     expect(await resting(true)).toEqual([third, last]);
-    await makeEraseStore(database).episode(owner, turn(0).messageId);
+    await erases.episode(owner, turn(0).messageId);
     // What it had left out is back, what it had brought in is gone.
     expect(await contentsOf(database, owner)).toEqual({ profile: "Likes tea\nHas a cat" });
   });
 
   test("is told anew of a version whose text a process of the version before has changed", async () => {
     await learn("Lives in Porto\nLikes tea", 0);
-    await database.query({
-      text: "update core_memory_versions set content = 'Likes tea' where tenant_id = $1 and user_id = $2",
-      values: [owner.tenantId, owner.userId],
-    });
-    const stored = await database.query({
-      text: "select from core_memory_lines where tenant_id = $1 and user_id = $2",
-      values: [owner.tenantId, owner.userId],
-    });
-    expect(stored).toEqual([]);
+    await database.query({ text: "update core_memory_versions set content = 'Likes tea' where tenant_id = $1", values: [owner.tenantId] });
+    expect(await storedLines()).toEqual([]);
     expect(await resting()).toEqual([[1, [["Likes tea", [0]]]]]);
   });
 
   test("goes with its versions, and holds no word of them", async () => {
     await learn("Lives in Porto", 0);
-    const rows = await database.query({ text: "select * from core_memory_lines where tenant_id = $1", values: [owner.tenantId] });
+    const rows = await storedLines();
     expect(rows).toHaveLength(1);
     expect(JSON.stringify(rows)).not.toContain("Porto");
     await database.query({ text: "delete from core_memory_versions where tenant_id = $1", values: [owner.tenantId] });
-    expect(await database.query({ text: "select from core_memory_lines where tenant_id = $1", values: [owner.tenantId] })).toEqual([]);
+    expect(await storedLines()).toEqual([]);
   });
 });

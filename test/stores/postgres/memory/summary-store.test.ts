@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Cursor } from "../../../../stores/page.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeSummaryStore, type StoredSummary, type SummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import type { StoredSummary } from "../../../../stores/postgres/memory/summary-store.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { idOf, timeAt } from "../../../support/samples/sample-window.ts";
 import {
   messagesFromTo,
@@ -20,15 +18,7 @@ const at = (time: number, id: number): Cursor => ({ createdAt: new Date(timeAt(t
 
 const NOT_THE_OWNER = [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }];
 
-describeOnBothDatabases("the summary store", (open) => {
-  let database: Database;
-  let summaries: SummaryStore;
-  beforeAll(async () => {
-    database = await open();
-    summaries = makeSummaryStore(database);
-  });
-  afterAll(() => database.close());
-
+describeStores("the summary store", ({ database, summaries, erases }) => {
   async function found(conversation: OwnedConversation): Promise<StoredSummary> {
     const summary = await summaries.find(conversation);
     if (!summary) throw new Error("there is no summary");
@@ -75,14 +65,6 @@ describeOnBothDatabases("the summary store", (open) => {
       for (const other of NOT_THE_OWNER) expect(await summaries.findVersion({ ...conversation, ...other }, 22)).toBeNull();
     });
 
-    test("keeps no version of what it refused to save", async () => {
-      const conversation = await storeConversation(database, { count: 0 });
-      await summaries.save(conversation, sampleSummary(at(5, 5), { readVersion: 0 }));
-      expect(await summaries.save(conversation, sampleSummary(at(4, 1), { readVersion: 1 }))).toBe(false);
-      expect(await summaries.findVersion(conversation, 2)).toBeNull();
-      expect(await summaries.findVersion(conversation, 1)).not.toBeNull();
-    });
-
     // Kept: version 2 through (5, 5). Version and place must both be right; the same time goes by the id.
     test.each<[boolean, string, Cursor, number]>([
       [true, "a later time with the version read", at(6, 1), 2],
@@ -103,22 +85,18 @@ describeOnBothDatabases("the summary store", (open) => {
       const before = await found(conversation);
       const summary = sampleSummary(coveredThrough, { readVersion, text: "the next", addedMessageCount: 3 });
       expect(await summaries.save(conversation, summary)).toBe(isSaved);
-      const after = await found(conversation);
-      if (isSaved) expect(after).toMatchObject({ text: "the next", version: 3, coveredThrough, coveredMessageCount: 5 });
-      else expect(after).toEqual(before);
+      const next = { text: "the next", version: 3, coveredThrough, coveredMessageCount: 5 };
+      expect(await found(conversation)).toMatchObject(isSaved ? next : before);
+      expect((await summaries.findVersion(conversation, 3)) !== null).toBe(isSaved);
     });
 
-    test("writes the first summary once: a second first one is refused", async () => {
-      const conversation = await storeConversation(database, { count: 0 });
-      expect(await summaries.save(conversation, sampleSummary(at(1, 1)))).toBe(true);
-      expect(await summaries.save(conversation, sampleSummary(at(2, 2), { text: "another" }))).toBe(false);
-      expect(await found(conversation)).toMatchObject({ text: "summary 1", version: 1, coveredThrough: at(1, 1) });
-    });
-
-    test("refuses a later version when there is none at all", async () => {
+    test("refuses a second first summary, and a later version when there is none", async () => {
       const conversation = await storeConversation(database, { count: 0 });
       expect(await summaries.save(conversation, sampleSummary(at(1, 1), { readVersion: 1 }))).toBe(false);
       expect(await countSummaries(conversation)).toBe(0);
+      expect(await summaries.save(conversation, sampleSummary(at(1, 1)))).toBe(true);
+      expect(await summaries.save(conversation, sampleSummary(at(2, 2), { text: "another" }))).toBe(false);
+      expect(await found(conversation)).toMatchObject({ text: "summary 1", version: 1, coveredThrough: at(1, 1) });
     });
 
     test.each(NOT_THE_OWNER)("writes nothing for whoever does not own the conversation: %p", async (fields) => {
@@ -133,7 +111,7 @@ describeOnBothDatabases("the summary store", (open) => {
     test.each([0, 1])("of version %i + 1 after the conversation is deleted writes nothing", async (readVersion) => {
       const conversation = await storeConversation(database, { count: 2 });
       if (readVersion === 1) await summaries.save(conversation, sampleSummary(at(1, 1)));
-      const erased = await makeEraseStore(database).conversation(conversation);
+      const erased = await erases.conversation(conversation);
       expect(erased).toMatchObject({ erased: { messages: 2, summaries: readVersion } });
       expect(await summaries.save(conversation, sampleSummary(at(2, 2), { readVersion }))).toBe(false);
       expect(await countSummaries(conversation)).toBe(0);
@@ -156,18 +134,6 @@ describeOnBothDatabases("the summary store", (open) => {
     });
   });
 
-  describe("find", () => {
-    test("gives null when there is none yet", async () => {
-      expect(await summaries.find(await storeConversation(database, { count: 2 }))).toBeNull();
-    });
-
-    test.each(NOT_THE_OWNER)("gives null to whoever does not own the conversation: %p", async (fields) => {
-      const conversation = await storeConversation(database, { count: 2 });
-      await summariseThrough(database, conversation, 1);
-      expect(await summaries.find({ ...conversation, ...fields })).toBeNull();
-    });
-  });
-
   describe("readBacklog", () => {
     test("has the oldest completed messages, oldest first, no more than the limit, and no summary when there is none", async () => {
       const conversation = await storeConversation(database, { count: 9, incomplete: [2], tokenCount: 7 });
@@ -178,24 +144,23 @@ describeOnBothDatabases("the summary store", (open) => {
       expect(messages[0]).toEqual(first);
     });
 
-    test("begins right behind the cover point, with the summary of that very moment", async () => {
+    test("begins right behind the cover point, with the summary of that very moment, and is empty at the end", async () => {
       const conversation = await storeConversation(database, { count: 9 });
       await summariseThrough(database, conversation, 4);
       const { summary, messages } = await summaries.readBacklog(conversation, 100);
       expect(summary).toEqual(await found(conversation));
       expect(messages.map(({ content }) => content)).toEqual(messagesFromTo(5, 9));
+      const last = sampleSummary(await placeOf(database, conversation, 9), { readVersion: 1 });
+      expect(await summaries.save(conversation, last)).toBe(true);
+      expect(await summaries.readBacklog(conversation, 100)).toMatchObject({ summary: { version: 2 }, messages: [] });
     });
 
-    test("is empty when everything is covered", async () => {
-      const conversation = await storeConversation(database, { count: 4 });
-      await summariseThrough(database, conversation, 4);
-      expect(await summaries.readBacklog(conversation, 100)).toMatchObject({ summary: { version: 1 }, messages: [] });
-    });
-
-    test.each(NOT_THE_OWNER)("is empty for whoever does not own the conversation: %p", async (fields) => {
+    test.each(NOT_THE_OWNER)("is empty for whoever does not own the conversation, as is find: %p", async (fields) => {
       const conversation = await storeConversation(database, { count: 9 });
+      expect(await summaries.find(conversation)).toBeNull();
       await summariseThrough(database, conversation, 4);
       expect(await summaries.readBacklog({ ...conversation, ...fields }, 100)).toEqual({ summary: null, messages: [], rewrites: 0 });
+      expect(await summaries.find({ ...conversation, ...fields })).toBeNull();
     });
   });
 
@@ -203,13 +168,9 @@ describeOnBothDatabases("the summary store", (open) => {
     const count = (conversation: OwnedConversation, atMost = 1_000) =>
       database.transaction((transaction) => summaries.lockAndCount(transaction, conversation, atMost));
 
-    test("counts the completed messages, all of them without a summary", async () => {
+    test("counts the completed messages, with a summary those behind its cover point", async () => {
       const conversation = await storeConversation(database, { count: 9, incomplete: [2, 9] });
       expect(await count(conversation)).toEqual({ hasSummary: false, uncovered: 7 });
-    });
-
-    test("counts only what is behind the cover point of a summary", async () => {
-      const conversation = await storeConversation(database, { count: 9, incomplete: [2, 9] });
       await summariseThrough(database, conversation, 4);
       expect(await count(conversation)).toEqual({ hasSummary: true, uncovered: 4 });
     });
@@ -223,7 +184,7 @@ describeOnBothDatabases("the summary store", (open) => {
     test("gives null when the conversation is deleted, and to whoever does not own it", async () => {
       const conversation = await storeConversation(database, { count: 9 });
       for (const fields of NOT_THE_OWNER) expect(await count({ ...conversation, ...fields })).toBeNull();
-      await makeEraseStore(database).conversation(conversation);
+      await erases.conversation(conversation);
       expect(await count(conversation)).toBeNull();
     });
   });

@@ -1,38 +1,26 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation, type UnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
+import type { UnreadConversation } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 
 const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: [], cursors: [], jobs: [] };
 
-describeOnBothDatabases("saving what the memory agent decided", (open) => {
-  let database: Database;
-  let unread: UnreadStore;
+describeStores("saving what the memory agent decided", ({ database, turns, unread, coreMemory, erases, imports }) => {
   let owner: Owner;
   let read: UnreadConversation;
-  beforeAll(async () => {
-    database = await open();
-    unread = makeUnreadStore(database);
-  });
   beforeEach(async () => {
     owner = { tenantId: uuidv7(), userId: uuidv7() };
     for (const message of ["q1", "q2"]) await complete(message);
     read = await readNext(unread, owner);
   });
-  afterAll(() => database.close());
 
   const complete = (message: string, sessionId = "session") => {
     const turn = sampleTurn({ ...owner, sessionId, message });
-    return completeTurn(makeTurnStore(database), turn, sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turn.turnId } }));
+    return completeTurn(turns, turn, sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turn.turnId } }));
   };
   const written = () => writtenByReadings(database, owner);
   const profile = async () => (await contentsOf(database, owner))["profile"];
@@ -55,7 +43,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     expect(cursors).toMatchObject([{ conversation_id: read.conversationId, read_through_message_id: read.messages[3]?.id }]);
     expect(jobs).toEqual([{ kind: "index_episodes", ...owner, conversationId: read.conversationId }]);
     const [first] = read.messages;
-    expect((await makeCoreMemoryStore(database).load(owner)).sections[0]?.saidAt).toEqual(first?.createdAt);
+    expect((await coreMemory.load(owner)).sections[0]?.saidAt).toEqual(first?.createdAt);
   });
 
   test("of nothing decided moves the cursor and nothing else", async () => {
@@ -75,33 +63,19 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     const changes = ["one", "two", null, "four"].map((content) => sampleChange({ content, expectedVersion: 0 }));
     expect(await saveReading(database, owner, read, decided({ changes }))).toBe("saved");
     const { versions, operations } = await written();
-    expect(versions).toMatchObject([
-      { version: 1, content: "one" },
-      { version: 2, content: "two" },
-      { version: 3, content: null },
-      { version: 4, content: "four" },
-    ]);
-    expect(operations.map(({ old_value, new_value }) => [old_value, new_value])).toEqual([
-      [null, "one"],
-      ["one", "two"],
-      ["two", null],
-      [null, "four"],
-    ]);
-    expect(await contentsOf(database, owner)).toEqual({ profile: "four" });
+    expect(versions).toMatchObject(changes.map(({ content }, index) => ({ version: index + 1, content })));
+    const values = operations.map(({ old_value, new_value }) => [old_value, new_value]);
+    expect(values).toEqual([[null, "one"], ["one", "two"], ["two", null], [null, "four"]]); // prettier-ignore
+    expect(await profile()).toBe("four");
   });
 
-  test("of the same reading a second time is lost, and writes nothing", async () => {
+  test("of the same reading again, or an earlier one, is lost and writes nothing, also when a later one is at the same place", async () => {
     await saveReading(database, owner, read);
-    const before = await written();
+    const first = await written();
     expect(await saveReading(database, owner, read)).toBe("lost");
-    expect(await written()).toEqual(before);
-  });
-
-  test("of an earlier reading than the one that was saved is lost, also when a later one is at the same place", async () => {
-    await saveReading(database, owner, read);
+    expect(await written()).toEqual(first);
     await complete("q3");
-    const later = await readNext(unread, owner);
-    expect(await saveReading(database, owner, later)).toBe("saved");
+    expect(await saveReading(database, owner, await readNext(unread, owner))).toBe("saved");
     const before = await written();
     expect(await saveReading(database, owner, read)).toBe("lost");
     expect(await saveReading(database, owner, { ...read, readThrough: endOf(read) })).toBe("lost");
@@ -109,7 +83,6 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
 
   test("is stale when a section has changed, come or gone since, and writes nothing: not even the cursor", async () => {
-    const coreMemory = makeCoreMemoryStore(database);
     await coreMemory.put(owner, { section: "profile", content: "Lives in Lisbon." });
     for (const expectedVersion of [0, 2]) {
       const before = await written();
@@ -122,7 +95,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
 
   test("is stale when the second of two sections has changed: the first is not written either", async () => {
-    await makeCoreMemoryStore(database).put(owner, { section: "goals", content: "To sail." });
+    await coreMemory.put(owner, { section: "goals", content: "To sail." });
     const before = await written();
     const changes = [sampleChange({ expectedVersion: 0 }), sampleChange({ section: "goals", expectedVersion: 0 })];
     expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
@@ -130,7 +103,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
 
   test("is stale when an exchange of the reading was erased since, and can be read anew without it", async () => {
-    await makeEraseStore(database).episode(owner, read.messages[2]?.id ?? "");
+    await erases.episode(owner, read.messages[2]?.id ?? "");
     const before = await written();
     expect(await saveReading(database, owner, read)).toBe("stale");
     expect(await written()).toEqual(before);
@@ -138,7 +111,6 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
   });
 
   test.each(["the conversation", "the user"])("is lost when %s was erased since, and brings nothing back", async (what) => {
-    const erases = makeEraseStore(database);
     await (what === "the user" ? erases.user(owner) : erases.conversation({ ...owner, conversationId: read.conversationId }));
     expect(await saveReading(database, owner, read)).toBe("lost");
     expect(await written()).toEqual(NOTHING_WRITTEN);
@@ -149,7 +121,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     await complete("q3");
     const later = await readNext(unread, owner);
     const messages = [{ role: "user" as const, content: "q0", createdAt: new Date(Date.UTC(2020, 0, 1)), metadata: {} }];
-    await makeImportStore(database).import({ ...owner, sessionId: "session", messages, jobKinds: [] });
+    await imports.import({ ...owner, sessionId: "session", messages, jobKinds: [] });
     const before = await written();
     expect(await saveReading(database, owner, later)).toBe("lost");
     expect(await written()).toEqual(before);
@@ -170,48 +142,36 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     expect(await saveReading(database, owner, read)).toBe("saved");
   });
 
-  test("archives the same of one conversation once: the first is kept, no operation is logged, no index job is added", async () => {
+  test("archives the same of one conversation once: what is new alone is logged, stored and indexed", async () => {
     const result = sampleResult(read);
     await saveReading(database, owner, read, result);
-    await database.query({ text: "delete from pgboss.job where data->>'userId' = $1", values: [owner.userId] });
-    await complete("q3");
-    const later = await readNext(unread, owner);
-    const asked = later.messages[0]?.id ?? "";
-    const from = { conversationId: later.conversationId, triggerMessageIds: [asked] };
-    const [memory] = result.archived;
-    const again = sampleMemory(asked, { content: memory?.content ?? "", importance: 1, episodeType: "decision" });
-    const archiving = sampleOperation({ ...from, operation: "archival_insert", newValue: again.content });
-    const refused = { ...archiving, id: uuidv7(), refused: "The archive is switched off." };
-    const search = sampleOperation(from);
     const before = await written();
-    const operations = [archiving, refused, search];
-    expect(await saveReading(database, owner, later, decided({ operations, archived: [again] }))).toBe("saved");
-    const after = await written();
-    expect(after.archived).toEqual(before.archived.map((archived) => ({ ...archived, repeated_in: [asked] })));
-    expect(after.archived).toMatchObject([{ id: memory?.id }]);
-    const added = after.operations.filter(({ id }) => !before.operations.some((operation) => operation.id === id));
-    expect(added.map(({ id }) => id).toSorted()).toEqual([refused.id, search.id].toSorted());
-    expect(after.jobs).toEqual([]);
-  });
+    await database.query({ text: "delete from pgboss.job where data->>'userId' = $1", values: [owner.userId] });
+    const readAgain = async (message: string, contents: string[]) => {
+      await complete(message);
+      const later = await readNext(unread, owner);
+      const asked = later.messages[0]?.id ?? "";
+      const from = { conversationId: later.conversationId, triggerMessageIds: [asked] };
+      const archived = contents.map((content) => sampleMemory(asked, { content, importance: 1, episodeType: "decision" }));
+      const done = contents.map((newValue) => sampleOperation({ ...from, operation: "archival_insert", newValue }));
+      const refused = sampleOperation({ ...done[0], id: uuidv7(), refused: "The archive is switched off." });
+      const operations = [...done, refused, sampleOperation(from)];
+      expect(await saveReading(database, owner, later, decided({ operations, archived }))).toBe("saved");
+      return { asked, archived, operations, after: await written() };
+    };
+    const isThere = ({ id }: { id: string }) => after.operations.some((operation) => operation.id === id);
 
-  test("of what is archived anew and again logs, stores and indexes what is new", async () => {
-    const result = sampleResult(read);
-    await saveReading(database, owner, read, result);
-    await complete("q3");
-    const later = await readNext(unread, owner);
-    const asked = later.messages[0]?.id ?? "";
-    const archived = [
-      ...result.archived.map(({ content }) => sampleMemory(asked, { content })),
-      sampleMemory(asked, { content: "Met Ada." }),
-    ];
-    const operations = archived.map(({ content: newValue }) =>
-      sampleOperation({ operation: "archival_insert", newValue, conversationId: later.conversationId, triggerMessageIds: [asked] }),
-    );
-    expect(await saveReading(database, owner, later, decided({ operations, archived }))).toBe("saved");
-    const after = await written();
-    expect(after.archived.map(({ id }) => id)).toEqual([result.archived[0]?.id, archived[1]?.id]);
-    expect(after.operations.filter(({ operation }) => operation === "archival_insert")).toMatchObject([{ new_value: "Met Ada." }]);
-    expect(after.jobs).toEqual([{ kind: "index_episodes", ...owner, conversationId: read.conversationId }]);
+    const { asked, operations, after } = await readAgain("q3", ["Met Grace in Porto."]);
+    expect(after.archived).toEqual(before.archived.map((archived) => ({ ...archived, repeated_in: [asked] })));
+    expect(after.archived).toMatchObject([{ id: result.archived[0]?.id }]);
+    expect(operations.map(isThere)).toEqual([false, true, true]);
+    expect(after.jobs).toEqual([]);
+
+    const { archived, after: last } = await readAgain("q4", ["Met Grace in Porto.", "Met Ada."]);
+    expect(last.archived.map(({ id }) => id)).toEqual([result.archived[0]?.id, archived[1]?.id]);
+    const logged = last.operations.filter(({ operation, refused }) => operation === "archival_insert" && refused === null);
+    expect(logged).toMatchObject([{ new_value: "Met Ada." }]);
+    expect(last.jobs).toEqual([{ kind: "index_episodes", ...owner, conversationId: read.conversationId }]);
   });
 
   test("archives the same of two conversations once each: an erase of one leaves the other's", async () => {
@@ -223,7 +183,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
       { conversation_id: read.conversationId, ...same },
       { conversation_id: conversationId, ...same },
     ]);
-    await makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
+    await erases.conversation({ ...owner, conversationId: read.conversationId });
     expect((await written()).archived).toMatchObject([{ conversation_id: conversationId, ...same }]);
   });
 
@@ -232,7 +192,7 @@ describeOnBothDatabases("saving what the memory agent decided", (open) => {
     await teach(database, owner, { content: "A secret.", conversationId: other.conversationId, triggerMessageIds: [other.messageId] });
     const { version } = await teach(database, owner, { content: "A secret.\nLikes tea.", conversationId: read.conversationId });
     const content = `${await profile()}\nHas a cat.`; // what the agent decides on what it has loaded
-    await makeEraseStore(database).conversation({ ...owner, conversationId: other.conversationId });
+    await erases.conversation({ ...owner, conversationId: other.conversationId });
     expect(await profile()).toBe("Likes tea.");
     const changes = [sampleChange({ content, expectedVersion: version })];
     expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");

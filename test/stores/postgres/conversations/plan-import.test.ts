@@ -10,29 +10,22 @@ function pairsOf(line: string): string[] {
   return pairByOrder(messages).map((pair) => pair.join(""));
 }
 
-describe("pairImported", () => {
+describe("pairByOrder", () => {
   test.each([
-    ["", []],
-    ["u", []],
-    ["a", []],
-    ["au", []],
-    ["ua", ["01"]],
-    ["uaua", ["01", "23"]],
-    ["aauaaua", ["23", "56"]],
-  ])("makes of %j the pairs %j", (line, pairs) => {
+    ["nothing", "", []],
+    ["a question", "u", []],
+    ["an answer before its question", "au", []],
+    ["a question and its answer", "ua", ["01"]],
+    ["runs of several", "aauaaua", ["23", "56"]],
+    ["two questions whose times cross those of their answers", "uuaa", ["02", "13"]],
+    ["the last of several questions with one answer", "uuua", ["23"]],
+    ["the first of several answers with one question", "uaaa", ["01"]],
+    ["the last two of three questions", "uuuaa", ["13", "24"]],
+    ["nobody across a message that is not free", "uxa", []],
+    ["those behind a message that is not free", "uxua", ["23"]],
+    ["those before a message that is not free", "uaxa", ["01"]],
+  ])("pairs %s", (_name, line, pairs) => {
     expect(pairsOf(line)).toEqual(pairs);
-  });
-
-  test("pairs two questions whose times cross those of their answers one by one", () => {
-    expect(pairsOf("uuaa")).toEqual(["02", "13"]);
-  });
-
-  test("pairs the last of several questions with one answer, and the first of several answers with one question", () => {
-    expect([pairsOf("uuua"), pairsOf("uaaa"), pairsOf("uuuaa")]).toEqual([["23"], ["01"], ["13", "24"]]);
-  });
-
-  test("pairs nobody across a message that is not free", () => {
-    expect([pairsOf("uxa"), pairsOf("uxua"), pairsOf("uaxa")]).toEqual([[], ["23"], ["01"]]);
   });
 
   test("property: every pair is a question and a later answer, and each message is in one pair at most", () => {

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll } from "@jest/globals";
+import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
+import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
+import { makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import { makeOperationStore } from "../../../stores/postgres/memory/operation-store.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
+import { describeOnBothDatabases } from "./databases.ts";
+
+/** The stores of one database, and short questions about its content. */
+export function storesOf(database: Database) {
+  const [conversations, messages] = [makeConversationStore(database), makeMessageStore(database)];
+  const messagesOf = async (conversation: OwnedConversation): Promise<StoredMessage[]> =>
+    (await messages.list(conversation, { limit: 1_000, after: null })).items;
+  return {
+    database,
+    conversations,
+    messages,
+    coreMemory: makeCoreMemoryStore(database),
+    episodes: makeEpisodeStore(database),
+    erases: makeEraseStore(database),
+    imports: makeImportStore(database),
+    operations: makeOperationStore(database),
+    records: makeTurnRecordStore(database),
+    summaries: makeSummaryStore(database),
+    turns: makeTurnStore(database),
+    unread: makeUnreadStore(database),
+    messagesOf,
+    contentsOf: async (conversation: OwnedConversation) => (await messagesOf(conversation)).map(({ content }) => content),
+    messageCountOf: async ({ tenantId, conversationId }: Omit<OwnedConversation, "userId">) =>
+      (await conversations.find({ tenantId, userId: null }, conversationId))?.messageCount,
+    jobsOf: async (conversationId: string): Promise<{ kind: string }[]> => {
+      const text = "select data from pgboss.job where data->>'conversationId' = $1 order by data->>'kind'";
+      return (await database.query<{ data: { kind: string } }>({ text, values: [conversationId] })).map(({ data }) => data);
+    },
+  };
+}
+
+/** Runs the suite on the embedded and on a real Postgres, whose database is opened before and closed after its tests. */
+export function describeStores(title: string, suite: (stores: ReturnType<typeof storesOf>) => void): void {
+  describeOnBothDatabases(title, (open) => {
+    let opened: Database;
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened.close());
+    const database: Database = {
+      get description() {
+        return opened.description;
+      },
+      get isEmbedded() {
+        return opened.isEmbedded;
+      },
+      query: (statement) => opened.query(statement),
+      transaction: (work) => opened.transaction(work),
+      listen: (channel, listener) => opened.listen(channel, listener),
+      close: () => opened.close(),
+    };
+    suite(storesOf(database));
+  });
+}
