@@ -1,9 +1,7 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { splitLines } from "../../text/line-breaks.ts";
-import { readMessage } from "./read-message.ts";
-import { readStatement, type Fact, type Topic } from "./statements.ts";
+import { readMessage, readStatement, type Fact, type Topic } from "./read-message.ts";
 
-/** One line of core memory while it is decided on. */
 interface Line {
   section: string;
   text: string;
@@ -22,7 +20,6 @@ const BEGINNINGS: [topic: Topic, holds: Fact["holds"], english: string, chinese:
   ["taste", "yes", "Likes ", "喜欢", "Enjoys "],
   ["note", "yes", "Asked to remember: ", "要记住："],
 ];
-/** What people call a part of core memory when they ask to forget it. */
 const CALLED: [words: RegExp, topic: Topic][] = [
   [/^(?:my name|我的名字|我的姓名|我叫什么)$/i, "name"],
   [/^(?:my address|my home|my city|where i live|我的住址|我的地址|我住在哪里?)$/i, "home"],
@@ -30,7 +27,7 @@ const CALLED: [words: RegExp, topic: Topic][] = [
 ];
 const EVERYTHING = /^(?:everything(?: about me| you know| you know about me)?|(?:关于)?我的一切|所有|全部)$/i;
 
-/** What a line of core memory says; null for lines in other words. */
+/** What a line says; null for lines in other words. */
 function readLine({ section, text }: Line): Pick<Fact, "topic" | "holds" | "value"> | null {
   const plain = text.trimEnd().replace(/[.。]$/u, "");
   for (const [topic, holds, ...beginnings] of BEGINNINGS) {
@@ -45,11 +42,11 @@ function lineOf({ topic, holds, value, isChinese }: Fact): Line {
   return { section: SECTION_OF[topic], text: isChinese ? `${chinese}${value}。` : `${english}${value}.`, isOld: false };
 }
 
-/** A value in a form in which "The jazz music" and "jazz music", 吃火锅 and 火锅 are the same. */
+/** The same for "The jazz music" and "jazz music", 吃火锅 and 火锅. */
 const keyOf = ({ topic, value }: Pick<Fact, "topic" | "value">): string =>
   lexicalText(topic === "home" ? (value.split(",")[0] ?? "") : value.replace(/^[吃喝看听玩](?=..)/u, "")) || value;
 
-/** A line says the fact, or speaks against it: another name or home, the opposite of a liking. */
+/** Against it are another name or home, and the opposite of a liking. */
 function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
   const known = readLine(line);
   if (known?.topic !== fact.topic) return "neither";
@@ -58,18 +55,18 @@ function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
   return fact.topic === "name" || fact.topic === "home" ? "against" : "neither";
 }
 
-/** The lines after one fact: what speaks against it goes, and it takes that place or the last one. An older message only fills gaps. */
+/** Removes what speaks against a fact; the fact takes that place or the last one. */
 function applyFact(lines: Line[], fact: Fact, onlyAdd: boolean): Line[] {
-  const left = lines.filter((line) => relation(line, fact) !== "against");
-  if (onlyAdd && (left.length < lines.length || fact.holds === "over")) return lines;
-  if (fact.holds === "over") return left;
-  if (left.some((line) => relation(line, fact) === "says"))
-    return left.map((line) => (relation(line, fact) === "says" ? { ...line, isRepeated: true } : line));
-  const place = lines.findIndex((line) => relation(line, fact) === "against");
+  const relations = lines.map((line) => relation(line, fact));
+  const place = relations.indexOf("against");
+  if (onlyAdd && (place >= 0 || fact.holds === "over")) return lines;
+  const marked = lines.map((line, index) => (relations[index] === "says" ? { ...line, isRepeated: true } : line));
+  const left = marked.filter((_, index) => relations[index] !== "against");
+  if (fact.holds === "over" || relations.includes("says")) return left;
   return left.toSpliced(place < 0 ? left.length : place, 0, lineOf(fact));
 }
 
-/** The lines without what the user asked to forget: a part by its name, a fact, or every line that has all words of it. */
+/** The lines without what the user wants forgotten: a part by its name, a fact, or every line that has all words of it. */
 function forget(lines: Line[], asked: string): Line[] {
   const what = asked.replace("我说过的", "我的").replace(/(?:这件事|了| please)$/iu, "");
   if (EVERYTHING.test(what)) return [];
@@ -81,15 +78,15 @@ function forget(lines: Line[], asked: string): Line[] {
   return lines.filter(({ text }) => !wanted.every((word) => lexicalText(text).split(" ").includes(word)));
 }
 
-/** The lines of a section within the limit. What does not fit is left out, the new before the old. */
+/** Old lines all fit; new ones as long as there is room. */
 function fitting(all: Line[], section: string, limit: number): Line[] {
   const lines = all.filter((line) => line.section === section);
   let length = lines.reduce((sum, { text, isOld }) => sum + (isOld ? text.length + 1 : 0), -1);
   return lines.filter(({ text, isOld }) => {
     if (isOld) return true;
-    const fits = length + 1 + text.length <= limit;
-    if (fits) length += 1 + text.length;
-    return fits;
+    if (length + 1 + text.length > limit) return false;
+    length += 1 + text.length;
+    return true;
   });
 }
 
@@ -101,9 +98,8 @@ function reasonOf(before: string[], lines: Line[]): string {
 }
 
 /**
- * What a user's message makes of core memory, by rules alone: a name, a home, likes and dislikes, "remember that" and "forget that", in
- * English or Chinese, from a message that is plainly the user's own. With `onlyAdd` the message is older than what is known: it may fill
- * gaps but replaces and removes nothing.
+ * What a user's message makes of core memory, by rules: a name, a home, likes and dislikes, "remember that" and "forget that", in English or
+ * Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
  */
 export function decideSections(
   sections: Readonly<Record<string, string>>,

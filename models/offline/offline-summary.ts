@@ -1,110 +1,168 @@
-import { estimateTokens } from "../../text/tokens.ts";
-import { terms } from "./terms.ts";
-import { type SummaryCandidate, summaryCandidates, writeSummaryLine } from "./summary-candidates.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
+import { estimateTokens, tokenWeight } from "../../text/tokens.ts";
+import { isQuestion, sentenceWorth, wordsOf } from "./sentence-worth.ts";
 
-/** For each sentence the share of its words, from 0 to 1, that an earlier one of the list has already. */
-export function repeatedShares(sentences: string[]): number[] {
-  const seen = new Set<string>();
-  return sentences.map((sentence) => {
-    const own = terms(sentence);
-    let repeated = 0;
-    for (const word of own) if (seen.has(word)) repeated++;
-    for (const word of own) seen.add(word);
-    return own.size === 0 ? 0 : repeated / own.size;
-  });
+const MARK = "…";
+
+/** A sentence of more than `maxTokens` as whole words of its beginning and "…"; "" when not even that fits. */
+export function shortenSentence(sentence: string, maxTokens: number): string {
+  const limit = Math.floor(maxTokens);
+  // More than four characters a token are always too many.
+  if (estimateTokens(sentence.slice(0, 4 * limit + 1)) <= limit) return sentence;
+  let weight = tokenWeight(MARK);
+  let beginning = "";
+  for (const character of sentence) {
+    weight += tokenWeight(character);
+    if (weight > limit) break;
+    beginning += character;
+  }
+  const space = beginning.lastIndexOf(" ");
+  const whole = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/(?<![\s…])[\s…]+$/, "");
+  return whole === "" ? "" : whole + MARK;
 }
 
-/** A sentence all of whose words stand in better ones is worth this share less. */
-const REPETITION_COSTS = 0.5;
-/** Sentences longer than this are worth less, as each takes the place of several. */
-const USUAL_TOKENS = 20;
-/** From this worth on, a line of the earlier summary has reserved room. */
-const LASTING_WORTH = 4;
-/** Share of the new summary that is reserved for such lines. */
-const LASTING_SHARE = 1 / 2;
-
-interface SummaryInput {
-  /** The summary before; null for the first. */
-  previous: string | null;
-  messages: { role: "user" | "assistant"; content: string }[];
-  maxTokens: number;
+interface Line {
+  /** Null: a line of a free text. */
+  speaker: "user" | "assistant" | null;
+  sentence: string;
+  /** It stands in the earlier summary. */
+  isOld: boolean;
 }
 
-interface Line extends SummaryCandidate {
+interface Candidate extends Line {
   position: number;
   text: string;
   tokens: number;
+  worth: number;
 }
 
-function languageOf(candidates: SummaryCandidate[]): "english" | "chinese" {
-  let [han, otherLetters] = [0, 0];
-  for (const { sentence } of candidates) {
-    const ownHan = sentence.match(/\p{Script=Han}/gu)?.length ?? 0;
-    han += ownHan;
-    otherLetters += (sentence.match(/\p{L}/gu)?.length ?? 0) - ownHan;
+type Message = { role: "user" | "assistant"; content: string };
+
+const LABELS = { english: { user: "- User: ", assistant: "- Assistant: " }, chinese: { user: "- 用户：", assistant: "- 助手：" } };
+const LINE = /^- (?:(User|用户)|Assistant|助手)(?:: ?|：)(.+)$/u;
+/** Characters of the beginning and of the end of one text that are read. */
+const HEAD_CHARACTERS = 8_000;
+const TAIL_CHARACTERS = 2_000;
+/** Share of the summary that one sentence may have. */
+const LONGEST_SENTENCE = 1 / 4;
+/** This many of the user's last questions count as open when the assistant has said nothing since. */
+const OPEN_QUESTIONS = 2;
+/** A sentence all of whose words stand in better ones is worth this share less. */
+const REPETITION_COSTS = 0.5;
+/** Longer sentences are worth less, as each takes the place of several. */
+const USUAL_TOKENS = 20;
+/** Lines of the earlier summary that are worth this much have this share of the new one reserved. */
+const LASTING_WORTH = 4;
+const LASTING_SHARE = 1 / 2;
+
+function oldLines(previous: string): Line[] {
+  const read = previous.slice(0, HEAD_CHARACTERS + TAIL_CHARACTERS).toWellFormed();
+  return read.split("\n").flatMap((line): Line[] => {
+    const [, user, sentence = ""] = LINE.exec(line.replace(/[\s\p{Cc}]+/gu, " ").trimEnd()) ?? [];
+    if (sentence.trim() !== "") return [{ speaker: user === undefined ? "assistant" : "user", sentence: sentence.trim(), isOld: true }];
+    return splitSentences(line).map((free) => ({ speaker: null, sentence: free, isOld: true }));
+  });
+}
+
+function newLines({ role, content }: Message): Line[] {
+  let sentences = splitSentences(content.slice(0, HEAD_CHARACTERS + TAIL_CHARACTERS));
+  if (content.length > HEAD_CHARACTERS + TAIL_CHARACTERS) {
+    // The cut goes through the last sentence of the head and the first of the tail.
+    const head = splitSentences(content.slice(0, HEAD_CHARACTERS));
+    sentences = [...head.slice(0, Math.max(1, head.length - 1)), ...splitSentences(content.slice(-TAIL_CHARACTERS)).slice(1)];
   }
-  // A word of Chinese is about two characters, one of English about four and a half.
-  return han * 2 > otherLetters ? "chinese" : "english";
+  return sentences.map((sentence) => ({ speaker: role, sentence, isOld: false }));
 }
 
-const byWorthThenNewest = (one: Line, other: Line): number => other.worth - one.worth || other.position - one.position;
+/** Each sentence once, where it was said last; the user's own when the assistant repeats it. */
+function withoutDuplicates(lines: Line[]): Line[] {
+  const bySentence = new Map<string, Line>();
+  for (const line of lines) {
+    const same = bySentence.get(line.sentence);
+    if (same?.speaker === "user" && line.speaker !== "user") continue;
+    bySentence.delete(line.sentence);
+    bySentence.set(line.sentence, { ...line, isOld: line.isOld || (same?.isOld ?? false) });
+  }
+  return [...bySentence.values()];
+}
 
-/** The lines, those to keep first at the front. */
-function ranked(lines: Line[]): Line[] {
-  const sorted = lines.toSorted(byWorthThenNewest);
-  const repeated = repeatedShares(sorted.map((line) => line.sentence));
-  return sorted
-    .map((line, index) => ({ ...line, worth: line.worth * (1 - REPETITION_COSTS * (repeated[index] ?? 0) ** 2) }))
+/** What may stand in the next summary, in the order it was said. */
+function candidatesOf(lines: Line[], maxTokens: number): Candidate[] {
+  const lastAnswer = lines.findLastIndex(({ speaker }) => speaker === "assistant");
+  const asked = lines.slice(lastAnswer + 1).filter(({ speaker, sentence }) => speaker === "user" && isQuestion(sentence));
+  const open = new Set(asked.slice(-OPEN_QUESTIONS).map(({ sentence }) => sentence));
+  const worthy = withoutDuplicates(lines)
+    .map((line) => ({ ...line, worth: sentenceWorth(line.sentence, line.speaker, open.has(line.sentence)) }))
+    .map((line) => ({ ...line, sentence: shortenSentence(line.sentence, maxTokens * LONGEST_SENTENCE) }))
+    .filter(({ worth, sentence }) => worth > 0 && sentence !== "");
+  const all = worthy.map(({ sentence }) => sentence).join("");
+  const [letters, han] = [/\p{L}/gu, /\p{Script=Han}/gu].map((letter) => all.match(letter)?.length ?? 0) as [number, number];
+  // A word of Chinese has about two characters, one of English four and a half.
+  const labels = LABELS[3 * han > letters ? "chinese" : "english"];
+  return worthy.map((line, position) => {
+    const text = line.speaker === null ? line.sentence : labels[line.speaker] + line.sentence;
+    const tokens = estimateTokens(`${text}\n`);
+    return { ...line, position, text, tokens, worth: line.worth * Math.min(1, (USUAL_TOKENS / tokens) ** 0.25) };
+  });
+}
+
+const byWorthThenNewest = (one: Candidate, other: Candidate): number => other.worth - one.worth || other.position - one.position;
+
+/** Those to keep first at the front; what repeats the words of better ones further back. */
+function ranked(candidates: Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  return candidates
+    .sort(byWorthThenNewest)
+    .map((candidate) => {
+      const words = wordsOf(candidate.sentence);
+      const repeated = [...words].filter((word) => seen.has(word)).length / Math.max(1, words.size);
+      words.forEach((word) => seen.add(word));
+      return { ...candidate, worth: candidate.worth * (1 - REPETITION_COSTS * repeated ** 2) };
+    })
     .sort(byWorthThenNewest);
 }
 
-/** The first lines of the list that fit, and those of the rest for which there is still room. */
-function fitting(lines: Line[], maxTokens: number): Line[] {
+/** The first that fit, and those of the rest for which there is still room. */
+function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
   let left = maxTokens;
-  return lines.filter((line) => {
-    if (line.tokens > left) return false;
-    left -= line.tokens;
+  return candidates.filter(({ tokens }) => {
+    if (tokens > left) return false;
+    left -= tokens;
     return true;
   });
 }
 
 /**
- * Summary of a conversation without a model: the sentences most worth keeping of the earlier summary and of the messages since, word for
- * word, one a line, in the order they were said, with at most `maxTokens` tokens together. The same input gives the same summary.
+ * The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were said,
+ * with at most `maxTokens` together. The same input gives the same summary.
  */
-export function offlineSummary({ previous, messages, maxTokens }: SummaryInput): string {
-  const candidates = summaryCandidates(previous, messages, maxTokens);
-  const language = languageOf(candidates);
-  const lines = ranked(
-    candidates.map((candidate, position) => {
-      const text = writeSummaryLine(candidate, language);
-      const tokens = estimateTokens(`${text}\n`);
-      const worth = candidate.worth * Math.min(1, (USUAL_TOKENS / tokens) ** 0.25);
-      return { ...candidate, position, text, tokens, worth };
-    }),
-  );
-  const lasting = fitting(
-    lines.filter((line) => line.isOld && line.worth >= LASTING_WORTH),
-    maxTokens * LASTING_SHARE,
-  );
-  const kept = fitting([...new Set([...lasting, ...lines])], maxTokens);
-  return kept
+export function offlineSummary({
+  previous,
+  messages,
+  maxTokens,
+}: {
+  previous: string | null;
+  messages: Message[];
+  maxTokens: number;
+}): string {
+  const lines = ranked(candidatesOf([...oldLines(previous ?? ""), ...messages.flatMap(newLines)], maxTokens));
+  const lasting = lines.filter(({ isOld, worth }) => isOld && worth >= LASTING_WORTH);
+  return fitting([...new Set([...fitting(lasting, maxTokens * LASTING_SHARE), ...lines])], maxTokens)
     .sort((one, other) => one.position - other.position)
-    .map((line) => line.text)
+    .map(({ text }) => text)
     .join("\n");
 }
 
-/** The summary grows with what it stands for, in tokens, so that it saves from the beginning: docs/decisions/0009. */
+/** The summary grows with what it stands for: docs/decisions/0009. */
 const TOKENS_PER_COVERED_MESSAGE = 1.6;
 const LEAST_TOKENS = 100;
 const MOST_TOKENS = 400;
 
-/** The summary without a model: the sentences that say most, word for word. Empty when none says anything. */
+/** Summarises without a model. Empty when no sentence says anything. */
 export async function summariseOffline({
-  previous,
-  messages,
   coveredMessageCount,
-}: Omit<SummaryInput, "maxTokens"> & { coveredMessageCount: number }): Promise<string> {
+  ...input
+}: Omit<Parameters<typeof offlineSummary>[0], "maxTokens"> & { coveredMessageCount: number }): Promise<string> {
   const maxTokens = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, Math.round(TOKENS_PER_COVERED_MESSAGE * coveredMessageCount)));
-  return offlineSummary({ previous, messages, maxTokens });
+  return offlineSummary({ ...input, maxTokens });
 }

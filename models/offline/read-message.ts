@@ -1,22 +1,140 @@
 import { LINE_BREAK } from "../../text/line-breaks.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-import { plainValue, readIntroduction, readStatement, type Fact } from "./statements.ts";
 
-/** What a message asks of core memory; `forget` is what shall be forgotten, in the user's words. */
+export type Topic = "name" | "home" | "taste" | "note";
+
+/** What the user said about themself. "no": a dislike; "over": it is no longer so. */
+export interface Fact {
+  topic: Topic;
+  holds: "yes" | "no" | "over";
+  value: string;
+  isChinese: boolean;
+}
+
+/** How statements begin, without adverbs. Longer beginnings come first. */
+const STATEMENTS: [topic: Topic, holds: Fact["holds"], english: string[], chinese: string[]][] = [
+  ["name", "yes", ["my name is", "i am called"], ["的名字是", "的名字叫", "叫"]],
+  ["home", "yes", ["i live in", "we live in", "i am based in", "i moved to", "we moved to", "i have moved to"], ["住在", "搬到", "搬家到"]],
+  ["taste", "over", ["i no longer like", "i no longer enjoy", "i am tired of"], ["不再喜欢"]],
+  ["taste", "no", ["i do not like", "i do not enjoy", "i hate", "i dislike", "i can not stand"], ["不太喜欢", "不喜欢", "讨厌", "受不了"]],
+  ["taste", "no", ["i am not a fan of", "i am not a big fan of"], []],
+  ["taste", "yes", ["i like", "i love", "i enjoy", "i am a fan of", "i am a big fan of"], ["喜欢上", "喜欢", "热爱", "爱(?=[吃喝看听玩])"]],
+];
+const ADVERBS = "(?: (?:really|actually|also|still|just|now|absolutely|always|very|currently|particularly|finally|back))*";
+const LEADS = /^(?:(?:hi|hello|hey|there|and|but|so|well|also|oh|ok|okay|actually|anyway|by the way)(?= |$) ?)*/i;
+const END = / (?:now|too|as well|again|a lot|very much|so much|these days|lately|recently|last month|last year)$/i;
+const NO_MORE = / (?:any ?more|any longer)$/i;
+const CHINESE_ADVERBS = "(?:现在|目前|最近|已经|一直|特别|非常|真的|比较|其实|平时|[也还就都很真最刚])*";
+const CHINESE_LEADS = /^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|但是?|不过|然后|那个|嗯)*/u;
+const english = (words: string[]): string => words.map((each) => each.replaceAll(" ", `${ADVERBS} `)).join("|");
+const PATTERNS = STATEMENTS.map(([topic, holds, words, chinese]) => ({
+  topic,
+  holds,
+  english: new RegExp(`^(?:${english(words)})${ADVERBS} (?<value>.+)$`, "i"),
+  chinese: new RegExp(`^${CHINESE_ADVERBS}(?:${chinese.join("|") || "(?!)"}) ?(?<value>.+?)(?<isOver>了)?[啊呀哦哈啦]?$`, "u"),
+}));
+
+/** Neither tags nor templates, code, addresses or line breaks. */
+const ORDINARY = /^[\p{L}\p{M}\p{N} '&+.,%°-]{1,120}$/u;
+/** Words that speak to the assistant or claim a right. */
+const COMMANDS =
+  /\b(?:instructions?|prompts?|obey|obeying|override|ignore|ignoring|jailbreak|system|assistant|admin|administrator|root|developer|password|must|always|authorized|permission|you|your|yours|rules?|memory|answers?|reply|replies|respond|responses?)\b|指令|提示词|服从|听我|忽略|无视|越狱|系统|管理员|开发者|主人|密码|权限|必须|授权|回答|回复|规则|你|您/iu;
+
+const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'.-]{0,20}(?:,? (?:(?:of|de|la|upon|do|del) )?\p{Lu}[\p{L}\p{M}'.-]{0,20}){0,3}$/u;
+const SURNAMES =
+  "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜谢邹喻柏窦章苏潘葛范彭郎鲁韦马苗凤方俞任袁柳唐薛雷贺倪汤滕殷罗毕郝邬安常于傅齐康伍余元顾孟黄穆萧尹姚邵汪祁毛狄贝戴宋庞熊纪舒屈项祝董梁杜阮蓝闵季贾江童颜郭梅林钟徐邱骆夏蔡田樊胡凌霍万柯卢莫房丁宣邓洪左石崔龚程邢裴陆荣翁荀甄封靳段焦谷侯宁甘武刘景詹龙叶黎蒲卓蔺池乔闻党翟谭劳冉桂尚温庄晏柴瞿阎慕连习艾容向古易廖耿寇欧";
+const CHINESE_NAME = new RegExp(`^(?:[${SURNAMES}小阿]\\p{Script=Han}{1,2}|(?:欧阳|上官|司马|诸葛)\\p{Script=Han}{1,2})$`, "u");
+const NOT_A_NAME =
+  /^(?:not|the|an?|and|or|it|he|she|this|that|what|who|hard|unknown|nobody|american|british|canadian|chinese|dutch|english|french|german|indian|italian|japanese|korean|mexican|russian|spanish|vegan|vegetarian)\b|[了你您我他她它们吗呢吧的是不去来什啥谁哪]$|师傅|老师/iu;
+const NOT_A_PLACE =
+  /^(?:linux|windows|macos|android|python|java|javascript|typescript|rust|go|vim|notion|slack|github|fear|peace|hope|sin|pain|denial|luxury|poverty|harmony|hell|heaven|an?|the|my|your|this|that|it|here|there)\b|[这那哪你他她它我谁校房楼院店几]|[家里边近面外下]$|附近|公司|宿舍|一起|地方|时候|朋友/iu;
+/** Words of what was just said or shown, of persons, and of more than a thing. */
+const NOT_A_THING =
+  /\b(?:i|me|my|mine|we|us|our|you|your|he|him|his|she|her|hers|its?|they|them|their|this|that|these|those|here|there|what|which|who|whom|whose|when|where|why|how|if|because|while|than|as|or|but|not|never|like|love|hate|enjoy|be|being|is|are|was|were|would|could|should|to|such|another|other|ones?|some|any|all|most|both|each|every|anything|everything|nothing|something|more|less|today|tonight|tomorrow|yesterday|now|ideas?|options?|version|plan|answer|suggestion|waiting|work|mondays?)\b|^[Tt]he (?!\p{Lu})|[你您他她它谁我这那哪此该等]|^的|什么|怎么|答案|建议|方案|想法|今天|今晚|明天|刚才|里面|一起|一样|[人的]$|不得|[做看听吃喝玩打去说]$|加班|开会|拖延/u;
+
+const FULL_FORMS: [RegExp, string][] = [
+  [/\bi'?m\b/gi, "I am"],
+  [/\bi've\b/gi, "I have"],
+  [/\bname's\b/gi, "name is"],
+  [/\bdon'?t\b/gi, "do not"],
+  [/\bcan(?:'t|not)\b/gi, "can not"],
+];
+
+function inFull(clause: string): string {
+  return FULL_FORMS.reduce((full, [short, long]) => full.replace(short, long), clause);
+}
+
+/** The value as it may be stored; null when it is no plain text, or speaks to the assistant. */
+function plainValue(text: string): string | null {
+  const value = text.normalize("NFC").trim();
+  return /[\p{L}\p{N}]/u.test(value) && ORDINARY.test(value) && !COMMANDS.test(value) ? value : null;
+}
+
+/** In a message without capitals, one small word may be a name and two a place. */
+function asName(value: string, longest: number, isCasual: boolean): string {
+  if (!isCasual || !/^\p{Ll}{2,20}(?: \p{Ll}{2,20})?$/u.test(value) || value.split(" ").length > longest) return value;
+  return value.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
+}
+
+/** The things of a list; none when one of them is no plain thing. "Cold and rainy evenings" are one. */
+function readThings(value: string, isChinese: boolean): string[] {
+  const parts = value.split(isChinese ? /[、和]|以及/u : /, and |, | and /);
+  const things = !isChinese && !value.includes(",") && parts.some((part) => part.includes(" ")) ? [value] : parts;
+  const isThing = (thing: string): boolean => !NOT_A_THING.test(thing) && (isChinese ? thing.length <= 12 : thing.split(" ").length <= 5);
+  return things.length <= 5 && things.every(isThing) && !(isChinese && things.length > 1 && value.includes("的")) ? things : [];
+}
+
+function readValues(topic: Topic, value: string, { isChinese, isCasual }: { isChinese: boolean; isCasual: boolean }): string[] {
+  if (topic === "taste") return readThings(value, isChinese);
+  const named = asName(value, topic === "name" ? 1 : 2, isCasual);
+  const isHan = /^\p{Script=Han}+$/u.test(value);
+  if (topic === "home") return (isHan ? value.length <= 6 : CAPITALISED.test(named)) && !NOT_A_PLACE.test(value) ? [named] : [];
+  return (isHan ? CHINESE_NAME.test(value) : CAPITALISED.test(named)) && !NOT_A_NAME.test(value) ? [named] : [];
+}
+
+/** The facts of one clause; null when it says anything else. `isCasual`: the message has no capitals. `follows`: the clause before was about 我. */
+export function readStatement(clause: string, { isCasual, follows }: { isCasual: boolean; follows: boolean }): Fact[] | null {
+  const isChinese = /^\P{L}*\p{Script=Han}/u.test(clause);
+  const said = inFull(clause.trim())
+    .replace(isChinese ? CHINESE_LEADS : LEADS, "")
+    .trim();
+  if (said === "") return [];
+  if (isChinese && !said.startsWith("我") && !follows) return null;
+  for (const { topic, holds, ...patterns } of PATTERNS) {
+    const found = (isChinese ? patterns.chinese : patterns.english).exec(isChinese ? said.replace(/^我/u, "") : said)?.groups;
+    if (!found) continue;
+    const rest = isChinese ? (found.value ?? "").replace(/^了/u, "") : (found.value ?? "").replace(END, "").replace(END, "");
+    const value = rest.replace(NO_MORE, "");
+    const values = readValues(topic, value, { isChinese, isCasual });
+    if (values.length === 0 || values.some((one) => plainValue(one) === null)) return null;
+    const isOver = holds === "no" && (isChinese ? found.isOver !== undefined : value !== rest);
+    return values.map((one) => ({ topic, holds: isOver ? "over" : holds, value: one, isChinese }));
+  }
+  return null;
+}
+
+/** "Hi, I'm Ada": the name in what stands after a greeting. */
+function readIntroduction(greeting: string, clause: string): Fact[] | null {
+  if (!/^(?:hi|hello|hey)\b/i.test(greeting)) return null;
+  const name = /^I(?:'m| am) (\p{Lu}[\p{Ll}'-]{1,20}(?: \p{Lu}[\p{Ll}'-]{1,20})?)$/u.exec(clause)?.[1];
+  return name === undefined || NOT_A_NAME.test(name) ? null : [{ topic: "name", holds: "yes", value: name, isChinese: false }];
+}
+
+/** `forget`: what the user wants forgotten, in their words. */
 export type Change = { fact: Fact } | { forget: string };
 
-/** Longest message that is read, in characters: a longer one was hardly typed for this conversation. */
+/** In characters. A longer message was hardly typed for this conversation. */
 const LONGEST = 300;
-/** Marks of quotations, code, lists, transcripts and verses. A message that has one is not plainly its writer's own. */
+/** Marks of quotations, code, lists, transcripts and verses. */
 const NOT_TYPED = /["“”„«»「」『』‘<>{}[\]|`*_#/\\~=:：•…()（）^$@🙄🙃—–]|\.\.|--| - |(?:^|\s)'|^[-\d]|^.{0,12}：/u;
-/** Words of a text that is worked on, told by others, supposed or not meant. They stop all of the message they stand in. */
+/** Words of a text that is worked on, told by others, supposed or not meant. Nothing is read from a message with one. */
 const FOREIGN =
   /\b(?:said|says|say|told|tells|wrote|writes|asked|thinks|according|if|unless|pretend|imagine|suppose|maybe|kidding|joke|joking|story|novel|poem|song|lyrics|script|dialogue|scene|game|role-?play|character|translate|translation|rewrite|rephrase|paraphrase|summari[sz]e|proofread|grammar|sentence|paragraph|text|letter|e-?mail|mail|quote|essay|bio|write|compose|draft|dear|regards|sincerely|ignore|instructions|prompt|system|yeah)\b|[说问写诗信梦]|如果|要是|假如|假设|假装|扮演|故事|剧本|作文|歌词|翻译|改写|润色|总结|校对|造句|语法|邮件|玩笑|骗你|呵呵|才怪|可能|也许|忽略|无视|指令|系统|此致|敬礼|尊敬/iu;
 
 const ENGLISH_CLAUSE =
   /(?:, (?:and |but |so )?| (?:and|but) )(?=(?:i|i'm|my|we|what|which|where|who|how|can|could|would|should|do|is|please|if|she|he|they|just|or)\b)/iu;
 const CHINESE_CLAUSE = /[，,；;]/u;
-/** A last clause that asks for something and leaves what was said before it as it is, unlike "right?". */
+/** A last clause that asks for something, unlike "right?", leaves what was said before it as it is. */
 const ASKS_FOR_MORE = /^(?:what|which|where|who|how|can|could|would|should)\b|^(?:什么|怎么|哪|有|能|可以|推荐|请|帮|应该|该)/iu;
 const ASKS = /[?？]|[吗呢吧么]$/u;
 
@@ -25,7 +143,6 @@ const REMEMBER =
 const FORGET =
   /^(?:please )?(?:forget|delete|erase)(?: about)?(?: that)? (?=(?:i|i'm|my|we|our|where|what|everything)\b)|^(?:请|麻烦)?(?:帮我|你)?(?:忘掉|忘了|忘记|删掉|删除)(?=我|关于我|所有|全部)/iu;
 
-/** A note in the user's own words: a sentence about them, not half of one. */
 function readNote(said: string): Change[] {
   const isChinese = said.startsWith("我");
   const value = plainValue(said.replaceAll("，", " "));
@@ -53,10 +170,7 @@ function readSentence(sentence: string, isCasual: boolean): Change[] | null {
   return FOREIGN.test(rest.join(" ")) ? null : facts.map((fact) => ({ fact }));
 }
 
-/**
- * What a message changes, by the words of its writer alone. It is read when it is plainly their own: one line, short, without marks of a
- * text that came from elsewhere.
- */
+/** What a message changes. It is read when it is plainly its writer's own: one short line without marks of a text from elsewhere. */
 export function readMessage(message: string): Change[] {
   if (message.length > LONGEST) return [];
   const text = message

@@ -67,7 +67,7 @@ async function slowTexts(argumentsWith: (text: string) => unknown[], call: (para
 describe("a text of 32,000 characters", () => {
   test("is given to every exported function that reads text", () => {
     const ids = FUNCTIONS.map(({ id }) => id);
-    for (const known of ["text/split-sentences.ts splitSentences", "models/offline/offline-answer.ts offlineAnswer"])
+    for (const known of ["text/split-sentences.ts splitSentences", "models/offline/offline-chat-model.ts offlineAnswer"])
       expect(ids).toContain(known);
     expect(Object.keys(CALLED_WITH).filter((id) => !ids.includes(id))).toEqual([]);
   });

@@ -1,51 +1,124 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineAnswer } from "../../../models/offline/offline-answer.ts";
-import { OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
+import { offlineAnswer, OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { streamAnswer } from "../../../models/stream-answer.ts";
+import { assemblePrompt, type PromptParts } from "../../../nodes/prompt/assemble-prompt.ts";
 
-const TIMEOUTS = { firstTokenMs: 10_000, idleMs: 10_000 };
+const SYSTEM = new SystemMessage("You are a helpful assistant. Blue whales live in the sea.");
 
-async function streamed(text: string) {
-  const tokens: string[] = [];
-  const answer = await streamAnswer({
-    model: new OfflineChatModel(),
-    prompt: [new HumanMessage(text)],
-    timeouts: TIMEOUTS,
-    onToken: (token) => tokens.push(token),
-  });
-  return { tokens, answer };
+/** A prompt of user texts, each earlier one answered, the last one not. */
+function promptOf(...texts: string[]): BaseMessage[] {
+  const earlier = texts.slice(0, -1).flatMap((text) => [new HumanMessage(text), new AIMessage("Noted, the answer is 42.")]);
+  return [SYSTEM, ...earlier, new HumanMessage(texts.at(-1) ?? "")];
 }
 
-describe("the offline chat model", () => {
-  test.each(["Hello, who are you?", "你好，你是谁？"])("streams its answer to %p in many tokens, whole", async (message) => {
-    const { tokens, answer } = await streamed(message);
-    expect(answer.error).toBeNull();
-    expect(answer.text).toBe(offlineAnswer([new HumanMessage(message)]));
-    expect(tokens.join("")).toBe(answer.text);
-    expect(tokens.length).toBeGreaterThan(10);
-    expect(tokens.every((token) => token.length > 0)).toBe(true);
+/** The prompt as the graph makes it. */
+const assembled = (message: string, parts: Partial<PromptParts>): BaseMessage[] =>
+  assemblePrompt({ summary: null, window: [], message, tokenBudget: 8_000, ...parts }).messages;
+
+describe("the offline answer", () => {
+  test.each([
+    ["Hello!", /^This is the offline model.*OPENAI_API_KEY/],
+    ["你好", /^我是离线模型.*OPENAI_API_KEY/],
+    ["帮我 check 一下 flight", /^我是离线模型/],
+    ["", /offline model/],
+  ])("to %j says in its language that it is the offline model, and how to get real answers", (message, says) =>
+    expect(offlineAnswer(promptOf(message))).toMatch(says),
+  );
+
+  const ENGLISH = "I live in Oslo. My favourite colour is green! I have two cats and one dog.";
+  const CHINESE = "我住在上海。我最喜欢的颜色是绿色！我有两只猫。";
+  const NOTHING = "I found nothing";
+  test.each<[string, string[], string]>([
+    ["the sentence that fits best", [ENGLISH, "Which colour do I like?"], '"My favourite colour is green!"'],
+    ["another for another question", [ENGLISH, "How many cats and dogs, I mean cats, do I have?"], '"I have two cats and one dog."'],
+    ["the Chinese one", [CHINESE, "我喜欢什么颜色？"], "“我最喜欢的颜色是绿色！”"],
+    ["another Chinese one", [CHINESE, "住在哪里？"], "“我住在上海。”"],
+    ["the latest of equals", ["My colour is green.", "My colour is blue.", "What is my colour?"], 'earlier: "My colour is blue." For'],
+    ["nothing of the system text", ["Hi.", "Where do whales live?"], NOTHING],
+    ["nothing of the assistant", ["Hi.", "Is the answer 42?"], NOTHING],
+    ["no earlier question", ["Which colour do I like?", "Which colour do I like?"], NOTHING],
+    ["no earlier Chinese question", ["我喜欢什么颜色？", "我喜欢什么颜色？"], "没有找到"],
+    ["nothing for words that every question has", ["I do like the sea.", "What is the name of my dog?"], NOTHING],
+    ["what looks like a template as it is", ["The hint is $& {name} %s $1.", "the hint?"], '"The hint is $& {name} %s $1."'],
+  ])("quotes of what was said %s", (_name, texts, quoted) => expect(offlineAnswer(promptOf(...texts))).toContain(quoted));
+
+  test("quotes what a summary or an earlier exchange says that the user said, and asks only what stands behind them", () => {
+    const summary =
+      "Be helpful.\n\n<conversation_summary>\n> - User: I live in Oslo.\n> - Assistant: Oslo is cold.\n</conversation_summary>";
+    expect(offlineAnswer([new SystemMessage(summary), new HumanMessage("Where do I live?")])).toContain('"I live in Oslo."');
+    const recalled = "<earlier_exchanges>\n[2026-01-03] User:\n> 我最喜欢的导演是诺兰。\nAssistant:\n> 好的。\n</earlier_exchanges>\n\n";
+    expect(offlineAnswer(promptOf(`${recalled}我喜欢哪位导演？`))).toContain("“我最喜欢的导演是诺兰。”");
+    expect(offlineAnswer(promptOf(`${recalled}What is a quasar?`))).toContain(NOTHING);
   });
 
-  test("property: the tokens together are the answer, whatever is quoted in it", async () => {
+  const text = "Rooms are booked early. The limit in Lisbon is 140 euros.";
+  const passages = [
+    { id: "a", documentId: "d", title: "Travel handbook", heading: "Hotels", text, score: 2 },
+    { id: "b", documentId: "e", title: "报销制度", heading: "", text: "差旅费用应在返回后三十天内报销。", score: 1 },
+  ];
+  const documents = { passages, isIncomplete: false };
+
+  test("quotes a passage with its number, before what the user said", () => {
+    const answer = offlineAnswer(assembled("What is the limit in Lisbon?", { documents }));
+    expect(answer).toContain('"Travel handbook > Hotels" says: "The limit in Lisbon is 140 euros." [1]');
+    expect(offlineAnswer(assembled("差旅费用多久内报销？", { documents }))).toContain(
+      "《报销制度》中写道：“差旅费用应在返回后三十天内报销。” [2]",
+    );
+    const prompt = assembled("What is my cat called?", { documents }).slice(1);
+    expect(offlineAnswer([SYSTEM, new HumanMessage("My cat is called Tom."), ...prompt])).toContain(
+      'You said earlier: "My cat is called Tom."',
+    );
+  });
+
+  test("quotes core memory when nobody has said it in this conversation", () => {
+    const coreMemory = [{ section: "profile", content: "Lives in Porto.\nName: Ada.", version: 3 }];
+    expect(offlineAnswer(assembled("Which town lives in my heart?", { coreMemory }))).toContain('What I know about you: "Lives in Porto."');
+    const chinese = [{ section: "profile", content: "住在上海。", version: 1 }];
+    expect(offlineAnswer(assembled("我住在哪里？", { coreMemory: chinese }))).toContain("关于你，我知道：“住在上海。”");
+  });
+
+  test("quotes an archived memory, which has no answer of an assistant", () => {
+    const said = {
+      userMessage: "The passport expires in May.",
+      assistantMessage: "",
+      messageIds: ["q"],
+      createdAt: "2026-01-02T00:00:00.000Z",
+    };
+    const prompt = assembled("When does the passport expire?", { episodes: [{ id: "m", score: 1, conversationId: "c", ...said }] });
+    expect(prompt.at(-1)?.text).toContain("[2026-01-02] Noted:\n> The passport expires in May.");
+    expect(offlineAnswer(prompt)).toContain('You said earlier: "The passport expires in May."');
+  });
+
+  test("takes neither notes about documents nor tags for the question", () =>
+    expect(offlineAnswer(assembled("Is anything there?", { documents: { passages: [], isIncomplete: true } }))).toContain(NOTHING));
+});
+
+describe("the offline chat model", () => {
+  test.each(["Hello, who are you?", "你好，你是谁？"])(
+    "streams its answer to %p in many tokens, whole, and counts none",
+    async (message) => {
+      const tokens: string[] = [];
+      const prompt = [new HumanMessage(message)];
+      const timeouts = { firstTokenMs: 10_000, idleMs: 10_000 };
+      const answer = await streamAnswer({ model: new OfflineChatModel(), prompt, timeouts, onToken: (token) => tokens.push(token) });
+      expect(answer).toEqual({ text: offlineAnswer(prompt), usage: undefined, error: null });
+      expect(tokens.join("")).toBe(answer.text);
+      expect(tokens.length).toBeGreaterThan(10);
+    },
+  );
+
+  test("property: the tokens together are the answer, also the one that is not streamed, whatever is quoted in it", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), async (said) => {
         const prompt = [new HumanMessage(`colour ${said}`), new HumanMessage("colour?")];
         let together = "";
         for await (const chunk of await new OfflineChatModel().stream(prompt)) together += chunk.text;
         expect(together).toBe(offlineAnswer(prompt));
+        expect((await new OfflineChatModel().invoke(prompt)).text).toBe(together);
       }),
       { numRuns: 50 },
     );
-  });
-
-  test("gives the same answer without streaming", async () => {
-    const prompt = [new HumanMessage("Hello!")];
-    expect((await new OfflineChatModel().invoke(prompt)).text).toBe(offlineAnswer(prompt));
-  });
-
-  test("counts no tokens: usage is left to be estimated", async () => {
-    expect((await streamed("Hello!")).answer.usage).toBeUndefined();
   });
 });

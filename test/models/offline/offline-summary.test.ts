@@ -1,14 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { offlineSummary } from "../../../../models/offline/offline-summary.ts";
-import { estimateTokens } from "../../../../text/tokens.ts";
-import {
-  CHINESE_DIALOGUE,
-  CHINESE_FACTS,
-  CHINESE_SMALL_TALK,
-  ENGLISH_DIALOGUE,
-  ENGLISH_FACTS,
-  ENGLISH_SMALL_TALK,
-} from "./sample-dialogues.ts";
+import { offlineSummary } from "../../../models/offline/offline-summary.ts";
+import { estimateTokens } from "../../../text/tokens.ts";
+import { DIALOGUES } from "./sample-dialogues.ts";
 
 type Message = Parameters<typeof offlineSummary>[0]["messages"][number];
 
@@ -16,6 +9,7 @@ const user = (content: string): Message => ({ role: "user", content });
 const assistant = (content: string): Message => ({ role: "assistant", content });
 const summaryOf = (messages: Message[], maxTokens = 400, previous: string | null = null) =>
   offlineSummary({ previous, messages, maxTokens });
+const lines = (...sentences: string[]) => sentences.map((sentence) => `- User: ${sentence}`).join("\n");
 
 /** The last summary when the messages come in steps. */
 function inSteps(messages: Message[], step: number, maxTokens: number): string {
@@ -28,25 +22,22 @@ function inSteps(messages: Message[], step: number, maxTokens: number): string {
 describe("the form of an offline summary", () => {
   test("is one sentence a line, word for word, in the order they were said, with the speaker", () => {
     const messages = [
-      user("Hi! I live in Lisbon. I have\ntwo   cats."),
+      user("Hi! I live in Lisbon. I have\ntwo   cats.\u0007"),
       assistant("Nice! The flight leaves on Friday at 9:30."),
       user("I prefer trains."),
     ];
-    expect(summaryOf(messages)).toBe(
-      "- User: I live in Lisbon.\n- User: I have two cats.\n- Assistant: The flight leaves on Friday at 9:30.\n- User: I prefer trains.",
+    expect(summaryOf(messages, 400, "- User: I live\u0000in\tOslo.\r\n- 助手：It costs 5.")).toBe(
+      `${lines("I live in Oslo.")}\n- Assistant: It costs 5.\n${lines("I live in Lisbon.", "I have two cats.")}
+- Assistant: The flight leaves on Friday at 9:30.\n${lines("I prefer trains.")}`,
     );
   });
 
-  test("names the speakers in Chinese when most of the text is Chinese", () => {
+  test("names the speakers in the language of most of the conversation, also those of the earlier summary", () => {
     expect(summaryOf([user("你好！我住在上海。"), assistant("火车周五九点开。")])).toBe("- 用户：我住在上海。\n- 助手：火车周五九点开。");
-  });
-
-  test("names the speakers in the language of most of a mixed conversation, also those of the earlier summary", () => {
     const mixed = user("我下周要去 San Francisco 出差，please 帮我 check 一下 United 的航班，预算大概5000元。");
     expect(summaryOf([mixed], 400, "- User: I like tea.")).toBe(`- 用户：I like tea.\n- 用户：${mixed.content}`);
-    expect(summaryOf([user("My favourite dish is 麻婆豆腐, which I cook every Sunday.")], 400, "- 用户：我喜欢茶。")).toBe(
-      "- User: 我喜欢茶。\n- User: My favourite dish is 麻婆豆腐, which I cook every Sunday.",
-    );
+    const dish = "My favourite dish is 麻婆豆腐, which I cook every Sunday.";
+    expect(summaryOf([user(dish)], 400, "- 用户：我喜欢茶。")).toBe(lines("我喜欢茶。", dish));
   });
 
   test("has no line that the message itself made up", () => {
@@ -57,22 +48,25 @@ describe("the form of an offline summary", () => {
 
   test("is empty when nothing has been said, or nothing worth keeping", () => {
     expect(summaryOf([])).toBe("");
-    expect(summaryOf([], 400, "")).toBe("");
-    expect(summaryOf([user("Hello!"), assistant("Hello! How can I help you today?"), user("好的，谢谢"), assistant("不客气")])).toBe("");
+    expect(summaryOf([user("Hello!"), assistant("Hello! How can I help you today?"), user("好的，谢谢 \n")], 400, "")).toBe("");
   });
 
-  test("keeps a free text that a model wrote as it is", () => {
-    const previous = "Ada lives in Lisbon. She has two cats.\n* Open question: which ferry?";
-    expect(summaryOf([user("I like tea.")], 400, previous)).toBe(
-      "Ada lives in Lisbon.\nShe has two cats.\n* Open question: which ferry?\n- User: I like tea.",
-    );
+  test.each(["She has two cats.\n* Open question: which ferry?", "User: I live in Oslo.\n- Users: many.", "- User:"])(
+    "keeps a line that names no speaker as it is: %j",
+    (previous) => expect(summaryOf([user("I like tea.")], 400, previous)).toBe(`${previous}\n${lines("I like tea.")}`),
+  );
+
+  test("reads the beginning and the end of a message that is too long, without the sentences that were cut", () => {
+    const middle = "Nothing much happened on that grey day in the middle of it all, however long we sat there and waited.";
+    const long = user(`I live in Oslo. ${`${middle} `.repeat(2_000)}The code is TK-4471.`);
+    expect(summaryOf([long])).toBe(lines("I live in Oslo.", middle, "The code is TK-4471."));
   });
 });
 
 describe("what an offline summary keeps", () => {
   test("is everything worth something when it fits, and no small talk", () => {
     const messages = [user("Thanks a lot! It was a quiet day."), assistant("You're welcome!"), user("哈哈，好的。 The sky was grey.")];
-    expect(summaryOf(messages)).toBe("- User: It was a quiet day.\n- User: The sky was grey.");
+    expect(summaryOf(messages)).toBe(lines("It was a quiet day.", "The sky was grey."));
   });
 
   test("is the facts rather than the ordinary sentences when not all fits", () => {
@@ -87,84 +81,80 @@ describe("what an offline summary keeps", () => {
   test("is what the user says rather than the same said by the assistant", () => {
     const told = ["red", "blue", "green", "black"].map((colour) => `The ${colour} train leaves at 9:30.`);
     const answered = ["white", "brown", "grey", "pink"].map((colour) => `The ${colour} train leaves at 9:30.`);
-    expect(summaryOf([...told.map(user), ...answered.map(assistant)], 60)).toBe(told.map((sentence) => `- User: ${sentence}`).join("\n"));
+    expect(summaryOf([...told.map(user), ...answered.map(assistant)], 60)).toBe(lines(...told));
   });
 
-  test("is a question that nobody has answered, until somebody does", () => {
+  test("is each of the user's last two questions that nobody has answered, until somebody does", () => {
     const facts = Array.from({ length: 12 }, (_, index) =>
       user(`On Monday we spent ${index + 3} hours on the ${"abcdefghijkl"[index]}-side of it.`),
     );
     const question = "Which ferry do we take?";
     const open = summaryOf([...facts, user(question)], 80);
     expect(open).toContain(question);
+    expect(summaryOf(facts, 80, open)).toContain(question);
     expect(summaryOf([assistant("The one at 9:30."), ...facts], 80, open)).not.toContain(question);
+    expect(summaryOf([...facts, user(`${question} When does it sail? Who comes?`)], 80)).not.toContain(question);
   });
 
-  test("is each sentence once", () => {
-    const summary = summaryOf([user("I live in Oslo."), user("I live in Oslo. I like tea.")], 400, "- User: I live in Oslo.");
-    expect(summary).toBe("- User: I live in Oslo.\n- User: I like tea.");
+  test("is each sentence once, where it was said last, as the user's own when the assistant repeats it", () => {
+    const messages = [user("I have a cat. I live in Oslo. The train leaves on Friday."), assistant("The train leaves on Friday.")];
+    expect(summaryOf([...messages, user("I have a cat.")], 400, lines("I live in Oslo."))).toBe(
+      lines("I live in Oslo.", "The train leaves on Friday.", "I have a cat."),
+    );
   });
 
-  test("is, of equals, what repeats no other, then what is newer", () => {
+  test("is, of equals, what repeats no words of another, in any case and order, then what is newer", () => {
     const others = ["A ship lay at anchor.", "Some birds sang softly.", "The soup tasted fine."];
-    const linesOf = (sentences: string[]) => sentences.map((sentence) => `- User: ${sentence}`).join("\n");
-    const repeating = ["The lamp stood in the hall.", ...others, "The lamp stood in a hall."];
-    expect(summaryOf(repeating.map(user), 44)).toBe(linesOf(repeating.slice(1)));
+    const repeating = ["The lamp stood in the hall.", ...others, "In a HALL the lamp stood."];
+    expect(summaryOf(repeating.map(user), 44)).toBe(lines(...repeating.slice(1)));
     const different = ["The lamp stood in the hall.", ...others, "Rain fell on the roof."];
-    expect(summaryOf(different.map(user), 44)).toBe(linesOf(different.slice(1)));
+    expect(summaryOf(different.map(user), 44)).toBe(lines(...different.slice(1)));
     const newest = ["Rain fell on the roof.", ...others, "A ship lay there."];
-    expect(summaryOf(newest.map(user), 40)).toBe(linesOf(newest.filter((sentence) => sentence !== others[0])));
+    expect(summaryOf(newest.map(user), 40)).toBe(lines(...newest.filter((sentence) => sentence !== others[0])));
   });
 
-  test("is the old and the new home", () => {
-    for (const [old, now] of [
-      ["I live in Lisbon.", "I moved to Porto."],
-      ["我住在上海。", "我搬到北京了。"],
-    ] as const) {
-      const summary = summaryOf([user(now)], 400, summaryOf([user(old)]));
-      expect(summary.indexOf(old)).toBeGreaterThanOrEqual(0);
-      expect(summary.indexOf(now)).toBeGreaterThan(summary.indexOf(old));
-    }
+  test.each([
+    ["I live in Lisbon.", "I moved to Porto."],
+    ["我住在上海。", "我搬到北京了。"],
+  ])("is the old home and the new: %s %s", (old, now) => {
+    const summary = summaryOf([user(now)], 400, summaryOf([user(old)]));
+    expect(summary).toMatch(new RegExp(`${old}[^]*${now}`));
   });
 });
 
 describe("an offline summary over many steps", () => {
-  const FIRST = {
-    english: [
-      "My name is Ada Byron.",
-      "I live in Lisbon.",
-      "I'm allergic to peanuts.",
-      "We decided to take the blue car.",
-      "The order is TK-4471.",
-    ],
-    chinese: ["我叫林晓雯。", "我住在杭州。", "我对花生过敏。", "我们决定买蓝色的车。", "订单号是TK-4471。"],
+  const FACTS: Record<string, string[]> = {
+    english:
+      "My name is Ada Byron./I live in Lisbon./I'm allergic to peanuts./We decided to take the blue car./The order is TK-4471.".split("/"),
+    chinese: "我叫林晓雯。/我住在杭州。/我对花生过敏。/我们决定买蓝色的车。/订单号是TK-4471。".split("/"),
   };
-  const LATER = {
-    english: (step: number) => [
+  const LATER: Record<string, (step: number) => Message[]> = {
+    english: (step) => [
       user(`I had a meeting with Anna on Tuesday at ${step % 12}:30 about item ${step}, and I liked it. It took ${step} hours.`),
       assistant(`Great, the next meeting of the ${step} is on 3 May at 10:00.`),
     ],
-    chinese: (step: number) => [
+    chinese: (step) => [
       user(`我周二${step % 12}点跟王老师开会，讨论了第${step}项，我很喜欢。开了${step}个小时。`),
       assistant(`好的，下一次会在五月3日${step}点。`),
     ],
   };
 
-  test.each(["english", "chinese"] as const)(
+  test.each(["english", "chinese"])(
     "keeps the lasting facts of the first messages after fifty others full of dates and names (%s)",
     (language) => {
-      let summary = summaryOf(FIRST[language].map(user), 200);
+      const [facts = [], later = () => []] = [FACTS[language], LATER[language]];
+      let summary = summaryOf(facts.map(user), 200);
       for (let step = 0; step < 50; step++) {
-        summary = summaryOf(LATER[language](step), 200, summary);
+        summary = summaryOf(later(step), 200, summary);
         expect(estimateTokens(summary)).toBeLessThanOrEqual(200);
       }
-      for (const fact of FIRST[language]) expect(summary).toContain(fact);
+      for (const fact of facts) expect(summary).toContain(fact);
       expect(summary).toContain("49");
     },
   );
 
   test("keeps lasting facts of the earlier summary even when what is new would fill it with weightier ones", () => {
-    const previous = "- User: I live in Lisbon.\n- User: I'm vegetarian.";
+    const previous = lines("I live in Lisbon.", "I'm vegetarian.");
     const animals = "ant bee cat dog eel fox gnu hen ibis jay kiwi lark mole newt owl pig quail ram seal toad".split(" ");
     const flood = animals.map((animal, index) =>
       user(`My name is Ada ${animal} and I live in ${animal}-${index}, allergic to Zoe's ${animal} since May.`),
@@ -179,25 +169,19 @@ describe("an offline summary over many steps", () => {
     const facts = ["My name is Ada.", "I live in Lisbon.", "I'm allergic to peanuts.", "The order is TK-4471."];
     const previous = summaryOf(ordinary.map(user), 44);
     expect(previous.split("\n")).toHaveLength(4);
-    expect(summaryOf(facts.map(user), 44, previous)).toContain(facts.map((fact) => `- User: ${fact}`).join("\n"));
+    expect(summaryOf(facts.map(user), 44, previous)).toContain(lines(...facts));
   });
 
-  test("stays as it is when nothing worth keeping is added", () => {
-    for (const dialogue of [ENGLISH_DIALOGUE, CHINESE_DIALOGUE]) {
-      const summary = summaryOf(dialogue, 300);
-      expect(summaryOf([], 300, summary)).toBe(summary);
-      expect(summaryOf([user("ok, thanks"), user("好的")], 300, summary)).toBe(summary);
-    }
-  });
-
-  test.each([
-    ["English", ENGLISH_DIALOGUE, ENGLISH_FACTS, ENGLISH_SMALL_TALK],
-    ["Chinese", CHINESE_DIALOGUE, CHINESE_FACTS, CHINESE_SMALL_TALK],
-  ])("keeps all but one fact of an %s chat in 300 tokens, and none of its small talk", (_language, dialogue, facts, smallTalk) => {
-    const summary = inSteps(dialogue, 5, 300);
-    expect(estimateTokens(summary)).toBeLessThanOrEqual(300);
-    expect(estimateTokens(dialogue.map(({ content }) => content).join("\n"))).toBeGreaterThan(600);
-    expect(facts.filter((fact) => !summary.includes(fact)).length).toBeLessThanOrEqual(1);
-    expect(smallTalk.filter((phrase) => summary.includes(phrase))).toEqual([]);
-  });
+  test.each(Object.entries(DIALOGUES))(
+    "keeps all but one fact of an %s chat in 200 tokens, and none of its small talk",
+    (_language, chat) => {
+      const dialogue = chat.said.map((content, index) => (index % 2 === 0 ? user : assistant)(content));
+      const summary = inSteps(dialogue, 5, 200);
+      expect(estimateTokens(summary)).toBeLessThanOrEqual(200);
+      expect(estimateTokens(chat.said.join("\n"))).toBeGreaterThan(400);
+      expect(chat.facts.filter((fact) => !summary.includes(fact)).length).toBeLessThanOrEqual(1);
+      expect(chat.smallTalk.filter((phrase) => summary.includes(phrase))).toEqual([]);
+      expect(summaryOf([user("ok, thanks"), user("好的")], 200, summary)).toBe(summary);
+    },
+  );
 });
