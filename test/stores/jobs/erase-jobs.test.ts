@@ -1,60 +1,88 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import type { Job } from "../../../stores/jobs/job.ts";
+import type { OwnedConversation, Owner } from "../../../stores/owner.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { recordStatements } from "../../support/databases/record-statements.ts";
-import { addJobs, clearJobs, failJob, killJobs, sampleJob, SAMPLE_FAILURE, type SampleJob } from "../../support/samples/sample-jobs.ts";
+import { addJobs, bringJobs, failJob, killJobs, sampleJob, settleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
+import { LOOK_ALIKES } from "./look-alikes.ts";
 
-describeOnBothDatabases("erasing the jobs of a conversation", (open) => {
-  let database: Database;
-  let queue: JobQueue;
-  let overview: JobOverview;
-  beforeAll(async () => {
-    database = await open();
-    queue = makeJobQueue(database);
-    overview = makeJobOverview(database);
-  });
-  beforeEach(() => clearJobs(database));
-  afterAll(() => database.close());
+describeOnBothDatabases("erasing jobs", (open) => {
+  const at = useJobs(open);
+  let owner: Owner;
+  beforeEach(() => void (owner = { tenantId: "tenant", userId: uuidv7() }));
 
-  const erase = (job: SampleJob): Promise<number> => queue.transaction((_transaction, jobs) => jobs.erase(job));
+  const remember = (of = owner): Job => ({ kind: "remember", ...of });
+  const sweep: Job = { kind: "erase_episodes", id: uuidv7(), ownerKey: "k", groupIds: [uuidv7()], episodeIds: [] };
+  const eraseConversation = (of: OwnedConversation) => at.queue.transaction((_transaction, jobs) => jobs.erase(of));
+  const eraseOwner = (of = owner) => at.queue.transaction((_transaction, jobs) => jobs.eraseOwner(of));
+  const stored = async (): Promise<Job[]> =>
+    (await at.database.query<{ data: Job }>({ text: "select data from pgboss.job order by created_on, id" })).map(({ data }) => data);
 
-  test.each(["waiting", "running", "retrying", "dead"])("removes a %s job of the conversation and counts it", async (state) => {
-    const [job, other] = [sampleJob(), sampleJob()];
-    if (state === "dead") await killJobs(queue, [job, other]);
-    else await addJobs(queue, job, other);
-    const claimed = state === "waiting" ? [] : await queue.claim(2);
-    if (state === "retrying") for (const one of claimed) await failJob(queue, one, { retryAfterSeconds: 0 });
-    expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 2 }]);
-    expect(await erase(job)).toBe(1);
-    expect(await overview.count(null)).toEqual([{ kind: "summarise", state, count: 1 }]);
-    expect(await erase(job)).toBe(0);
-    expect(await erase(other)).toBe(1);
-  });
+  describe.each(["waiting", "running", "retrying", "dead"] as const)("that are %s", (state) => {
+    test("of a conversation leaves the others, and counts them", async () => {
+      const [job, other] = [sampleJob(), sampleJob()];
+      await bringJobs(at.queue, state, job, other);
+      expect(await eraseConversation(job)).toBe(1);
+      expect(await at.overview.count(null)).toEqual([{ kind: "summarise", state, count: 1 }]);
+      expect(await eraseConversation(job)).toBe(0);
+      expect(await eraseConversation(other)).toBe(1);
+    });
 
-  test("counts a waiting job and the dead letter of the same work as two", async () => {
-    const job = sampleJob();
-    await killJobs(queue, [job], SAMPLE_FAILURE);
-    await addJobs(queue, job);
-    expect(await erase(job)).toBe(2);
-    expect(await overview.count(null)).toEqual([]);
+    test("of a user removes every kind, and counts each once", async () => {
+      const about = sampleJob(owner);
+      await bringJobs(at.queue, state, remember(), about, { ...about, kind: "index_episodes" });
+      expect(await eraseOwner()).toBe(3);
+      expect(await stored()).toEqual([]);
+      expect(await eraseOwner()).toBe(0);
+    });
   });
 
-  test("takes one statement, and nothing of a conversation that is said to be another's", async () => {
-    const job = sampleJob();
-    await killJobs(queue, [job]);
-    await addJobs(queue, job);
-    const { database: recorded, statements } = recordStatements(database);
+  test("counts a waiting job and the dead letter of the same work as two, in one statement, and takes nothing of another's", async () => {
+    const job = sampleJob(owner);
+    await killJobs(at.queue, [job, remember()]);
+    await addJobs(at.queue, job, remember());
+    const { database: recorded, statements } = recordStatements(at.database);
     await makeJobQueue(recorded).transaction(async (_transaction, jobs) => {
       for (const other of [{ userId: "other" }, { tenantId: "other" }]) expect(await jobs.erase({ ...job, ...other })).toBe(0);
       statements.splice(0);
       expect(await jobs.erase(job)).toBe(2);
       expect(statements).toHaveLength(1);
     });
+    expect(await stored()).toContainEqual(remember()); // which is the user's
+    expect(await eraseOwner()).toBe(2);
+    expect(await stored()).toEqual([]);
   });
 
-  test("of a conversation without jobs is nothing", async () => {
-    expect(await erase(sampleJob())).toBe(0);
+  test("of a user leaves the jobs of everybody else, and those that clear the index", async () => {
+    await addJobs(at.queue, ...LOOK_ALIKES.map(remember), sweep);
+    for (const [index, one] of LOOK_ALIKES.entries()) {
+      expect(await eraseOwner(one)).toBe(1);
+      const left = [...LOOK_ALIKES.slice(index + 1).map(remember), sweep];
+      const found = await stored();
+      expect(found).toHaveLength(left.length);
+      expect(found).toEqual(expect.arrayContaining(left));
+    }
+  });
+
+  test.each([
+    ["conversation", eraseConversation],
+    ["user", (job: OwnedConversation) => eraseOwner(job)],
+  ])("of a %s ends their claims: nothing comes back", async (_what, erase) => {
+    const job = sampleJob(owner);
+    const [claimed] = await bringJobs(at.queue, "running", job);
+    if (!claimed) throw new Error("nothing was claimed");
+    expect(await erase(job)).toBe(1);
+    expect(await at.queue.touch([claimed])).toEqual([]);
+    expect(await failJob(at.queue, claimed, { retryAfterSeconds: 0 })).toBe(false);
+    expect(await settleJob(at.queue, claimed)).toBe(false);
+    expect(await stored()).toEqual([]);
+  });
+
+  test("rolls back with its transaction", async () => {
+    await addJobs(at.queue, remember());
+    await takeBack(at.queue, async (jobs) => expect(await jobs.eraseOwner(owner)).toBe(1));
+    expect(await stored()).toEqual([remember()]);
   });
 });

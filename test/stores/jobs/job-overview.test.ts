@@ -1,111 +1,96 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeJobOverview, type JobOverview } from "../../../stores/jobs/job-overview.ts";
-import { makeJobQueue, type JobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import {
   addJobs,
+  bringJobs,
   claimOnly,
-  clearJobs,
   conversationOf,
   failJob,
   killJobs,
   SAMPLE_FAILURE,
   sampleJob,
+  settleJob,
+  useJobs,
 } from "../../support/samples/sample-jobs.ts";
 
+const ADA = { tenantId: "tenant", userId: "ada" };
+const REMEMBER = { kind: "remember", ...ADA } as const;
+
 describeOnBothDatabases("the overview of jobs", (open) => {
-  let database: Database;
-  let queue: JobQueue;
-  let overview: JobOverview;
-  beforeAll(async () => {
-    database = await open();
-    queue = makeJobQueue(database);
-    overview = makeJobOverview(database);
-  });
-  beforeEach(() => clearJobs(database));
-  afterAll(() => database.close());
+  const at = useJobs(open);
+  const deadIds = async (tenantId: string | null = null) => (await at.overview.listDead(100, tenantId)).map(conversationOf);
+  const count = (state: string, number: number) => ({ kind: "summarise", state, count: number });
 
-  const deadIds = async (tenantId: string | null = null): Promise<string[]> => (await overview.listDead(100, tenantId)).map(conversationOf);
-
-  describe("count", () => {
-    /** Of a tenant: two dead, one running, one to be tried again, three waiting. */
-    async function addOfEachState(tenantId: string): Promise<void> {
-      const job = () => sampleJob({ tenantId });
-      await killJobs(queue, [job(), job()]);
-      await addJobs(queue, job());
-      await claimOnly(queue);
-      await addJobs(queue, job());
-      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 3_600 });
-      await addJobs(queue, job(), job(), job());
+  test("counts by kind and state, of one tenant or of all", async () => {
+    expect(await at.overview.count(null)).toEqual([]);
+    for (const tenantId of ["acme", "globex"]) {
+      const jobs = (length: number) => Array.from({ length }, () => sampleJob({ tenantId }));
+      await bringJobs(at.queue, "dead", ...jobs(2));
+      await bringJobs(at.queue, "running", ...jobs(4));
+      await bringJobs(at.queue, "retrying", ...jobs(1));
     }
-
-    const EACH_STATE = { dead: 2, retrying: 1, running: 1, waiting: 3 };
-    const ofKind = (counts: Record<string, number>) =>
-      Object.entries(counts).map(([state, count]) => ({ kind: "summarise", state, count }));
-
-    test("is of nothing when there are no jobs", async () => {
-      expect(await overview.count(null)).toEqual([]);
-      expect(await overview.count("tenant")).toEqual([]);
-    });
-
-    test("is by kind and state, of one tenant or of all", async () => {
-      await addOfEachState("acme");
-      await queue.claim(100); // what waits is running from here on, so that it is not due while the next ones are made
-      await addOfEachState("globex");
-      expect(await overview.count("globex")).toEqual(ofKind(EACH_STATE));
-      expect(await overview.count("acme")).toEqual(ofKind({ dead: 2, retrying: 1, running: 4 }));
-      expect(await overview.count(null)).toEqual(ofKind({ dead: 4, retrying: 2, running: 5, waiting: 3 }));
-      expect(await overview.count("acm")).toEqual([]);
-      expect(await overview.count("")).toEqual([]);
-    });
+    await addJobs(at.queue, sampleJob({ tenantId: "globex" }));
+    expect(await at.overview.count("globex")).toEqual([count("dead", 2), count("retrying", 1), count("running", 4), count("waiting", 1)]);
+    expect(await at.overview.count("acme")).toEqual([count("dead", 2), count("retrying", 1), count("running", 4)]);
+    expect(await at.overview.count(null)).toEqual([count("dead", 4), count("retrying", 2), count("running", 8), count("waiting", 1)]);
+    for (const nobody of ["acm", ""]) expect(await at.overview.count(nobody)).toEqual([]);
   });
 
   describe("pending", () => {
-    test("is one while a conversation's job waits, runs or is to be tried again", async () => {
-      const job = sampleJob();
-      const pending = (): Promise<number> => overview.pending(job);
-      expect(await pending()).toBe(0);
-      await addJobs(queue, job);
-      expect(await pending()).toBe(1);
-      const claimed = await claimOnly(queue);
-      expect(await pending()).toBe(1);
-      await failJob(queue, claimed, { retryAfterSeconds: 3_600 });
-      expect(await pending()).toBe(1);
-      expect(await overview.pending({ ...job, conversationId: uuidv7() })).toBe(0);
+    test.each([
+      ["a conversation", sampleJob(ADA)],
+      ["a user", REMEMBER],
+    ])("counts the job of %s while it waits, runs or is to be tried again, not when it is done or dead", async (_whose, job) => {
+      const conversation = { ...ADA, conversationId: conversationOf({ job }) || uuidv7() };
+      const counts: number[] = [];
+      const look = async (): Promise<unknown> => counts.push(await at.overview.pending(conversation));
+      await look();
+      await addJobs(at.queue, job);
+      await look();
+      const claimed = await claimOnly(at.queue);
+      await look();
+      await failJob(at.queue, claimed, { retryAfterSeconds: 0 });
+      await look();
+      await settleJob(at.queue, await claimOnly(at.queue));
+      await look();
+      await killJobs(at.queue, [job]);
+      await look();
+      expect(counts).toEqual([0, 1, 1, 1, 0, 0]);
     });
 
-    test("is none when it is dead: nothing more will happen by itself", async () => {
-      const job = sampleJob();
-      await killJobs(queue, [job]);
-      expect(await overview.pending(job)).toBe(0);
+    test("counts the user's job for each conversation of the user, nobody else's, and no sweep of the index", async () => {
+      const [one, other] = [sampleJob(ADA), sampleJob(ADA)];
+      await addJobs(at.queue, REMEMBER, one, { ...one, kind: "index_episodes" });
+      await addJobs(at.queue, { kind: "erase_episodes", id: one.conversationId, ownerKey: "k", groupIds: [], episodeIds: [] });
+      expect([await at.overview.pending(one), await at.overview.pending(other)]).toEqual([3, 1]);
+      for (const fields of [{ userId: "ada " }, { tenantId: "other" }]) expect(await at.overview.pending({ ...other, ...fields })).toBe(0);
     });
   });
 
   describe("listDead", () => {
     test("shows the newest first, with the error of the last run, the runs and the times", async () => {
       const [first, second] = [sampleJob(), sampleJob()];
-      await addJobs(queue, first);
-      const { createdAt } = await claimOnly(queue).then(async (claimed) => {
-        await failJob(queue, claimed, { retryAfterSeconds: 0 });
-        await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
-        await failJob(queue, await claimOnly(queue), {}, { code: "model_refused", message: "答 no 'quotes'" });
-        return claimed;
-      });
-      await killJobs(queue, [second]);
-      const [newest, oldest, ...others] = await overview.listDead(10, null);
+      const failure = { code: "model_refused", message: "答 no 'quotes'" };
+      await addJobs(at.queue, first);
+      const claimed = await claimOnly(at.queue);
+      await failJob(at.queue, claimed, { retryAfterSeconds: 0 });
+      await failJob(at.queue, await claimOnly(at.queue), { retryAfterSeconds: 0, isLast: true });
+      await failJob(at.queue, await claimOnly(at.queue), {}, failure);
+      await killJobs(at.queue, [second]);
+      const [newest, oldest, ...others] = await at.overview.listDead(10, null);
       expect(others).toEqual([]);
       expect(newest).toMatchObject({ job: second, attempts: 2 });
-      const failure = { code: "model_refused", message: "答 no 'quotes'" };
+      const { createdAt } = claimed;
       expect(oldest).toEqual({ id: expect.any(String), job: first, failure, attempts: 3, createdAt, diedAt: expect.any(Date) });
       expect(oldest?.diedAt.getTime()).toBeGreaterThanOrEqual(createdAt.getTime());
-      expect(await overview.listDead(1, null)).toEqual([newest]);
+      expect(await at.overview.listDead(1, null)).toEqual([newest]);
     });
 
     test("shows a tenant nothing of another's", async () => {
       const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
-      await killJobs(queue, [acme, globex]);
+      await killJobs(at.queue, [acme, globex]);
       expect(await deadIds("acme")).toEqual([acme.conversationId]);
       expect(await deadIds("globex")).toEqual([globex.conversationId]);
       expect(await deadIds()).toHaveLength(2);
@@ -115,102 +100,99 @@ describeOnBothDatabases("the overview of jobs", (open) => {
 
   describe("listOf", () => {
     test("has what waits, runs or failed for good of a conversation and of its user's memory agent, oldest first", async () => {
-      const dead = sampleJob({ userId: "ada" });
-      const remember = { kind: "remember", tenantId: "tenant", userId: "ada" } as const;
-      const index = { ...dead, kind: "index_episodes" } as const;
-      await killJobs(queue, [dead, sampleJob({ userId: "ada" }), sampleJob(), { ...remember, userId: "bob" }]);
-      await addJobs(queue, remember);
-      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 3_600 });
-      await addJobs(queue, index, sampleJob({ userId: "ada" }));
-      const listed = await overview.listOf(dead);
-      expect(listed.map(({ kind, state, attempts, failure }) => ({ kind, state, attempts, failure }))).toEqual([
-        { kind: "summarise", state: "dead", attempts: 2, failure: SAMPLE_FAILURE },
-        { kind: "remember", state: "retrying", attempts: 1, failure: SAMPLE_FAILURE },
-        { kind: "index_episodes", state: "waiting", attempts: 0, failure: null },
+      const dead = sampleJob(ADA);
+      await killJobs(at.queue, [dead, sampleJob(ADA), sampleJob(), { ...REMEMBER, userId: "bob" }]);
+      await bringJobs(at.queue, "retrying", REMEMBER);
+      await addJobs(at.queue, { ...dead, kind: "index_episodes" }, sampleJob(ADA));
+      const listed = await at.overview.listOf(dead);
+      const common = { id: expect.any(String), createdAt: expect.any(Date) };
+      expect(listed).toEqual([
+        { ...common, kind: "summarise", state: "dead", attempts: 2, failure: SAMPLE_FAILURE },
+        { ...common, kind: "remember", state: "retrying", attempts: 1, failure: SAMPLE_FAILURE },
+        { ...common, kind: "index_episodes", state: "waiting", attempts: 0, failure: null },
       ]);
-      for (const { id, createdAt } of listed) expect([typeof id, createdAt instanceof Date]).toEqual(["string", true]);
-      for (const stranger of [{ userId: "bob" }, { tenantId: "other" }]) {
-        const kinds = (await overview.listOf({ ...dead, ...stranger })).map(({ kind }) => kind);
-        expect(kinds).toEqual("userId" in stranger ? ["remember"] : []);
-      }
     });
 
-    test("shows a dead job of the memory agent with every conversation of its user, and of no other user or tenant", async () => {
-      await killJobs(queue, [{ kind: "remember", tenantId: "tenant", userId: "ada" }]);
-      const kinds = async (owner: { tenantId: string; userId: string }) =>
-        (await overview.listOf({ ...owner, conversationId: uuidv7() })).map(({ kind }) => kind);
-      expect(await kinds({ tenantId: "tenant", userId: "ada" })).toEqual(["remember"]);
-      expect(await kinds({ tenantId: "tenant", userId: "ad" })).toEqual([]);
-      expect(await kinds({ tenantId: "tenan", userId: "ada" })).toEqual([]);
+    test.each([
+      ["its user", {}, ["remember"]],
+      ["another user", { userId: "ad" }, []],
+      ["another tenant", { tenantId: "tenan" }, []],
+    ])("shows with a conversation of %s what is dead of the memory agent", async (_whose, fields, kinds) => {
+      await killJobs(at.queue, [REMEMBER]);
+      expect((await at.overview.listOf({ ...ADA, ...fields, conversationId: uuidv7() })).map(({ kind }) => kind)).toEqual(kinds);
     });
   });
 
   describe("retryDead", () => {
-    test("of one conversation leaves the others of its user", async () => {
-      const [first, second] = [sampleJob({ userId: "ada" }), sampleJob({ userId: "ada" })];
-      await killJobs(queue, [first, second]);
-      expect(await overview.retryDead({ tenantId: "tenant", userId: "ada", conversationId: first.conversationId })).toBe(1);
-      expect((await claimOnly(queue)).job).toEqual(first);
-      expect(await deadIds()).toEqual([second.conversationId]);
-    });
+    const retryAll = () => at.overview.retryDead({ tenantId: null });
 
     test("puts every dead letter back into the queue, where it is due at once and begins anew", async () => {
       const jobs = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
-      await killJobs(queue, jobs);
-      expect(await overview.retryDead({ tenantId: null })).toBe(2);
-      expect(await overview.count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
-      const claimed = await queue.claim(10);
+      await killJobs(at.queue, jobs);
+      expect(await retryAll()).toBe(2);
+      expect(await at.overview.count(null)).toEqual([count("waiting", 2)]);
+      const claimed = await at.queue.claim(10);
       expect(claimed.map(({ job }) => job)).toEqual(expect.arrayContaining(jobs));
       for (const { retryCount, createdAt } of claimed) {
         expect(retryCount).toBe(0);
         expect(Date.now() - createdAt.getTime()).toBeLessThan(60_000);
       }
-      expect(await overview.retryDead({ tenantId: null })).toBe(0);
+      expect(await retryAll()).toBe(0);
     });
 
-    test("of one tenant or kind leaves the others", async () => {
-      const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
-      await killJobs(queue, [acme, globex]);
-      expect(await overview.retryDead({ tenantId: "nobody" })).toBe(0);
-      expect(await overview.retryDead({ tenantId: "acme", kind: undefined })).toBe(1);
-      expect((await claimOnly(queue)).job).toEqual(acme);
+    const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
+    test.each([
+      ["one tenant", { tenantId: "acme", kind: undefined }],
+      ["one conversation", { tenantId: null, conversationId: acme.conversationId }],
+      ["one user", { tenantId: null, userId: "ada" }],
+    ])("of %s leaves the others", async (_which, which) => {
+      const job = { ...acme, userId: "ada" };
+      await killJobs(at.queue, [job, globex]);
+      expect(await at.overview.retryDead({ tenantId: "nobody" })).toBe(0);
+      expect(await at.overview.retryDead(which)).toBe(1);
+      expect((await claimOnly(at.queue)).job).toEqual(job);
       expect(await deadIds()).toEqual([globex.conversationId]);
-      expect(await overview.retryDead({ kind: "summarise", tenantId: null })).toBe(1);
-      expect((await claimOnly(queue)).job).toEqual(globex);
     });
 
-    test("puts a job back that is under the same key as before: a second one does not come beside it", async () => {
+    test("of one kind leaves the others", async () => {
+      await killJobs(at.queue, [REMEMBER, sampleJob()]);
+      expect(await at.overview.count("tenant")).toContainEqual({ kind: "remember", state: "dead", count: 1 });
+      expect(await at.overview.retryDead({ kind: "remember", tenantId: "tenant" })).toBe(1);
+      expect((await claimOnly(at.queue)).job).toEqual(REMEMBER);
+    });
+
+    test("puts a job back under its key: a second one does not come beside it", async () => {
       const job = sampleJob();
-      await killJobs(queue, [job]);
-      await overview.retryDead({ tenantId: null });
-      await addJobs(queue, job);
-      expect(await overview.pending(job)).toBe(1);
-      expect(await queue.transaction((_transaction, jobs) => jobs.erase(job))).toBe(1);
+      await killJobs(at.queue, [job]);
+      await retryAll();
+      await addJobs(at.queue, job);
+      expect(await at.overview.pending(job)).toBe(1);
+      expect(await at.queue.transaction((_transaction, jobs) => jobs.erase(job))).toBe(1);
     });
 
-    test("just removes a dead letter whose work is queued anew", async () => {
+    test("drops a dead letter whose work is queued anew", async () => {
       const [job, other] = [sampleJob(), sampleJob()];
-      await killJobs(queue, [job, other]);
-      await addJobs(queue, job);
-      expect(await overview.retryDead({ tenantId: null })).toBe(1);
+      await killJobs(at.queue, [job, other]);
+      await addJobs(at.queue, job);
+      expect(await retryAll()).toBe(1);
       expect(await deadIds()).toEqual([]);
-      expect(await overview.count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
+      expect(await at.overview.count(null)).toEqual([count("waiting", 2)]);
     });
 
-    test("takes back what fails again, as a dead letter of its own", async () => {
+    test("makes what fails again a dead letter of its own", async () => {
       const job = sampleJob();
-      await killJobs(queue, [job]);
-      await overview.retryDead({ tenantId: null });
-      await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
-      await failJob(queue, await claimOnly(queue), {});
+      await killJobs(at.queue, [job]);
+      await retryAll();
+      await failJob(at.queue, await claimOnly(at.queue), { retryAfterSeconds: 0, isLast: true });
+      await failJob(at.queue, await claimOnly(at.queue), {});
       expect(await deadIds()).toEqual([job.conversationId]);
     });
 
     test("by two at once moves each once", async () => {
-      await killJobs(queue, [sampleJob(), sampleJob(), sampleJob()]);
-      const moved = await Promise.all([overview.retryDead({ tenantId: null }), makeJobOverview(database).retryDead({ tenantId: null })]);
-      expect(moved.reduce((sum, count) => sum + count, 0)).toBe(3);
-      expect(await overview.count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 3 }]);
+      await killJobs(at.queue, [sampleJob(), sampleJob(), sampleJob()]);
+      const [one, other] = await Promise.all([retryAll(), makeJobOverview(at.database).retryDead({ tenantId: null })]);
+      expect(one + other).toBe(3);
+      expect(await at.overview.count(null)).toEqual([count("waiting", 3)]);
     });
   });
 });

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { installJobQueue } from "../../../stores/jobs/pg-boss.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
-import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { migrate } from "../../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
-import { addJobs, claimOnly, clearJobs, sampleJob } from "../../support/samples/sample-jobs.ts";
+import { addJobs, claimOnly, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 function unexpected(error: unknown): void {
@@ -16,36 +15,18 @@ function unexpected(error: unknown): void {
 }
 
 describeOnBothDatabases("a watched job queue", (open) => {
-  let database: Database;
-  let queue: JobQueue;
+  const at = useJobs(open);
   let calls = 0;
   let stop: (() => Promise<void>) | undefined;
-  beforeAll(async () => {
-    database = await open();
-    queue = makeJobQueue(database);
-  });
-  beforeEach(() => clearJobs(database));
-  afterEach(async () => {
-    await stop?.();
-    stop = undefined;
-  });
-  afterAll(() => database.close());
-
-  async function watch(): Promise<void> {
-    calls = 0;
-    stop = await queue.watch(() => void calls++, unexpected);
-  }
-
-  test("tells at its start that jobs may be waiting", async () => {
-    await watch();
-    await waitUntil("the first call", () => calls > 0);
-  });
-
-  test("tells of a job when it is committed, and not before", async () => {
-    await watch();
+  beforeEach(async () => {
+    stop = await at.queue.watch(() => void calls++, unexpected);
     await waitUntil("the first call", () => calls > 0);
     calls = 0;
-    await makeJobQueue(database).transaction(async (_transaction, jobs) => {
+  });
+  afterEach(() => stop?.());
+
+  test("calls when a job is committed, and not before", async () => {
+    await makeJobQueue(at.database).transaction(async (_transaction, jobs) => {
       await jobs.add([sampleJob()]);
       await sleep(200);
       expect(calls).toBe(0);
@@ -53,53 +34,50 @@ describeOnBothDatabases("a watched job queue", (open) => {
     await waitUntil("the call after the commit", () => calls > 0);
   });
 
-  test("tells nothing any more when the watch has ended", async () => {
-    await watch();
+  test("calls no more when the watch has ended", async () => {
     await stop?.();
     stop = undefined;
     calls = 0;
-    await addJobs(queue, sampleJob());
+    await addJobs(at.queue, sampleJob());
     await sleep(200);
     expect(calls).toBe(0);
   });
 
-  test("takes back the job of a process that died, with its place in time, and leaves one alone that is being touched", async () => {
+  test("takes over the job of a process that died, with its place in time, and no job that is touched", async () => {
     const [left, kept] = [sampleJob(), sampleJob()];
-    await addJobs(queue, left);
-    const dead = await claimOnly(queue);
-    await addJobs(queue, kept);
-    const alive = await claimOnly(queue);
-    const touching = setInterval(() => void queue.touch([alive]), 2_000);
-    await watch();
-    const again = await waitUntil("the job is due again", async () => (await queue.claim(10))[0], 60_000);
+    await addJobs(at.queue, left);
+    const dead = await claimOnly(at.queue);
+    await addJobs(at.queue, kept);
+    const alive = await claimOnly(at.queue);
+    const touching = setInterval(() => void at.queue.touch([alive]), 2_000);
+    const again = await waitUntil("the job is due again", async () => (await at.queue.claim(10))[0], 60_000);
     clearInterval(touching);
     expect(again).toMatchObject({ id: dead.id, job: left, createdAt: dead.createdAt });
-    expect(await queue.touch([dead])).toEqual([]);
-    expect(await queue.touch([again, alive])).toEqual([again, alive]);
+    expect(await at.queue.touch([dead])).toEqual([]);
+    expect(await at.queue.touch([again, alive])).toEqual([again, alive]);
   }, 90_000);
 });
 
-describe("a watched job queue of several processes", () => {
-  test("tells of what another process has committed", async () => {
-    const { url, drop } = await createRealDatabase();
-    const [here, there] = [await openPostgres(url), await openPostgres(url)];
-    let calls = 0;
-    const stop = await makeJobQueue(here).watch(() => void calls++, unexpected);
-    await waitUntil("the first call", () => calls > 0);
-    calls = 0;
-    await addJobs(makeJobQueue(there), sampleJob());
-    await waitUntil("the call after the commit elsewhere", () => calls > 0);
-    await stop();
-    await Promise.all([here.close(), there.close()]);
-    await drop();
-  });
+test("a watched job queue calls for what another process has committed", async () => {
+  const { url, drop } = await createRealDatabase();
+  const [here, there] = [await openPostgres(url), await openPostgres(url)];
+  let calls = 0;
+  const stop = await makeJobQueue(here).watch(() => void calls++, unexpected);
+  await waitUntil("the first call", () => calls > 0);
+  calls = 0;
+  await addJobs(makeJobQueue(there), sampleJob());
+  await waitUntil("the call after the commit elsewhere", () => calls > 0);
+  await stop();
+  await Promise.all([here.close(), there.close()]);
+  await drop();
 });
 
 describe("installing the job queue", () => {
   describeOnBothDatabases("again", (open) => {
+    const at = useJobs(open);
+
     test("changes nothing, also several times at once, and keeps the jobs that are there", async () => {
-      const database = await open();
-      const queue = makeJobQueue(database);
+      const { database, queue } = at;
       const [waiting, running] = [sampleJob(), sampleJob()];
       await addJobs(queue, running);
       const claimed = await claimOnly(queue);
@@ -112,7 +90,6 @@ describe("installing the job queue", () => {
       expect(await settings()).toEqual(before);
       expect(await queue.touch([claimed])).toEqual([claimed]);
       expect((await claimOnly(queue)).job).toEqual(waiting);
-      await database.close();
     });
   });
 

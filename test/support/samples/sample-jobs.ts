@@ -1,7 +1,9 @@
+import { afterAll, beforeAll, beforeEach } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { ClaimedJob, Job } from "../../../stores/jobs/job.ts";
-import type { JobFailure, JobQueue, RetryPlan } from "../../../stores/jobs/job-queue.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeJobOverview, type JobOverview, type JobState } from "../../../stores/jobs/job-overview.ts";
+import { makeJobQueue, type JobFailure, type JobQueue, type JobTransaction, type RetryPlan } from "../../../stores/jobs/job-queue.ts";
+import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
 
 export const SAMPLE_FAILURE: JobFailure = { code: "model_unavailable", message: "The model is away." };
 
@@ -42,6 +44,40 @@ export async function killJobs(queue: JobQueue, jobs: Job[], failure = SAMPLE_FA
     await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
     await failJob(queue, await claimOnly(queue), {}, failure);
   }
+}
+
+/** Brings jobs into a state; returns their claims. No other job may be due, and no worker be running. */
+export async function bringJobs(queue: JobQueue, state: JobState, ...jobs: Job[]): Promise<ClaimedJob[]> {
+  if (state === "dead") return killJobs(queue, jobs).then(() => []);
+  await addJobs(queue, ...jobs);
+  if (state === "waiting") return [];
+  const claimed = await queue.claim(100);
+  if (state === "retrying") for (const one of claimed) await failJob(queue, one, { retryAfterSeconds: 3_600 });
+  return claimed;
+}
+
+/** Runs `work` in a transaction that is rolled back. */
+export async function takeBack(queue: JobQueue, work: (jobs: JobTransaction, transaction: Queryable) => Promise<unknown>): Promise<void> {
+  const takenBack = new Error("taken back");
+  const working = queue.transaction(async (transaction, jobs) => {
+    await work(jobs, transaction);
+    throw takenBack;
+  });
+  await working.catch((error: unknown) => {
+    if (error !== takenBack) throw error;
+  });
+}
+
+/** A database for the tests of a suite, without jobs before each. */
+export function useJobs(open: () => Promise<Database>): { database: Database; queue: JobQueue; overview: JobOverview } {
+  const opened = {} as ReturnType<typeof useJobs>;
+  beforeAll(async () => {
+    const database = await open();
+    Object.assign(opened, { database, queue: makeJobQueue(database), overview: makeJobOverview(database) });
+  });
+  beforeEach(() => clearJobs(opened.database));
+  afterAll(() => opened.database.close());
+  return opened;
 }
 
 /** Takes every job out of the database, dead letters too. */
