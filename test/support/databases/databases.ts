@@ -29,7 +29,8 @@ export async function openTestEmbedded(): Promise<Database> {
   return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
 }
 
-async function openTestPostgres(): Promise<Database> {
+/** A new, migrated database on the real Postgres; closing it removes it. */
+export async function openTestPostgres(): Promise<Database> {
   const { url, drop } = await createRealDatabase();
   const database = await openPostgres(url);
   return { ...database, close: () => database.close().then(drop) };

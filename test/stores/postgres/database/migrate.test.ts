@@ -4,8 +4,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { AppError } from "../../../../errors/app-error.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
+import type { Database, Deadlines } from "../../../../stores/postgres/database/database.ts";
 import { migrate, migrateFrom } from "../../../../stores/postgres/database/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
@@ -15,9 +14,8 @@ import { createEmptyDatabase } from "../../../support/databases/empty-database.t
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/version-tree.ts";
 
-/** The lock that migrations take, and how long all other statements have. */
+/** The lock that migrations take. */
 const LOCK_KEY = "27988542917800563";
-const OTHERS_TIMEOUT_MS = 10_000;
 const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
 
 async function migrationNames(): Promise<string[]> {
@@ -26,13 +24,6 @@ async function migrationNames(): Promise<string[]> {
 
 async function appliedNames(database: Database): Promise<string[]> {
   const rows = await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" });
-  return rows.map(({ name }) => name);
-}
-
-async function tableNames(database: Database): Promise<string[]> {
-  const rows = await database.query<{ name: string }>({
-    text: "select tablename as name from pg_tables where schemaname = 'public' order by tablename",
-  });
   return rows.map(({ name }) => name);
 }
 
@@ -59,23 +50,26 @@ describe("migrate on an empty database", () => {
     for (const release of releasers.splice(0).reverse()) await release();
   });
 
-  async function openEmpty(count: number): Promise<Database[]> {
+  async function openEmpty<Count extends 1 | 2 | 3 | 4>(count: Count, deadlines?: Deadlines) {
     const { url, drop } = await createEmptyDatabase();
     releasers.push(drop);
-    const databases = await Promise.all(Array.from({ length: count }, () => openPostgres(url)));
+    const databases = await Promise.all(Array.from({ length: count }, () => openPostgres(url, deadlines)));
     for (const database of databases) releasers.push(() => database.close());
-    return databases;
+    return databases as [Database, Database, Database, Database];
   }
 
-  async function openEmptyOne(): Promise<Database> {
-    const [database] = await openEmpty(1);
-    if (!database) throw new Error("nothing was opened");
-    return database;
+  async function openEmbedded(): Promise<Database[]> {
+    const database = await openEmbeddedPostgres(IN_MEMORY);
+    releasers.push(() => database.close());
+    return [database, database];
   }
 
-  test("applies every migration exactly once when four start together on real Postgres", async () => {
-    const databases = await openEmpty(4);
-    const applied = await Promise.all(databases.map((database) => migrate(database)));
+  test.each([
+    ["four processes on real Postgres", () => openEmpty(4)],
+    ["two calls on embedded PGlite", openEmbedded],
+  ])("applies every migration exactly once when %s start together", async (_what, open) => {
+    const databases: Database[] = await open();
+    const applied = await Promise.all(databases.map(migrate));
     expect(applied.flat().sort()).toEqual(await migrationNames());
     for (const database of databases) {
       expect(await appliedNames(database)).toEqual(await migrationNames());
@@ -83,27 +77,18 @@ describe("migrate on an empty database", () => {
     }
   });
 
-  test("applies every migration exactly once when two start together on embedded PGlite", async () => {
-    const database = await openEmbeddedPostgres(IN_MEMORY);
-    releasers.push(() => database.close());
-    const applied = await Promise.all([migrate(database), migrate(database)]);
-    expect(applied.flat().sort()).toEqual(await migrationNames());
-    expect(await appliedNames(database)).toEqual(await migrationNames());
-    await beginFreely(makeTurnStore(database), sampleTurn());
-  });
-
-  test("has longer than other statements: waits for another process that migrates for more than ten seconds", async () => {
-    const [database, other] = (await openEmpty(2)) as [Database, Database];
+  test("waits for another process that migrates for longer than other statements may take", async () => {
+    const [database, other] = await openEmpty(2, { connectMs: 5_000, statementMs: 1_000 });
     const migrating = other.transaction(async (transaction) => {
       await transaction.query({ text: "select pg_advisory_xact_lock($1)", values: [LOCK_KEY] });
-      await sleep(OTHERS_TIMEOUT_MS + 1_000);
+      await sleep(2_000);
     });
     expect(await migrate(database)).toEqual(await migrationNames());
     await migrating;
-  }, 60_000);
+  });
 
   test("tries again while somebody holds on to a table, waiting for half a second only each time", async () => {
-    const [database, other, third] = (await openEmpty(3)) as [Database, Database, Database];
+    const [database, other, third] = await openEmpty(3);
     const over = Promise.withResolvers<void>();
     const holding = other.transaction(async (transaction) => {
       await transaction.query({ text: "create table conversations (what text)" });
@@ -112,9 +97,9 @@ describe("migrate on an empty database", () => {
     });
     const migrating = migrate(database);
     const waits: number[] = [];
+    const text = `select extract(epoch from clock_timestamp() - query_start)::float8 as seconds from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
     for (let look = 0; look < 60; look++) {
-      const text =
-        "select extract(epoch from clock_timestamp() - query_start)::float8 as seconds from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
       waits.push(...(await third.query<{ seconds: number }>({ text })).map(({ seconds }) => seconds));
       await sleep(50);
     }
@@ -126,7 +111,7 @@ describe("migrate on an empty database", () => {
   }, 60_000);
 
   test("tries again when it and somebody else wait for each other, and is the one that gives way", async () => {
-    const [database, other] = (await openEmpty(2)) as [Database, Database];
+    const [database, other] = await openEmpty(2);
     const holding = other.transaction(async (transaction) => {
       await transaction.query({ text: "create table messages (what text)" });
       await sleep(300); // the migration has made conversations by then, and waits for messages
@@ -138,35 +123,24 @@ describe("migrate on an empty database", () => {
     expect(await migrating).toEqual(await migrationNames());
   }, 60_000);
 
-  test("leaves alone what a newer version has applied, and its tables", async () => {
-    const database = await openEmptyOne();
-    await migrate(database);
-    await database.query({ text: "create table of_the_next_version (what text)" });
-    await database.query({ text: "insert into schema_migrations (version, name) values (9999, '9999_of_the_next_version.sql')" });
-    expect(await migrate(database)).toEqual([]);
-    expect(await appliedNames(database)).toContain("9999_of_the_next_version.sql");
-    expect(await tableNames(database)).toContain("of_the_next_version");
-  });
-
   test("lets the version before start beside a migration that names its newest one, and no version before that", async () => {
-    const database = await openEmptyOne();
+    const [database] = await openEmpty(1);
     const folder = await mkdtemp(path.join(os.tmpdir(), "migrations-"));
     releasers.push(() => rm(folder, { recursive: true, force: true }));
     await cp(FOLDER, folder, { recursive: true });
     const nextVersion = pathToFileURL(`${folder}/`);
     const newest = Number.parseInt((await migrationNames()).at(-1) ?? "", 10);
-    await writeFile(
-      new URL("9001_next.sql", nextVersion),
-      `-- Compatible from ${String(newest).padStart(4, "0")}.\ncreate table next (what text);`,
-    );
+    const next = `-- Compatible from ${String(newest).padStart(4, "0")}.\ncreate table next (what text);`;
+    await writeFile(new URL("9001_next.sql", nextVersion), next);
     expect(await migrateFrom(database, nextVersion)).toContain("9001_next.sql");
+    await database.query({ text: "insert into schema_migrations (version, name) values (9000, '9000_by_an_old_service.sql')" });
     expect(await migrate(database)).toEqual([]);
+    expect(await database.query({ text: "select from next" })).toEqual([]);
 
     await writeFile(new URL("9002_the_one_after.sql", nextVersion), "-- Compatible from 9001.\ndrop table next;");
     expect(await migrateFrom(database, nextVersion)).toEqual(["9002_the_one_after.sql"]);
-    const refusal = await migrate(database).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(AppError);
-    expect(refusal).toMatchObject({
+    await expect(migrate(database)).rejects.toMatchObject({
+      name: "AppError",
       code: "invalid_configuration",
       message: expect.stringMatching(new RegExp(`9002_the_one_after\\.sql.*migration 9001.*knows ${newest} at most.*newer version`)),
     });
@@ -175,10 +149,12 @@ describe("migrate on an empty database", () => {
   });
 
   test("leaves nothing of a migration that fails half-way, and applies it whole the next time", async () => {
-    const database = await openEmptyOne();
+    const [database] = await openEmpty(1);
     await database.query({ text: "create table messages (what text)" }); // in the way of the second table of the first migration
     await expect(migrate(database)).rejects.toThrow('"messages" already exists');
-    expect(await tableNames(database)).toEqual(["messages"]);
+    expect(await database.query({ text: "select tablename from pg_tables where schemaname = 'public'" })).toEqual([
+      { tablename: "messages" },
+    ]);
     await database.query({ text: "drop table messages" });
     expect(await migrate(database)).toEqual(await migrationNames());
   });
@@ -187,14 +163,11 @@ describe("migrate on an empty database", () => {
 describeOnBothDatabases("migrate on a migrated database", (open) => {
   test("applies nothing and keeps the data", async () => {
     const database = await open();
-    try {
-      const turns = makeTurnStore(database);
-      const turn = await beginFreely(turns, sampleTurn());
-      expect(await migrate(database)).toEqual([]);
-      expect(await appliedNames(database)).toEqual(await migrationNames());
-      expect(await turns.finish(turn, null)).toBe("stored");
-    } finally {
-      await database.close();
-    }
+    const turns = makeTurnStore(database);
+    const turn = await beginFreely(turns, sampleTurn());
+    expect(await migrate(database)).toEqual([]);
+    expect(await appliedNames(database)).toEqual(await migrationNames());
+    expect(await turns.finish(turn, null)).toBe("stored");
+    await database.close();
   });
 });

@@ -1,15 +1,66 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
-import type { Database, Statement } from "../../../../stores/postgres/database/database.ts";
+import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
-import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
-import { createRealDatabase } from "../../../support/databases/databases.ts";
-import { explainStatement, rowsReadBy, type PlanMode } from "./explain-statement.ts";
+import { openTestPostgres } from "../../../support/databases/databases.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
+
+/** A node of a plan, as `explain (format json, analyze)` gives it. Row counts are per loop. */
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Name"?: string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  "Rows Removed by Filter"?: number;
+  "Rows Removed by Index Recheck"?: number;
+  Plans?: PlanNode[];
+}
+
+/** `custom` plans for these very values, `generic` for any: a server does the first at the beginning and may do the second from the sixth time on. */
+type PlanMode = "custom" | "generic";
+
+function toLiteral(value: StatementValue): string {
+  if (value === null) return "null";
+  if (value instanceof Date) return pg.escapeLiteral(value.toISOString());
+  if (typeof value === "object") throw new Error("a list is not expected here");
+  return pg.escapeLiteral(String(value));
+}
+
+/** Every node of the plan by which a real Postgres runs a statement, the nodes of subqueries too. Runs it, and takes it back. */
+async function explainStatement(database: Database, { text, values = [] }: Statement, mode: PlanMode): Promise<PlanNode[]> {
+  const takeBack = new Error("taken back");
+  let nodes: PlanNode[] = [];
+  await database
+    .transaction(async (transaction) => {
+      await transaction.query({ text: `set local plan_cache_mode = force_${mode}_plan` });
+      await transaction.query({ text: `prepare explained as ${text}` });
+      const execute = `execute explained${values.length === 0 ? "" : `(${values.map(toLiteral).join(", ")})`}`;
+      const [row] = await transaction.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>({ text: `explain (analyze, format json) ${execute}` });
+      await transaction.query({ text: "deallocate explained" });
+      nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => withChildren(Plan));
+      throw takeBack;
+    })
+    .catch((error: unknown) => {
+      if (error !== takeBack) throw error;
+    });
+  return nodes;
+}
+
+function withChildren(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(withChildren)];
+}
+
+/** How many rows a node looked at, those that it threw away included. */
+function rowsReadBy(node: PlanNode): number {
+  const removed = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+  return (node["Actual Rows"] + removed) * node["Actual Loops"];
+}
 
 const LENGTH = 20_000;
 const OTHERS = 150;
@@ -21,12 +72,9 @@ const COVERED_THROUGH: Record<Kind, number | null> = { covered: LENGTH - 10, lat
 
 describe(`statements over conversations of ${LENGTH} messages among others on real Postgres`, () => {
   let database: Database;
-  let drop: () => Promise<void>;
   const conversations = {} as Record<Kind, OwnedConversation>;
   beforeAll(async () => {
-    const real = await createRealDatabase();
-    drop = real.drop;
-    database = await openPostgres(real.url);
+    database = await openTestPostgres();
     for (const [kind, through] of Object.entries(COVERED_THROUGH) as [Kind, number | null][]) {
       conversations[kind] = await storeConversation(database, { count: LENGTH, tokenCount: 10 });
       if (through !== null) await summariseThrough(database, conversations[kind], through);
@@ -34,10 +82,7 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
     await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
     await database.query({ text: "analyze" });
   }, 120_000);
-  afterAll(async () => {
-    await database.close();
-    await drop();
-  });
+  afterAll(() => database.close());
 
   /** The statements of this work that read messages, as the stores send them. */
   async function statementsOf(work: (recorded: Database) => Promise<unknown>): Promise<Statement[]> {
