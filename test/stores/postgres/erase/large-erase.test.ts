@@ -29,15 +29,7 @@ const AT_ONCE = 40;
 const MESSAGES = 5 * AT_ONCE + 7;
 
 /** Tables that grow without bound, and refuse a statement that takes out more than it may. */
-const GUARDED = [
-  "messages",
-  "turns",
-  "archived_memories",
-  "memory_operations",
-  "core_memory_versions",
-  "conversations",
-  "knowledge_chunks",
-];
+const GUARDED = "messages turns archived_memories memory_operations core_memory_versions conversations knowledge_chunks".split(" ");
 const GUARD = `
 create function refuse_large_statements() returns trigger language plpgsql as $$
 begin
@@ -76,10 +68,7 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
   /** Runs the job of every erasure to its end; what the index was to be cleared of. */
   async function takeOutAll(): Promise<EntriesToSweep[]> {
     const cleared: EntriesToSweep[] = [];
-    const job = makeEraseJob({
-      erasures: erasures(),
-      sweepIndex: async (left) => cleared.push(left),
-    });
+    const job = makeEraseJob({ erasures: erasures(), sweepIndex: async (left) => cleared.push(left) });
     for (const id of await erasureIds()) {
       for (;;) {
         await job.step({ kind: "erase", id }, new AbortController().signal);
@@ -162,11 +151,8 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
     while (((await report())?.erased.messages ?? 0) === 0) await erasures().purgeRows(id); // archived memories go first
     expect(await report()).toMatchObject({ erased: { messages: AT_ONCE, summaries: 1 }, left: { messages: MESSAGES - AT_ONCE } });
     await takeOutAll();
-    for (const stranger of [
-      { tenantId: "other", userId: null },
-      { ...conversation, userId: "other" },
-    ]) {
-      expect(await erases.report(stranger, conversation.conversationId)).toBeNull();
+    for (const stranger of [{ tenantId: "other" }, { userId: "other" }]) {
+      expect(await erases.report({ ...conversation, ...stranger }, conversation.conversationId)).toBeNull();
     }
     expect(await report()).toMatchObject({ erased: { messages: MESSAGES, episodes: 1 }, left: null });
     expect(await report()).toBeNull();
