@@ -60,22 +60,18 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
     expect((await contents(conversationId)).at(-1)).toBe("d");
   });
 
-  test("estimates the tokens of each message and marks it completed, with its metadata", async () => {
-    const { conversationId } = await send("fields", [["hello world, how are you?", "12:00:00", "x"]]);
-    const [message] = await stored(conversationId);
-    expect(message).toMatchObject({ completed: true, metadata: { external_id: "x" } });
-    expect(message?.tokenCount).toBeGreaterThan(3);
-  });
-
-  test("skips what was imported before, by its external id, and adds no job when nothing is new", async () => {
-    const sent: Sent[] = [["a", "12:00:00", "1"], ["b", "12:01:00", "2"]]; // prettier-ignore
+  test("estimates tokens, keeps metadata, skips what was imported before, by its external id, and adds no job when nothing is new", async () => {
+    const sent: Sent[] = [["hello world, how are you?", "12:00:00", "1"], ["b", "12:01:00", "2"]]; // prettier-ignore
     const { conversationId } = await send("twice", sent);
+    const [message] = await stored(conversationId);
+    expect(message).toMatchObject({ completed: true, metadata: { external_id: "1" } });
+    expect(message?.tokenCount).toBeGreaterThan(3);
     await database.query({ text: "delete from pgboss.job where data->>'conversationId' = $1", values: [conversationId] });
     expect(await send("twice", sent)).toEqual({ conversationId, imported: 0, skipped: 2, exchanges: 0 });
     expect(await kindsOf(conversationId)).toEqual([]);
     expect(await conversations.find(owner, conversationId)).toMatchObject({ messageCount: 2 });
     expect(await send("twice", [...sent, ["c", "12:02:00", "3"]])).toMatchObject({ imported: 1, skipped: 2 });
-    expect(await contents(conversationId)).toEqual(["a", "b", "c"]);
+    expect(await contents(conversationId)).toEqual([sent[0]?.[0], "b", "c"]);
     expect(await kindsOf(conversationId)).toEqual(["index_episodes", "summarise"]);
   });
 

@@ -61,26 +61,18 @@ describeStores("the window store", ({ database, turns, summaries }) => {
     });
 
     test.each([
-      ["exactly as many as asked for are behind the cover point", 14, 15],
-      ["fewer are behind the cover point", 16, 15],
-      ["everything is covered", 20, 15],
-      ["there are not as many", 3, 1],
-    ])("reaches back to have at least as many as asked for when %s", async (_name, through, first) => {
-      const count = first === 1 ? 4 : 20;
+      ["exactly as many are behind the cover point", 6, 14, 15, 20],
+      ["fewer are behind the cover point", 6, 16, 15, 20],
+      ["everything is covered", 6, 20, 15, 20],
+      ["there are not as many", 6, 3, 1, 4],
+      ["none is asked for", 0, 18, 19, 20],
+      ["none is asked for and everything is covered", 0, 4, 5, 4],
+    ])("reaches back to have at least as many as asked for when %s", async (_name, atLeast, through, first, count) => {
       const conversation = await storeConversation(database, { count });
       await summariseThrough(database, conversation, through);
-      const window = await load(conversation);
+      const window = await load(conversation, { atLeast });
       expect(contents(window)).toEqual(messagesFromTo(first, count));
       expect(window).toMatchObject({ summary: { version: 1 }, isWhole: true });
-    });
-
-    test("asked for none at least, has what is behind the cover point, be it nothing", async () => {
-      const conversation = await storeConversation(database, { count: 20 });
-      await summariseThrough(database, conversation, 18);
-      expect(contents(await load(conversation, { atLeast: 0 }))).toEqual(messagesFromTo(19, 20));
-      const covered = await storeConversation(database, { count: 4 });
-      await summariseThrough(database, covered, 4);
-      expect(await load(covered, { atLeast: 0 })).toMatchObject({ summary: { version: 1 }, messages: [], isWhole: true });
     });
 
     test("goes by the id among messages of one moment", async () => {

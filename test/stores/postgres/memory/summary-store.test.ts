@@ -107,31 +107,6 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
       expect(await summaries.save({ ...conversation, ...fields }, sampleSummary(at(2, 2), { readVersion: 1 }))).toBe(false);
       expect(await found(conversation)).toMatchObject({ version: 1, coveredThrough: at(1, 1) });
     });
-
-    test.each([0, 1])("of version %i + 1 after the conversation is deleted writes nothing", async (readVersion) => {
-      const conversation = await storeConversation(database, { count: 2 });
-      if (readVersion === 1) await summaries.save(conversation, sampleSummary(at(1, 1)));
-      const erased = await erases.conversation(conversation);
-      expect(erased).toMatchObject({ erased: { messages: 2, summaries: readVersion } });
-      expect(await summaries.save(conversation, sampleSummary(at(2, 2), { readVersion }))).toBe(false);
-      expect(await countSummaries(conversation)).toBe(0);
-    });
-
-    test("of many at once lets exactly one through, at each version", async () => {
-      const conversation = await storeConversation(database, { count: 0 });
-      for (const readVersion of [0, 1, 2]) {
-        const saves = Array.from({ length: 12 }, (_, writer) =>
-          summaries.save(
-            conversation,
-            sampleSummary(at(readVersion + 1, writer), { readVersion, text: `by ${writer}`, addedMessageCount: 5 }),
-          ),
-        );
-        const winners = (await Promise.all(saves)).flatMap((isSaved, writer) => (isSaved ? [writer] : []));
-        expect(winners).toHaveLength(1);
-        const kept = { text: `by ${winners[0]}`, version: readVersion + 1, coveredMessageCount: 5 * (readVersion + 1) };
-        expect(await found(conversation)).toMatchObject({ ...kept, coveredThrough: at(readVersion + 1, winners[0] ?? -1) });
-      }
-    });
   });
 
   describe("readBacklog", () => {
