@@ -1,149 +1,176 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { beginTurn, makeKeyedQueue } from "../../nodes/acquire-conversation.ts";
-import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
-import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
-import { makeFakeTurnStore } from "./fake-turn-store.ts";
-import { sampleTurn } from "../support/samples/sample-turns.ts";
 import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
+import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
+import { sampleTurn } from "../support/samples/sample-turns.ts";
+import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
 
-/** Answers `begin` with null so many times, then lets everyone in; `asked` names the messages in the order they asked. */
+/** Begins turns over a store: they wait in line unless `onBusy` is "refuse". */
+function beginningOver(calls: Partial<TurnStore>) {
+  const parts = { turns: makeFakeTurnStore(calls), line: makeKeyedQueue() };
+  return (
+    fields: Partial<BeginTurn> = {},
+    { onBusy = "enqueue" as "enqueue" | "refuse", signal = undefined as AbortSignal | undefined } = {},
+  ) => beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
+}
+
+/** A conversation that is busy for the first `times` questions; `asked` names the messages in the order they asked. */
 function busyFor(times: number) {
   const asked: string[] = [];
-  const turns = makeFakeTurnStore({
-    begin: async ({ message }: BeginTurn) => {
+  const begin = beginningOver({
+    begin: async ({ message }) => {
       asked.push(message);
       return asked.length > times ? BEGUN : null;
     },
   });
-  return { asked, parts: { turns, line: makeKeyedQueue() } };
+  return { asked, begin };
 }
 
 describe("beginTurn", () => {
-  test("takes a free conversation at once", async () => {
-    const { parts, asked } = busyFor(0);
-    expect(await beginTurn(parts, sampleTurn(), { onBusy: "refuse", signal: undefined })).toEqual(BEGUN);
-    expect(asked).toHaveLength(1);
+  test("takes a free conversation at once, and a busy one in the order in which turns came", async () => {
+    const { begin, asked } = busyFor(3);
+    const waiting = ["first", "second", "third"].map((message) => begin({ message }));
+    expect(await Promise.all(waiting)).toEqual([BEGUN, BEGUN, BEGUN]);
+    expect(asked).toEqual(["first", "first", "first", "first", "second", "third"]);
+    expect(await begin({}, { onBusy: "refuse" })).toEqual(BEGUN);
+    expect(asked).toHaveLength(7);
   });
 
   test("refuses a busy one with conversation_busy, names the session and says how to wait", async () => {
-    const { parts, asked } = busyFor(100);
-    const refused = await beginTurn(parts, sampleTurn({ sessionId: "holiday" }), { onBusy: "refuse", signal: undefined }).catch(
-      (error: unknown) => error,
-    );
+    const { begin, asked } = busyFor(100);
+    const refused = await begin({}, { onBusy: "refuse" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "conversation_busy", retryable: true });
     expect((refused as AppError).message).toMatch(/"holiday".*"on_busy": "enqueue"/);
     expect(asked).toHaveLength(1);
   });
 
-  test("waits for a busy one when told to", async () => {
-    const { parts, asked } = busyFor(3);
-    expect(await beginTurn(parts, sampleTurn(), { onBusy: "enqueue", signal: undefined })).toEqual(BEGUN);
-    expect(asked).toHaveLength(4);
-  });
-
-  test("lets those that wait for the same conversation in as they came", async () => {
-    const { parts, asked } = busyFor(3);
-    const turn = sampleTurn();
-    const waiting = ["first", "second", "third"].map((message) =>
-      beginTurn(parts, { ...turn, message }, { onBusy: "enqueue", signal: undefined }),
-    );
-    await Promise.all(waiting);
-    expect(asked).toEqual(["first", "first", "first", "first", "second", "third"]);
-  });
-
   test("does not let one conversation wait for another, also when their names run together", async () => {
-    const parts = {
-      turns: makeFakeTurnStore({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) }),
-      line: makeKeyedQueue(),
-    };
+    const begin = beginningOver({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) });
     const leaving = new AbortController();
-    const waiting = beginTurn(parts, sampleTurn({ userId: "busy", sessionId: "s" }), { onBusy: "enqueue", signal: leaving.signal });
+    const waiting = begin({ userId: "busy", sessionId: "s" }, { signal: leaving.signal });
     waiting.catch(() => undefined);
-    const other = sampleTurn({ userId: "b", sessionId: "usys" });
-    expect(await beginTurn(parts, other, { onBusy: "enqueue", signal: undefined })).toEqual(BEGUN);
+    expect(await begin({ userId: "b", sessionId: "usys" })).toEqual(BEGUN);
     leaving.abort(new AppError("turn_cancelled", "stopped"));
     await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
   });
 
   test("gives up its place with the signal's reason when it is cancelled, and the next one gets in", async () => {
-    const { parts, asked } = busyFor(2);
+    const { begin, asked } = busyFor(2);
     const reason = new AppError("turn_cancelled", "stopped");
     const leaving = new AbortController();
-    const turn = sampleTurn();
-    const first = beginTurn(parts, { ...turn, message: "first" }, { onBusy: "enqueue", signal: leaving.signal });
-    const second = beginTurn(parts, { ...turn, message: "second" }, { onBusy: "enqueue", signal: undefined });
+    const first = begin({ message: "first" }, { signal: leaving.signal });
+    const second = begin({ message: "second" });
     leaving.abort(reason);
     await expect(first).rejects.toBe(reason);
     expect(await second).toEqual(BEGUN);
     expect(asked.at(-1)).toBe("second");
+    await expect(begin({ message: "late" }, { signal: leaving.signal })).rejects.toBe(reason);
+    expect(asked).not.toContain("late");
   });
 
-  test("does not ask for a conversation when it was cancelled before its turn came", async () => {
-    const { parts, asked } = busyFor(0);
-    const reason = new AppError("turn_cancelled", "stopped");
-    await expect(beginTurn(parts, sampleTurn(), { onBusy: "enqueue", signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(asked).toEqual([]);
-  });
-
-  test("hands a failure of the store on", async () => {
+  test.each(["refuse", "enqueue"] as const)("hands a failure of the store on: %s", async (onBusy) => {
     const failure = new AppError("storage_unavailable", "gone");
-    const parts = { turns: makeFakeTurnStore({ begin: () => Promise.reject(failure) }), line: makeKeyedQueue() };
-    for (const onBusy of ["refuse", "enqueue"] as const) {
-      await expect(beginTurn(parts, sampleTurn(), { onBusy, signal: undefined })).rejects.toBe(failure);
-    }
+    await expect(beginningOver({ begin: () => Promise.reject(failure) })({}, { onBusy })).rejects.toBe(failure);
   });
 
   describe("when the reply of Postgres was lost", () => {
     const refusal = new ReplyLost(new Error("the connection ended"));
     const away = (): Promise<never> => Promise.reject(new AppError("storage_unavailable", "away"));
-    const alone = { onBusy: "refuse" as const, signal: undefined };
-    const partsWith = (calls: Partial<TurnStore>) => ({
-      turns: makeFakeTurnStore({ begin: () => Promise.reject(refusal), ...calls }),
-      line: makeKeyedQueue(),
-    });
+    const lost = (calls: Partial<TurnStore>) => beginningOver({ begin: () => Promise.reject(refusal), ...calls });
 
     test("goes on with what was stored", async () => {
       const answers = [away, () => Promise.resolve(BEGUN)];
-      const parts = partsWith({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() });
-      expect(await beginTurn(parts, sampleTurn(), alone)).toEqual(BEGUN);
+      expect(await lost({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() })()).toEqual(BEGUN);
     });
 
     test("refuses the turn when nothing was stored, at once", async () => {
-      const parts = partsWith({ findBegun: async () => null });
-      await expect(beginTurn(parts, sampleTurn(), alone)).rejects.toBe(refusal);
+      await expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal);
     });
 
-    test("refuses the turn when Postgres stays away, and takes back what was stored when it is there again", async () => {
-      let isBack = false;
-      const taken = Promise.withResolvers<HeldTurn>();
-      const parts = partsWith({
-        findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
-        takeBack: async (held) => taken.resolve(held),
-      });
-      const turn = sampleTurn();
-      await expect(beginTurn(parts, turn, alone)).rejects.toBe(refusal);
-      isBack = true;
-      const { tenantId, userId, turnId } = turn;
-      expect(await taken.promise).toEqual({ tenantId, userId, turnId, conversationId: BEGUN.conversationId });
-    }, 15_000);
+    const key = { keyHash: "key", bodyHash: "body", earlier: null };
+    test.each([
+      ["takes back what was stored", undefined],
+      ["with a key ends the turn as failed, so that the key leads to another attempt at the stored message,", key],
+    ])(
+      "refuses the turn when Postgres stays away, and %s when it is there again",
+      async (_what, key) => {
+        let isBack = false;
+        const undone = Promise.withResolvers<HeldTurn | OutcomeToStore | undefined>();
+        const begin = lost({
+          findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
+          ...(key
+            ? { finish: async (_held, _answer, _jobs, outcome) => (undone.resolve(outcome), "stored" as const) }
+            : { takeBack: async (held) => undone.resolve(held) }),
+        });
+        const turn = sampleTurn({ key });
+        await expect(begin(turn)).rejects.toBe(refusal);
+        isBack = true;
+        const { tenantId, userId, turnId } = turn;
+        const failed = { outcome: { error: { code: "storage_unavailable", retryable: true } } };
+        expect(await undone.promise).toMatchObject(key ? failed : { tenantId, userId, turnId, conversationId: BEGUN.conversationId });
+      },
+      15_000,
+    );
+  });
+});
 
-    test("ends a turn with a key then, so that the key leads to another attempt at the message that is stored", async () => {
-      let isBack = false;
-      const ended = Promise.withResolvers<OutcomeToStore | undefined>();
-      const parts = partsWith({
-        findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
-        async finish(_held, _answer, _jobs, outcome) {
-          ended.resolve(outcome);
-          return "stored";
-        },
+describe("a keyed queue", () => {
+  test("runs attempts of the same key one after another, also one that comes while another runs", async () => {
+    const queue = makeKeyedQueue();
+    const happened: string[] = [];
+    const visit = (name: string) =>
+      queue.run("key", async () => {
+        happened.push(`${name} in`);
+        await nextTick();
+        happened.push(`${name} out`);
+        return name;
       });
-      const key = { keyHash: "key", bodyHash: "body", earlier: null };
-      await expect(beginTurn(parts, sampleTurn({ key }), alone)).rejects.toBe(refusal);
-      isBack = true;
-      expect(await ended.promise).toMatchObject({ outcome: { error: { code: "storage_unavailable", retryable: true } } });
-    }, 15_000);
+    const visits = [visit("first"), visit("second")];
+    await nextTick();
+    visits.push(visit("third"));
+    expect(await Promise.all(visits)).toEqual(["first", "second", "third"]);
+    expect(happened).toEqual(["first in", "first out", "second in", "second out", "third in", "third out"]);
+  });
+
+  test("does not hold up another key", async () => {
+    const queue = makeKeyedQueue();
+    const held = Promise.withResolvers<void>();
+    const holder = queue.run("key", () => held.promise);
+    expect(await queue.run("another", async () => "through")).toBe("through");
+    held.resolve();
+    await holder;
+  });
+
+  test("goes on after one that failed, whose failure stays its own", async () => {
+    const queue = makeKeyedQueue();
+    const failure = new Error("changed my mind");
+    const failing = queue.run("key", () => Promise.reject(failure));
+    const next = queue.run("key", async () => "through");
+    await expect(failing).rejects.toBe(failure);
+    expect(await next).toBe("through");
+    expect(await queue.run("key", async () => "later")).toBe("later");
+  });
+
+  test("lets one that gives up go at once, and keeps those behind it in order", async () => {
+    const queue = makeKeyedQueue();
+    const held = Promise.withResolvers<void>();
+    const happened: string[] = [];
+    const holder = queue.run("key", () => held.promise).then(() => happened.push("holder"));
+    const giving = new AbortController();
+    const quitter = queue.run("key", async () => happened.push("quitter"), giving.signal);
+    const patient = queue.run("key", async () => happened.push("patient"));
+    const reason = new Error("no more patience");
+    giving.abort(reason);
+    await expect(quitter).rejects.toBe(reason);
+    await nextTick();
+    expect(happened).toEqual([]);
+    held.resolve();
+    await Promise.all([holder, patient]);
+    expect(happened).toEqual(["holder", "patient"]);
   });
 });

@@ -1,38 +1,24 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
-import type { TurnContext } from "../../turn/context.ts";
 import type { Recall, RecalledEpisode, RecallRequest } from "../../memory/recall/recall-episodes.ts";
 import { makeRetrieve, type RetrieveParts } from "../../nodes/retrieve.ts";
+import type { TurnContext } from "../../turn/context.ts";
+import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
 import { sampleWindow } from "../support/samples/sample-window.ts";
 
-const EPISODE: RecalledEpisode = {
+/** What prompt and receipt need of an episode, but its time. */
+const EXCHANGE = {
   id: "asked",
   conversationId: "earlier",
   userMessage: "I like green.",
   assistantMessage: "Noted.",
   messageIds: ["asked", "answered"],
-  externalIds: [],
-  createdAt: new Date("2024-01-31T12:00:00Z"),
   score: 1.5,
-  episodeType: "preference",
-  importance: 0.8,
 };
-
+const createdAt = new Date("2024-01-31T12:00:00Z");
+const EPISODE: RecalledEpisode = { ...EXCHANGE, createdAt, externalIds: [], episodeType: "preference", importance: 0.8 };
 /** In the state of a thread it takes the place of what the turn before has found. */
 const NOTHING = { episodicMemory: [], retrievalResults: [] };
-
-function stateWith(fields: Partial<ConversationState> = {}): ConversationState {
-  const ids = { tenantId: "tenant", userId: "ada", conversationId: "this one" };
-  return {
-    ...ids,
-    message: "Which colour?",
-    recentMessages: [],
-    hasEpisodes: true,
-    error: null,
-    ...fields,
-  } as unknown as ConversationState;
-}
 
 /** Runs the node over a recall that notes what it is asked. */
 async function retrieve(
@@ -44,8 +30,10 @@ async function retrieve(
     asked.push(request);
     return recall(request);
   };
+  const ids = { tenantId: "tenant", userId: "ada", conversationId: "this one" };
+  const whole = { ...ids, message: "Which colour?", recentMessages: [], hasEpisodes: true, error: null, ...state };
   const node = makeRetrieve({ recall: noting, findPassages: null, passages: 4, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
-  return { update: await node(stateWith(state), { context }), asked };
+  return { update: await node(whole as unknown as ConversationState, { context }), asked };
 }
 
 const found: Recall = async () => ({ episodes: [EPISODE], degraded: false });
@@ -56,29 +44,14 @@ const silent: Recall = ({ signal }) =>
 describe("retrieve", () => {
   test("gives what was recalled, with its time as text and nothing that the prompt and the receipt do not need", async () => {
     const { update } = await retrieve(found);
-    expect(update).toEqual({
-      retrievalResults: [],
-      episodicMemory: [
-        {
-          id: "asked",
-          score: 1.5,
-          conversationId: "earlier",
-          userMessage: "I like green.",
-          assistantMessage: "Noted.",
-          messageIds: ["asked", "answered"],
-          createdAt: "2024-01-31T12:00:00.000Z",
-        },
-      ],
-      retrievalMs: expect.any(Number),
-      degraded: [],
-    });
+    const episodicMemory = [{ ...EXCHANGE, createdAt: "2024-01-31T12:00:00.000Z" }];
+    expect(update).toEqual({ retrievalResults: [], episodicMemory, retrievalMs: expect.any(Number), degraded: [] });
   });
 
   test("asks for nothing when the user has no episode outside the window, or when the turn has failed", async () => {
     const error = { code: "invalid_request" as const, message: "Unknown kb_prefix.", retryable: false };
     for (const state of [{ hasEpisodes: false }, { error }]) {
-      const { update, asked } = await retrieve(found, { state });
-      expect({ update, asked }).toEqual({ update: { ...NOTHING, retrievalMs: 0 }, asked: [] });
+      expect(await retrieve(found, { state })).toEqual({ update: { ...NOTHING, retrievalMs: 0 }, asked: [] });
     }
   });
 
@@ -99,14 +72,17 @@ describe("retrieve", () => {
     expect(update).toMatchObject({ episodicMemory: [{ id: "asked" }], degraded: ["episodic"] });
   });
 
-  test("goes on without memory when its time is over, and says so", async () => {
-    const { update } = await retrieve(silent, { timeoutMs: 20 });
+  test.each<[string, Recall]>([
+    ["its time is over", silent],
+    ["what was found cannot be read, which ends with no signal", () => new Promise(() => undefined)],
+    ["recall throws an AppError", () => Promise.reject(new AppError("storage_unavailable", "The database cannot be reached."))],
+    ["recall throws a TypeError", () => Promise.reject(new TypeError("cannot read properties of undefined"))],
+    ["recall throws no error at all", () => Promise.reject("just text" as unknown as Error)],
+  ])("goes on without memory, degraded and with one error reported, when %s", async (_name, recall) => {
+    const heard: unknown[] = [];
+    const { update } = await retrieve(recall, { timeoutMs: 20, context: { onError: (error) => void heard.push(error) } });
     expect(update).toEqual({ ...NOTHING, retrievalMs: expect.any(Number), degraded: ["episodic"] });
-  });
-
-  test("goes on without memory when what was found cannot be read: that ends with no signal", async () => {
-    const { update } = await retrieve(() => new Promise(() => undefined), { timeoutMs: 20 });
-    expect(update).toEqual({ ...NOTHING, retrievalMs: expect.any(Number), degraded: ["episodic"] });
+    expect(heard).toEqual([expect.any(AppError)]);
   });
 
   test("goes on without memory when the turn is cancelled meanwhile", async () => {
@@ -114,18 +90,5 @@ describe("retrieve", () => {
     const ended = retrieve(silent, { context: { signal: cancelling.signal } });
     cancelling.abort(new AppError("turn_cancelled", "The turn was cancelled."));
     expect((await ended).update).toMatchObject({ degraded: ["episodic"] });
-  });
-
-  test.each<[string, unknown]>([
-    ["an AppError", new AppError("storage_unavailable", "The database cannot be reached.")],
-    ["a TypeError", new TypeError("cannot read properties of undefined")],
-    ["no error at all", "just text"],
-  ])("does not throw when recall throws %s: the turn goes on, degraded, and the error is heard", async (_name, thrown) => {
-    const heard: AppError[] = [];
-    const { update } = await retrieve(async () => Promise.reject(thrown), { context: { onError: (error) => void heard.push(error) } });
-    expect(update).toMatchObject({ degraded: ["episodic"] });
-    expect(update).toMatchObject(NOTHING);
-    expect(heard).toHaveLength(1);
-    expect(heard[0]).toBeInstanceOf(AppError);
   });
 });
