@@ -24,7 +24,7 @@ const MAX_CONFIDENCE = 0.98;
 
 /**
  * A logistic curve of how often the nearest base is right, and how often none is when that one is wrong. Fitted to half of the questions in
- * test/nodes/routing/routing-questions.ts. The built-in embedder knows words only: that a question shares none says little.
+ * test/nodes/routing/routing-questions.tsv. The built-in embedder knows words only: that a question shares none says little.
  */
 const LEARNED_MODEL = { slope: 1.41, offset: -6.5, noneOfRest: 1 };
 const BUILT_IN: typeof LEARNED_MODEL = { slope: 0.34, offset: -1.96, noneOfRest: 0.5 };

@@ -5,6 +5,7 @@ import { beginTurn, makeKeyedQueue } from "../../nodes/acquire-conversation.ts";
 import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
 import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
+import type { OnBusy } from "../../turn/context.ts";
 import { sampleTurn } from "../support/samples/sample-turns.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
@@ -13,10 +14,8 @@ const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" 
 /** Begins turns over a store: they wait in line unless `onBusy` is "refuse". */
 function beginningOver(calls: Partial<TurnStore>) {
   const parts = { turns: makeFakeTurnStore(calls), line: makeKeyedQueue() };
-  return (
-    fields: Partial<BeginTurn> = {},
-    { onBusy = "enqueue" as "enqueue" | "refuse", signal = undefined as AbortSignal | undefined } = {},
-  ) => beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
+  return (fields: Partial<BeginTurn> = {}, { onBusy = "enqueue", signal }: { onBusy?: OnBusy; signal?: AbortSignal } = {}) =>
+    beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
 }
 
 /** A conversation that is busy for the first `times` questions; `asked` names the messages in the order they asked. */

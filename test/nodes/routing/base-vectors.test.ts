@@ -3,17 +3,18 @@ import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/base-
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 
-const base = (prefix: string, fields: Partial<KnowledgeBase> = {}): KnowledgeBase => ({
-  prefix,
-  description: `about ${prefix}`,
-  keywords: ["one", "two"],
-  ...fields,
-});
+const base = (prefix: string, fields: Partial<KnowledgeBase> = {}): KnowledgeBase => {
+  return { prefix, description: `about ${prefix}`, keywords: ["one", "two"], ...fields };
+};
+/** An embedder that notes what it is asked, and vectors loaded by it. */
+function loading(capacity?: number) {
+  const embedder = makeRecordingEmbedder();
+  return { embedder, load: makeBaseVectors(embedder, capacity) };
+}
 
 describe("the vectors of the bases", () => {
   test("come from one call, with the neutral sentences, and are kept", async () => {
-    const embedder = makeRecordingEmbedder();
-    const load = makeBaseVectors(embedder);
+    const { embedder, load } = loading();
     const loaded = await load("t", [base("a"), base("b", { titles: ["第一章"] })]);
     expect(embedder.passages).toEqual([[...NEUTRAL_SENTENCES, "about a", "one, two", "about b", "one, two", "第一章"]]);
     expect(loaded.bases.map(({ prefix, texts }) => [prefix, texts.map(({ isHan }) => isHan)])).toEqual([
@@ -29,8 +30,7 @@ describe("the vectors of the bases", () => {
   test.each([{ description: "new" }, { keywords: ["three"] }, { titles: ["new"] }])(
     "are made anew for %p, and only those",
     async (change) => {
-      const embedder = makeRecordingEmbedder();
-      const load = makeBaseVectors(embedder);
+      const { embedder, load } = loading();
       await load("t", [base("a"), base("b")]);
       await load("t", [base("a", change), base("b")]);
       expect(embedder.passages).toHaveLength(2);
@@ -40,8 +40,7 @@ describe("the vectors of the bases", () => {
   );
 
   test("are each tenant's own", async () => {
-    const embedder = makeRecordingEmbedder();
-    const load = makeBaseVectors(embedder);
+    const { embedder, load } = loading();
     await load("t", [base("a", { description: "of t" })]);
     const other = await load("u", [base("a", { description: "of u" })]);
     expect(embedder.passages[1]).toEqual(["of u", "one, two"]);
@@ -49,26 +48,20 @@ describe("the vectors of the bases", () => {
     expect(embedder.passages).toHaveLength(2);
   });
 
-  test("go when there are too many, those longest unused first", async () => {
-    const embedder = makeRecordingEmbedder();
-    const load = makeBaseVectors(embedder, 2);
+  test("go when there are too many, those longest unused first, after they were used", async () => {
+    const { embedder, load } = loading(2);
     for (const prefix of ["a", "b", "a", "c"]) await load("t", [base(prefix)]);
     expect(embedder.passages).toHaveLength(3);
     await load("t", [base("a")]);
     expect(embedder.passages).toHaveLength(3);
     await load("t", [base("b")]);
     expect(embedder.passages.at(-1)).toEqual(["about b", "one, two"]);
-  });
-
-  test("are there for more bases than are kept", async () => {
-    const load = makeBaseVectors(makeRecordingEmbedder(), 2);
     const loaded = await load("t", [base("a"), base("b"), base("c")]);
     expect(loaded.bases.map(({ texts }) => texts.length)).toEqual([2, 2, 2]);
   });
 
   test("are asked for once by turns at the same time, and again after a failure", async () => {
-    const embedder = makeRecordingEmbedder();
-    const load = makeBaseVectors(embedder);
+    const { embedder, load } = loading();
     embedder.fail(new Error("away"));
     const both = await Promise.allSettled([load("t", [base("a")]), load("t", [base("a")])]);
     expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);

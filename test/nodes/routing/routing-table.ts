@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { NEUTRAL_SENTENCES } from "../../../nodes/routing/base-vectors.ts";
+import type { Nearness } from "../../../nodes/routing/nearness.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 /** Six knowledge bases of one company, written as their owners would: some in English, some in Chinese, some in both. */
@@ -39,3 +43,40 @@ export const ROUTING_BASES: KnowledgeBase[] = [
     titles: ["Standard contract templates", "Who may sign what", "合同审批流程", "Data protection guide"],
   },
 ];
+
+/** A question and the prefix of the base that should be asked. The figures in the code were fitted to the half `chosen`. */
+export interface RoutingQuestion {
+  half: string;
+  gold: string;
+  text: string;
+  /** The two nearest bases by the embedder of the table. */
+  nearest: Nearness[];
+}
+
+const FILE = new URL("routing-questions.tsv", import.meta.url);
+
+/** The table: its first line names the embedder and the hash of the texts that its figures are of. */
+export async function readRoutingTable(): Promise<{ embedder: string; hash: string; questions: RoutingQuestion[] }> {
+  const [[embedder = "", hash = ""] = [], ...rows] = (await readFile(FILE, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t"));
+  const questions = rows.map(([half = "", gold = "", text = "", ...figures]) => {
+    const nearest = [0, 2].map((place) => ({ prefix: figures[place] ?? "", nearness: Number(figures[place + 1]) }));
+    return { half, gold, text, nearest };
+  });
+  return { embedder, hash, questions };
+}
+
+export const routingHash = (): string =>
+  createHash("sha256")
+    .update(JSON.stringify([NEUTRAL_SENTENCES, ROUTING_BASES]))
+    .digest("hex");
+
+export async function writeRoutingTable(embedder: string, questions: readonly RoutingQuestion[]): Promise<void> {
+  const rows = questions.map(({ half, gold, text, nearest }) => {
+    const figures = nearest.slice(0, 2).map(({ prefix, nearness }) => `${prefix}\t${Number(nearness.toFixed(3))}`);
+    return [half, gold, text, ...figures].join("\t");
+  });
+  await writeFile(FILE, `${[`${embedder}\t${routingHash()}`, ...rows].join("\n")}\n`);
+}
