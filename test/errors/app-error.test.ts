@@ -6,9 +6,8 @@ const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 describe("an AppError", () => {
   test.each(CODES)("of code %s is retryable as the list of codes says", (code) => {
-    const error = new AppError(code, "what failed");
-    expect(error.retryable).toBe(ERROR_CODES[code].retryable);
-    expect(error.toContent()).toEqual({ code, message: "what failed", retryable: ERROR_CODES[code].retryable });
+    const { retryable } = ERROR_CODES[code];
+    expect(new AppError(code, "what failed").toContent()).toEqual({ code, message: "what failed", retryable });
   });
 
   test("is not retryable when whoever throws it knows that", () => {
@@ -51,25 +50,9 @@ describe("toAppError", () => {
 test("every code is in snake case, and says whether a retry may help", () => {
   for (const code of CODES) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
-    "conversation_busy",
-    "identity_unavailable",
-    "rate_limited",
-    "too_many_turns",
-    "token_quota_exceeded",
-    "model_unavailable",
-    "model_rate_limited",
-    "model_first_token_timeout",
-    "model_stalled",
-    "model_interrupted",
-    "model_incomplete",
-    "model_bad_response",
-    "index_unavailable",
-    "embedder_unavailable",
-    "storage_unavailable",
-    "turn_cancelled",
-    "turn_superseded",
-    "turn_interrupted",
-    "overloaded",
-    "shutting_down",
+    ...["conversation_busy", "identity_unavailable", "rate_limited", "too_many_turns", "token_quota_exceeded"],
+    ...["model_unavailable", "model_rate_limited", "model_first_token_timeout", "model_stalled", "model_interrupted"],
+    ...["model_incomplete", "model_bad_response", "index_unavailable", "embedder_unavailable", "storage_unavailable"],
+    ...["turn_cancelled", "turn_superseded", "turn_interrupted", "overloaded", "shutting_down"],
   ]);
 });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { waitUntil } from "../support/wait-until.ts";
 
 export interface ChatRequestBody {
   model: string;
@@ -58,6 +59,10 @@ export interface ModelServer {
   seen: SeenRequest[];
   /** Answers from now on; a function chooses by the request. */
   answer(script: ModelScript | ((body: ChatRequestBody) => ModelScript)): void;
+  /** Answers with these tokens as soon as the returned function is called. */
+  hold(tokens?: string[]): () => void;
+  /** Waits for this many requests in `seen`. */
+  untilAsked(count?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -163,6 +168,14 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     seen,
     answer: (script) => (choose = typeof script === "function" ? script : () => script),
+    hold(tokens = ["yes"]) {
+      const { promise: until, resolve } = Promise.withResolvers<void>();
+      choose = () => ({ tokens, until });
+      return resolve;
+    },
+    async untilAsked(count = 1) {
+      await waitUntil(`${count} requests at the model`, () => seen.length >= count);
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -54,14 +54,8 @@ const LINES_BEFORE = WRONG.split("\n").indexOf(MISTAKES[0] ?? "") + 1;
 
 const TSCONFIG = {
   compilerOptions: {
-    target: "es2023",
-    module: "nodenext",
-    lib: ["es2023", "dom"],
-    types: ["node"],
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    allowImportingTsExtensions: true,
+    ...{ target: "es2023", module: "nodenext", lib: ["es2023", "dom"], types: ["node"] },
+    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
   },
 };
 
@@ -92,22 +86,15 @@ describe("a client generated from the description", () => {
 
   test("type-checks, and tells each mistake", async () => {
     const compiler = path.resolve("node_modules/typescript/bin/tsc");
-    const { stdout } = await run(process.execPath, [compiler, "--pretty", "false", "-p", folder], { cwd: folder }).catch(
-      (failed: { stdout: string }) => failed,
-    );
+    const compile = run(process.execPath, [compiler, "--pretty", "false", "-p", folder], { cwd: folder });
+    const { stdout } = await compile.catch((failed: { stdout: string }) => failed);
     const places = [...stdout.matchAll(/^(\S+?)\((\d+),\d+\): error/gm)].map(([, file, line]) => `${file}:${line}`);
     expect([...new Set(places)]).toEqual(MISTAKES.map((_mistake, index) => `wrong.ts:${LINES_BEFORE + index}`));
   });
 
   test("has a turn, reads a list and understands a refusal", async () => {
     const { stdout } = await run(process.execPath, [path.join(folder, "program.ts"), running.url], { cwd: folder });
-    expect(JSON.parse(stdout)).toEqual({
-      answer: "Hello to you",
-      tokens: expect.any(Number) as unknown,
-      window: 0,
-      sessions: ["typed"],
-      code: "invalid_request",
-      words: "word",
-    });
+    const said = { answer: "Hello to you", tokens: expect.any(Number) as unknown, window: 0 };
+    expect(JSON.parse(stdout)).toEqual({ ...said, sessions: ["typed"], code: "invalid_request", words: "word" });
   });
 });

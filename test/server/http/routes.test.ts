@@ -40,25 +40,24 @@ describe("an address that is refused", () => {
     expectRefusal(refused, { status: 400, code: "invalid_request", says: /Check the percent-encoding of its address/ });
   });
 
+  /** The requests that name one conversation. */
+  const callBoth = (id: string) =>
+    [
+      ["GET", `/api/v1/conversations/${id}/messages`],
+      ["DELETE", `/api/v1/conversations/${id}`],
+    ].map(([method = "", path = ""]) => callApi(service.url + path, { method }));
+
   test.each(["not-a-uuid", "1", `${UNKNOWN_ID}0`, `{${UNKNOWN_ID}}`, "%00", "😀", "' or 1=1", "*"])(
     "for an id that is no UUID: %s",
     async (id) => {
-      for (const [method, path] of [
-        ["GET", `/api/v1/conversations/${id}/messages`],
-        ["DELETE", `/api/v1/conversations/${id}`],
-      ] as const) {
-        const refused = await callApi(service.url + path, { method });
+      for (const refused of await Promise.all(callBoth(id))) {
         expectRefusal(refused, { status: 400, code: "invalid_request", field: "conversation id", says: /is not a UUID/ });
       }
     },
   );
 
   test("for an id that nothing has", async () => {
-    for (const [method, path] of [
-      ["GET", `/api/v1/conversations/${UNKNOWN_ID}/messages`],
-      ["DELETE", `/api/v1/conversations/${UNKNOWN_ID}`],
-    ] as const) {
-      const refused = await callApi(service.url + path, { method });
+    for (const refused of await Promise.all(callBoth(UNKNOWN_ID))) {
       expectRefusal(refused, { status: 404, code: "not_found", says: new RegExp(`There is no conversation ${UNKNOWN_ID}`) });
     }
   });
@@ -66,23 +65,17 @@ describe("an address that is refused", () => {
   const cursorAt = (time: string): string => Buffer.from(`${time} ${UNKNOWN_ID}`).toString("base64url");
   const someCursor = encodeCursor({ createdAt: new Date(), id: UNKNOWN_ID });
   test.each([
-    ["limit=0", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=201", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=-1", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=1.5", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=1e2", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=ten", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=99999999999999999999", "limit", /limit: must be a whole number from 1 to 200/],
-    ["limit=1&limit=2", "limit", /limit: must be given once/],
-    ["after=rubbish", "after", /after: "rubbish" is not a cursor; pass the "next" of the page before/],
-    ["after=", "after", /after: "" is not a cursor/],
-    [`after=${UNKNOWN_ID}`, "after", /after: .* is not a cursor/],
-    [`after=${someCursor}x`, "after", /after: .* is not a cursor/],
-    [`after=${someCursor}&after=${someCursor}`, "after", /after: must be given once/],
-    [`after=${cursorAt("-271821-04-20T00:00:00.000Z")}`, "after", /after: .* is not a cursor/],
-    [`after=${cursorAt("yesterday")}`, "after", /after: .* is not a cursor/],
-  ])("for paging by %s", async (query, field, says) => {
+    ...["0", "201", "-1", "1.5", "1e2", "", "ten", "9".repeat(20)].map(
+      (limit) => [`limit=${limit}`, /limit: must be a whole number from 1 to 200/] as const,
+    ),
+    ["limit=1&limit=2", /limit: must be given once/],
+    ["after=rubbish", /after: "rubbish" is not a cursor; pass the "next" of the page before/],
+    ...["", UNKNOWN_ID, `${someCursor}x`, cursorAt("-271821-04-20T00:00:00.000Z"), cursorAt("yesterday")].map(
+      (after) => [`after=${after}`, /after: .* is not a cursor/] as const,
+    ),
+    [`after=${someCursor}&after=${someCursor}`, /after: must be given once/],
+  ])("for paging by %s", async (query, says) => {
+    const field = query.split("=")[0] ?? "";
     for (const path of [`/api/v1/conversations?user_id=ada&${query}`, `/api/v1/conversations/${UNKNOWN_ID}/messages?${query}`]) {
       expectRefusal(await callApi(service.url + path), { status: 400, code: "invalid_request", field, says });
     }
@@ -106,11 +99,21 @@ describe("an address that is refused", () => {
     expect(headers.get("server")).toBeNull();
   });
 
-  test("when it is not even HTTP, and the service goes on", async () => {
+  const LONG = `/readyz?${"a".repeat(20_000)}`;
+  test.each([
+    ["a head of more than 16 KiB", `GET ${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ["HEAD with such a head", `HEAD ${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ["a first line that is none", "hello\r\n\r\n", 400],
+    ["no Host", "GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+    ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400],
+  ])("when it is no HTTP that could reach a route, as JSON, and the service goes on: %s", async (_name, bytes, status) => {
     const connection = await connectTo(service.url);
-    connection.socket.write("hello?\r\n\r\n");
+    connection.socket.write(bytes, "latin1");
     await connection.closed;
-    expect(connection.received()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    const [head = "", body = ""] = connection.received().split("\r\n\r\n");
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (bytes.startsWith("HEAD")) expect(body).toBe("");
+    else expect(JSON.parse(body)).toEqual({ error: { code: "invalid_request", message: expect.any(String) } });
     expect((await callApi(`${service.url}/healthz`)).status).toBe(200);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { makeAdmission, type Overload, watchEventLoop } from "../../../server/limits/admission.ts";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { contentOf, type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
+import { beginTurn, contentOf, type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
@@ -20,88 +20,77 @@ describe("a process with as many turns as it may have", () => {
   afterAll(() => running.close());
   beforeEach(() => {
     running.model.seen.length = 0;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    free = resolve;
-    running.model.answer({ tokens: ["yes"], until: promise });
+    free = running.model.hold();
   });
 
   const bodyOf = (userId: string, fields: object = {}): object => ({ user_id: userId, session_id: "s", message: "hello", ...fields });
-  const ask = (userId: string, fields: object = {}, headers: Record<string, string> = {}): Promise<EventStreamResponse> =>
-    postTurn(running.url, bodyOf(userId, fields), { headers });
-  const asked = (count: number): Promise<unknown> => waitUntil(`${count} turns at the model`, () => running.model.seen.length === count);
-  const refusedFor = async (why: Overload): Promise<number | undefined> =>
-    (await readMetrics(running.url)).samples.get(`conversation_graph_turns_refused_total{reason="${why}"}`);
+  const ask = (userId: string, headers: Record<string, string> = {}): Promise<EventStreamResponse> =>
+    postTurn(running.url, bodyOf(userId), { headers });
+  const refuse = (userId: string, path = "/api/v1/chat") => postJson(running.url + path, bodyOf(userId));
+  async function fill(one: string, other: string): Promise<Promise<EventStreamResponse>[]> {
+    const before = running.model.seen.length;
+    const turns = [ask(one), ask(other)];
+    await running.model.untilAsked(before + 2);
+    return turns;
+  }
 
-  test("refuses the next one at once, stores nothing of it, says when to come back, counts it, and has room again behind the first that ends", async () => {
-    const before = (await refusedFor("full")) ?? NaN;
-    const turns = [ask("ada"), ask("bea")];
-    await asked(2);
+  test("refuses the next turn, stores nothing of it, says when to come back, counts it, and has room again behind the first that ends", async () => {
+    const refused = async (why: Overload) =>
+      (await readMetrics(running.url)).samples.get(`conversation_graph_turns_refused_total{reason="${why}"}`);
+    const before = (await refused("full")) ?? NaN;
+    const turns = await fill("ada", "bea");
     for (const path of ["/api/v1/chat", "/api/v1/chat/stream"]) {
-      const refused = await postJson(running.url + path, bodyOf("cleo"));
-      expectRefusal(refused, OVERLOADED);
-      expect(refused.headers.get("retry-after")).toBe("2");
-      expect(refused.headers.get("x-turn-id")).toBeNull();
+      const answer = await refuse("cleo", path);
+      expectRefusal(answer, OVERLOADED);
+      expect(answer.headers.get("retry-after")).toBe("2");
+      expect(answer.headers.get("x-turn-id")).toBeNull();
     }
+    const request = { model: "conversation-graph", user: "cleo", messages: [{ role: "user", content: "hello" }] };
+    const completion = await postJson<{ error: object }>(`${running.url}/v1/chat/completions`, request);
+    expect({ status: completion.status, ...completion.json.error }).toMatchObject({
+      status: 503,
+      code: "overloaded",
+      type: "server_error",
+    });
+    expect(completion.headers.get("retry-after")).toBe("2");
     expect(await listConversations(running.url, "cleo")).toEqual([]);
-    expect(await refusedFor("full")).toBe(before + 2);
-    expect(await refusedFor("late")).toBe(0);
+    expect(await refused("full")).toBe(before + 3);
+    expect(await refused("late")).toBe(0);
     free();
     await Promise.all(turns);
     expect((await ask("cleo")).status).toBe(200);
   });
 
-  test("refuses chats of OpenAI's protocol in its words", async () => {
-    const turns = [ask("ada"), ask("bea")];
-    await asked(2);
-    const request = { model: "conversation-graph", user: "cleo", messages: [{ role: "user", content: "hello" }] };
-    const refused = await postJson<{ error: object }>(`${running.url}/v1/chat/completions`, request);
-    expect(refused.status).toBe(503);
-    expect(refused.json.error).toMatchObject({ code: "overloaded", type: "server_error" });
-    expect(refused.headers.get("retry-after")).toBe("2");
-    free();
-    await Promise.all(turns);
-  });
-
-  test("counts a turn that waits in line, which will be answered here", async () => {
+  test("counts a turn that waits in line", async () => {
     const first = ask("ada");
-    await asked(1);
-    // Its headers come as soon as it waits.
-    const waiting = await fetch(`${running.url}/api/v1/chat/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(bodyOf("ada", { on_busy: "enqueue" })),
-    });
-    expectRefusal(await postJson(`${running.url}/api/v1/chat`, bodyOf("bea")), OVERLOADED);
+    await running.model.untilAsked();
+    const waiting = await beginTurn(running.url, bodyOf("ada", { on_busy: "enqueue" }));
+    expectRefusal(await refuse("bea"), OVERLOADED);
     free();
-    expect(contentOf((await first).events, "done").completed).toBe(true);
-    expect(await waiting.text()).toContain('"status":"done"');
+    for (const turn of [first, waiting.ended]) expect(contentOf((await turn).events, "done").completed).toBe(true);
   });
 
-  test("tells a message that comes again with its key, and a turn that is resumed, because that starts nothing", async () => {
+  test("answers a message that comes again with its key, and a turn that is resumed, because that starts nothing", async () => {
     const headers = { "idempotency-key": uuidv7() };
-    const first = ask("ada", {}, headers);
-    await asked(1);
-    const other = ask("bea");
-    await asked(2);
-    const attached = ask("ada", {}, headers);
-    await waitUntil("two turns inside", async () => (await postJson(`${running.url}/api/v1/chat`, bodyOf("cleo"))).status === 503);
+    const [first, other] = [ask("ada", headers), ask("bea")];
+    await running.model.untilAsked(2);
+    const attached = ask("ada", headers);
+    await waitUntil("two turns inside", async () => (await refuse("cleo")).status === 503);
     free();
-    const turnId = (await first).headers.get("x-turn-id") ?? "";
-    expect(contentOf((await attached).events, "done")).toEqual(contentOf((await first).events, "done"));
+    const { events, headers: sent } = await first;
+    expect(contentOf((await attached).events, "done")).toEqual(contentOf(events, "done"));
     await other;
 
-    const { promise, resolve } = Promise.withResolvers<void>();
-    running.model.answer({ tokens: ["yes"], until: promise });
-    const full = [ask("dan"), ask("eve")];
-    await asked(4);
-    expectRefusal(await postJson(`${running.url}/api/v1/chat`, bodyOf("fay")), OVERLOADED);
-    expect(contentOf((await ask("ada", {}, headers)).events, "done").completed).toBe(true);
-    expect(contentOf((await streamTurn(running.url, turnId)).events, "done").completed).toBe(true);
-    resolve();
+    const release = running.model.hold();
+    const full = await fill("dan", "eve");
+    expectRefusal(await refuse("fay"), OVERLOADED);
+    expect(contentOf((await ask("ada", headers)).events, "done").completed).toBe(true);
+    expect(contentOf((await streamTurn(running.url, sent.get("x-turn-id") ?? "")).events, "done").completed).toBe(true);
+    release();
     await Promise.all(full);
   });
 
-  test("tells how late its event loop is", async () => {
+  test("measures how late its event loop is", async () => {
     expect((await readMetrics(running.url)).samples.get("conversation_graph_event_loop_lag_seconds")).toBeGreaterThanOrEqual(0);
   });
 });
@@ -119,7 +108,7 @@ describe("admission", () => {
     expect(refused).toEqual(["late"]);
   });
 
-  test("gives a place back once, however often its holder leaves", () => {
+  test("frees a place once, however often its holder leaves", () => {
     const { admission, refused } = admissionWith(0);
     const leave = admission.enter();
     leave();
@@ -135,23 +124,19 @@ describe("admission", () => {
   });
 });
 
-describe("the lag of an event loop", () => {
-  /** Holds the loop for so many milliseconds again and again. */
-  async function holdFor(ms: number, times: number): Promise<void> {
+test("the lag is that of a loop that is late at every look, and none of one piece of work, however long", async () => {
+  async function hold(ms: number, times: number): Promise<void> {
     for (let time = 0; time < times; time++) {
       const until = performance.now() + ms;
       while (performance.now() < until);
       await new Promise(setImmediate);
     }
   }
-
-  test("is that of a loop that is late at every look, and none of one piece of work, however long", async () => {
-    const lag = watchEventLoop();
-    await holdFor(5, 220);
-    await holdFor(1_000, 1);
-    expect(lag.milliseconds()).toBeLessThan(150);
-    await holdFor(300, 12);
-    expect(lag.milliseconds()).toBeGreaterThan(150);
-    lag.close();
-  }, 30_000);
-});
+  const lag = watchEventLoop();
+  await hold(5, 220);
+  await hold(1_000, 1);
+  expect(lag.milliseconds()).toBeLessThan(150);
+  await hold(300, 12);
+  expect(lag.milliseconds()).toBeGreaterThan(150);
+  lag.close();
+}, 30_000);

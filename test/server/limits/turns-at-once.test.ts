@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { beginTurn, contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -17,22 +17,28 @@ describe("turns at once", () => {
     running = await openServiceWithModel({ ...limits, API_KEYS: KEYS });
   });
   afterAll(() => running.close());
-  beforeEach(() => {
-    running.model.seen.length = 0;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    free = resolve;
-    running.model.answer({ tokens: ["yes"], until: promise });
-  });
+  beforeEach(hold);
 
+  function hold(): void {
+    running.model.seen.length = 0;
+    free = running.model.hold();
+  }
+  const bodyOf = (userId: string, sessionId: string) => ({ user_id: userId, session_id: sessionId, message: "hello" });
   const ask = (userId: string, sessionId: string, fields: object = {}, headers = AS_ACME): Promise<EventStreamResponse> =>
-    postTurn(running.url, { user_id: userId, session_id: sessionId, message: "hello", ...fields }, { headers });
-  const asked = (count: number): Promise<unknown> => waitUntil(`${count} turns at the model`, () => running.model.seen.length === count);
-  const refusedOf = (userId: string, sessionId: string) =>
-    postJson(`${running.url}/api/v1/chat`, { user_id: userId, session_id: sessionId, message: "hello" }, AS_ACME);
+    postTurn(running.url, { ...bodyOf(userId, sessionId), ...fields }, { headers });
+  const askKeyed = (userId: string) =>
+    postTurn(running.url, bodyOf(userId, "keyed"), { headers: { ...AS_ACME, "idempotency-key": "key" } });
+  const refusedOf = (userId: string, sessionId: string, fields: object = {}) =>
+    postJson(`${running.url}/api/v1/chat`, { ...bodyOf(userId, sessionId), ...fields }, AS_ACME);
+  async function storedCount(userId: string, sessionId: string): Promise<number> {
+    const listed = await listConversations(running.url, userId, AS_ACME);
+    return listed.find(({ session_id }) => session_id === sessionId)?.message_count ?? 0;
+  }
+  const TOO_MANY = { status: 429, json: { error: { code: "too_many_turns" } } };
 
   test("of one user beyond the limit are refused before anything is stored, and let in when one has ended", async () => {
     const turns = [ask("ada", "1"), ask("ada", "2")];
-    await asked(2);
+    await running.model.untilAsked(2);
     const refused = await refusedOf("ada", "3");
     expectRefusal(refused, { status: 429, code: "too_many_turns", says: /2 turns.*MAX_CONCURRENT_TURNS_PER_USER/ });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
@@ -44,7 +50,7 @@ describe("turns at once", () => {
 
   test("count those that wait in line, too", async () => {
     const turns = [ask("bea", "1"), ask("bea", "1", { on_busy: "enqueue" })];
-    await asked(1);
+    await running.model.untilAsked();
     await waitUntil("a refusal", async () => (await refusedOf("bea", "2")).status === 429);
     free();
     for (const { status } of await Promise.all(turns)) expect(status).toBe(200);
@@ -53,39 +59,66 @@ describe("turns at once", () => {
 
   test("of one tenant have a limit of their own, which is not another tenant's", async () => {
     const turns = [ask("cleo", "1"), ask("cleo", "2"), ask("dan", "1")];
-    await asked(3);
+    await running.model.untilAsked(3);
     expectRefusal(await refusedOf("eve", "1"), { status: 429, code: "too_many_turns", says: /MAX_CONCURRENT_TURNS_PER_TENANT/ });
     const other = ask("eve", "1", {}, AS_OTHER);
-    await asked(4);
+    await running.model.untilAsked(4);
     free();
     for (const { status } of await Promise.all([...turns, other])) expect(status).toBe(200);
   });
 
-  test("give their slot back however they end: failed, cancelled, refused as busy or as invalid", async () => {
+  test("free their slot however they end: failed, cancelled, refused as busy or as invalid", async () => {
     running.model.answer({ status: 400 });
     for (let index = 0; index < 4; index++) await ask("fay", "failed");
     running.model.answer({ tokens: ["one "], ending: "hang" });
     for (let index = 0; index < 4; index++) {
-      const leave = { onEvent: ({ data }: { data: { status: string } }) => (data.status === "token" ? ("leave" as const) : undefined) };
-      const body = { user_id: "fay", session_id: `left ${index}`, message: "hello" };
-      await postTurn(running.url, body, { headers: AS_ACME, ...leave });
-      await waitUntil("the end of the turn", async () => (await stored("fay", `left ${index}`)).length === 2);
+      const onEvent = ({ data }: { data: { status: string } }) => (data.status === "token" ? ("leave" as const) : undefined);
+      await postTurn(running.url, bodyOf("fay", `left ${index}`), { headers: AS_ACME, onEvent });
+      await waitUntil("the end of the turn", async () => (await storedCount("fay", `left ${index}`)) === 2);
     }
-    running.model.answer({ tokens: ["one "], ending: "hang" });
-    const holding = ask("fay", "busy").catch(() => undefined);
-    await waitUntil("a turn that holds its conversation", async () => (await stored("fay", "busy")).length === 1);
+    const left = await beginTurn(running.url, bodyOf("fay", "busy"), { headers: AS_ACME });
+    await waitUntil("a turn that holds its conversation", async () => (await storedCount("fay", "busy")) === 1);
     for (let index = 0; index < 4; index++) expect((await refusedOf("fay", "busy")).status).toBe(409);
-    for (let index = 0; index < 4; index++) {
-      const wrong = await postJson(`${running.url}/api/v1/chat`, { user_id: "fay", session_id: "x", message: "" }, AS_ACME);
-      expect(wrong.status).toBe(400);
-    }
+    for (let index = 0; index < 4; index++) expect((await refusedOf("fay", "x", { message: "" })).status).toBe(400);
     running.model.answer({ tokens: ["yes"] });
     expect((await refusedOf("fay", "last")).status).toBe(200);
-    void holding;
+    left.leave();
+    await waitUntil("the end of the turn", async () => (await storedCount("fay", "busy")) === 2);
   });
 
-  const stored = async (userId: string, sessionId: string): Promise<unknown[]> => {
-    const found = (await listConversations(running.url, userId, AS_ACME)).find(({ session_id }) => session_id === sessionId);
-    return Array.from({ length: found?.message_count ?? 0 });
-  };
+  test("count one turn for all who send its key, who are answered when there is no slot for another message", async () => {
+    const turns = [askKeyed("gil"), ask("gil", "other")];
+    await running.model.untilAsked(2);
+    const attached = [askKeyed("gil"), askKeyed("gil")];
+    expect(await refusedOf("gil", "more")).toMatchObject(TOO_MANY);
+    free();
+    const [first, , ...others] = await Promise.all([...turns, ...attached]);
+    const messageId = contentOf(first?.events ?? [], "done").message_id;
+    for (const { events } of others) expect(contentOf(events, "done").message_id).toBe(messageId);
+    // No slot stays taken, and none was freed twice.
+    hold();
+    const next = [ask("gil", "1"), ask("gil", "2")];
+    await running.model.untilAsked(2);
+    expect(await refusedOf("gil", "3")).toMatchObject(TOO_MANY);
+    expect(contentOf((await askKeyed("gil")).events, "done").message_id).toBe(messageId);
+    free();
+    for (const { status } of await Promise.all(next)) expect(status).toBe(200);
+  });
+
+  test("count another attempt at a message that failed", async () => {
+    running.model.answer({ tokens: ["half "], ending: "cut" });
+    expect(contentOf((await askKeyed("ian")).events, "error").retryable).toBe(true);
+    hold();
+    const others = [ask("ian", "1"), ask("ian", "2")];
+    await running.model.untilAsked(2);
+    expect(await askKeyed("ian")).toMatchObject(TOO_MANY);
+    free();
+    await Promise.all(others);
+    hold();
+    const turns = [askKeyed("ian"), ask("ian", "3")];
+    await running.model.untilAsked(2);
+    expect(await refusedOf("ian", "4")).toMatchObject(TOO_MANY);
+    free();
+    for (const { events } of await Promise.all(turns)) expect(contentOf(events, "done").answer).toBe("yes");
+  });
 });

@@ -1,38 +1,35 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
-import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { beginTurn, contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
+import type { ModelServer } from "../../servers/model-server.ts";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
-import { openTestService } from "../../support/services/service.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const READ = "GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 describe("a service that is told to stop", () => {
+  let watcher: ServiceWithModel;
   let model: ModelServer;
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   beforeAll(async () => {
-    [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
+    database = await createRealDatabase();
+    watcher = await openServiceWithModel({ DATABASE_URL: database.url });
+    ({ model } = watcher);
   });
   afterEach(killServiceProcesses);
   afterAll(async () => {
-    await model.close();
+    await watcher.close();
     await database.drop();
   });
 
   const start = (environment: Record<string, string> = {}): Promise<ServiceProcess> =>
     startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, ...environment });
   const ask = (sessionId: string, fields: object = {}): object => ({ user_id: "ada", session_id: sessionId, message: "hello", ...fields });
-
-  /** What is stored, read through a service of this process. */
-  async function stored(sessionId: string): Promise<{ content: string; completed: boolean }[]> {
-    const reader = await openTestService({ DATABASE_URL: database.url });
-    const messages = await messagesOf(reader.url, "ada", sessionId);
-    await reader.close();
-    return messages.map(({ content, completed }) => ({ content, completed }));
-  }
+  const stored = async (sessionId: string) =>
+    (await messagesOf(watcher.url, "ada", sessionId)).map(({ content, completed }) => ({ content, completed }));
 
   test.each(["SIGTERM", "SIGINT"] as const)("by %s finishes its running turns, lets no new one in, and exits with 0", async (signal) => {
     model.answer({ tokens: Array.from({ length: 30 }, () => "word "), betweenMs: 100 });
@@ -59,16 +56,10 @@ describe("a service that is told to stop", () => {
     const refusals = early.received().split("HTTP/1.1 503 Service Unavailable\r\n").slice(1);
     expect(refusals).toHaveLength(3);
     expect(refusals[1]).toMatch(/retry-after: 1\r\n/);
-    for (const refusal of refusals.slice(1)) {
-      expect(refusal).toContain(
-        '{"error":{"code":"shutting_down","message":"The service is stopping. Send the message again in a few seconds."}}',
-      );
-    }
+    const error = { code: "shutting_down", message: "The service is stopping. Send the message again in a few seconds." };
+    for (const refusal of refusals.slice(1)) expect(refusal).toContain(JSON.stringify({ error }));
     expect(service.output()).toContain("stopped");
-    expect(await stored(signal)).toEqual([
-      { content: "hello", completed: true },
-      { content: "word ".repeat(30), completed: true },
-    ]);
+    expect((await stored(signal))[1]).toEqual({ content: "word ".repeat(30), completed: true });
     expect(await stored("too late")).toEqual([]);
   });
 
@@ -118,14 +109,13 @@ describe("a service that is told to stop", () => {
   test("ends at once, with 1, when it is told twice", async () => {
     model.answer({ tokens: ["one"], ending: "hang" });
     const service = await start({ SHUTDOWN_GRACE_MS: "60000" });
-    const turn = postTurn(service.url, ask("told twice"), {
-      onEvent: (_event, sofar) => void (sofar.length === 2 && service.kill("SIGTERM")),
-    }).catch(() => undefined);
+    const turn = await beginTurn(service.url, ask("told twice"));
+    service.kill("SIGTERM");
     await waitUntil("the service stopping", () => service.output().includes("stopping"));
     const again = setInterval(() => service.kill("SIGTERM"), 100);
-    expect(await service.exited).toBe(1);
+    const [code] = await Promise.allSettled([service.exited, turn.ended]);
+    expect(code).toEqual({ status: "fulfilled", value: 1 });
     clearInterval(again);
-    await turn;
   });
 
   test("takes two signals that come together for one, as Ctrl-C under npm sends them", async () => {

@@ -1,30 +1,37 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { connectTo, parseChunkedResponse, postBytes, type RawResponse } from "../../support/clients/raw-connection.ts";
+import { connectTo, parseChunkedResponse, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const LAST_CHUNK = "\r\n0\r\n\r\n";
+const HEARTBEAT = ": heartbeat\n\n";
 const TOKENS = ["Hello", " 世界,\n", '"😀"\r\n', "id: 7\ndata: {}\n\n", "\u2028end"];
 
 const frame = (id: string, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 
-async function readStream(url: string, sessionId: string): Promise<RawResponse> {
-  const connection = await connectTo(url);
-  connection.socket.write(postBytes("/api/v1/chat/stream", { user_id: "ada", session_id: sessionId, message: "hi" }));
-  await connection.until(LAST_CHUNK);
-  connection.socket.destroy();
-  return parseChunkedResponse(connection.received());
-}
-
 describe("the bytes of a chat stream", () => {
   let running: ServiceWithModel;
   beforeAll(async () => {
-    running = await openServiceWithModel();
+    running = await openServiceWithModel({}, { heartbeatMs: 100 });
   });
   afterAll(() => running.close());
 
+  async function post(sessionId: string, headers: Record<string, string> = {}): Promise<RawConnection> {
+    const connection = await connectTo(running.url);
+    connection.socket.write(postBytes("/api/v1/chat/stream", { user_id: "ada", session_id: sessionId, message: "hi" }, headers));
+    return connection;
+  }
+  async function readStream(sessionId: string) {
+    const connection = await post(sessionId);
+    await connection.until(LAST_CHUNK);
+    connection.socket.destroy();
+    const { chunks, ...head } = parseChunkedResponse(connection.received());
+    const sent = chunks.join("");
+    return { ...head, sent, body: sent.replaceAll(HEARTBEAT, ""), turn: head.headers["x-turn-id"]?.slice(-8) };
+  }
+
   test("are a chunked 200 with the headers of an uncached, unbuffered event stream", async () => {
     running.model.answer({ tokens: TOKENS });
-    const { statusLine, headers } = await readStream(running.url, "headers");
+    const { statusLine, headers } = await readStream("headers");
     expect(statusLine).toBe("HTTP/1.1 200 OK");
     expect(headers).toMatchObject({
       "content-type": "text/event-stream; charset=utf-8",
@@ -43,18 +50,11 @@ describe("the bytes of a chat stream", () => {
 
   test("are one id line, one data line and an empty line per event, with line breaks inside a token escaped", async () => {
     running.model.answer({ tokens: TOKENS });
-    const { headers, chunks } = await readStream(running.url, "frames");
-    const [body, turn] = [chunks.join(""), headers["x-turn-id"]?.slice(-8)];
-    const route = {
-      kb_prefix: "general",
-      worker_name: "general:hybrid_agent",
-      confidence: 1,
-      method: "default",
-      reason: "there is no knowledge base",
-    };
+    const { body, turn } = await readStream("frames");
+    const route = { kb_prefix: "general", worker_name: "general:hybrid_agent", confidence: 1, method: "default" };
     const sent = (index: number): number => TOKENS.slice(0, index + 1).join("").length;
     const expected = [
-      frame(`1.0.${turn}`, { status: "route_decision", content: route }),
+      frame(`1.0.${turn}`, { status: "route_decision", content: { ...route, reason: "there is no knowledge base" } }),
       ...TOKENS.map((content, index) => frame(`${index + 2}.${sent(index)}.${turn}`, { status: "token", content })),
     ].join("");
     expect(body.slice(0, expected.length)).toBe(expected);
@@ -71,47 +71,30 @@ describe("the bytes of a chat stream", () => {
     ["is cut", { ending: "cut" as const }, "error"],
   ])("hold exactly one terminal event, the last, when the model %s", async (name, script, status) => {
     running.model.answer({ tokens: TOKENS, ...script });
-    const body = (await readStream(running.url, `terminal-${name}`)).chunks.join("");
-    const lines = body.split("\n").filter((line) => line.startsWith("data: "));
-    const statuses = lines.map((line) => (JSON.parse(line.slice("data: ".length)) as { status: string }).status);
+    const { body } = await readStream(`terminal-${name}`);
+    const statuses = [...body.matchAll(/^data: \{"status":"(\w+)"/gm)].map(([, each]) => each);
     expect(statuses.filter((each) => each === "done" || each === "error")).toEqual([status]);
     expect(statuses.at(-1)).toBe(status);
   });
 
-  test("end so that the connection serves the next request", async () => {
+  test("end so that the connection serves the next request, or ends when the client asked for that", async () => {
     running.model.answer({ tokens: TOKENS });
-    const connection = await connectTo(running.url);
-    connection.socket.write(postBytes("/api/v1/chat/stream", { user_id: "ada", session_id: "again", message: "hi" }));
+    const connection = await post("again");
     await connection.until(LAST_CHUNK);
     connection.socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await connection.until('{"status":"alive"}');
     connection.socket.destroy();
+    const closing = await post("close", { connection: "close" });
+    await closing.closed;
+    expect(closing.received().endsWith(LAST_CHUNK)).toBe(true);
   });
 
-  test("end with the connection when the client asked for that", async () => {
-    const connection = await connectTo(running.url);
-    const body = { user_id: "ada", session_id: "close", message: "hi" };
-    connection.socket.write(postBytes("/api/v1/chat/stream", body, { connection: "close" }));
-    await connection.closed;
-    expect(connection.received().endsWith(LAST_CHUNK)).toBe(true);
-  });
-});
-
-describe("the heartbeat of a chat stream", () => {
-  let running: ServiceWithModel;
-  afterAll(() => running.close());
-
-  test("is sent as comments while the model is silent, which leave the ids of the events alone", async () => {
-    running = await openServiceWithModel({}, { heartbeatMs: 50 });
-    running.model.answer({ tokens: ["Hello"], firstTokenMs: 500, betweenMs: 200 });
-    const { headers, chunks } = await readStream(running.url, "heartbeat");
-    const body = chunks.join("");
-    const beforeFirstToken = body.slice(0, body.indexOf('"status":"token"'));
-    expect(beforeFirstToken.split(": heartbeat\n\n").length - 1).toBeGreaterThanOrEqual(3);
-    const withoutComments = body.replaceAll(": heartbeat\n\n", "");
-    expect([...withoutComments.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(
-      ["1.0", "2.5", "3.5"].map((place) => `${place}.${headers["x-turn-id"]?.slice(-8)}`),
-    );
-    expect(withoutComments).not.toMatch(/^:/m);
+  test("have heartbeats as comments while the model is silent, which leave the ids of the events alone", async () => {
+    running.model.answer({ tokens: ["Hello"], firstTokenMs: 1_000 });
+    const { sent, body, turn } = await readStream("heartbeat");
+    const beforeFirstToken = sent.slice(0, sent.indexOf('"status":"token"'));
+    expect(beforeFirstToken.split(HEARTBEAT).length - 1).toBeGreaterThanOrEqual(3);
+    expect([...body.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(["1.0", "2.5", "3.5"].map((place) => `${place}.${turn}`));
+    expect(body).not.toMatch(/^:/m);
   });
 });

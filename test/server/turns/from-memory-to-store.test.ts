@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn, tokenText, type EventStreamResponse, type ReceivedEvent } from "../../support/clients/event-client.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import type { ModelScript } from "../../servers/model-server.ts";
+import { openServicesOnOneDatabase, type ServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 
 const HALF = "😀".charAt(0);
@@ -21,20 +20,11 @@ const SCRIPTS: [string, ModelScript][] = [
 
 /** One process tells from its memory, the other only has what is stored: as the first one, when the turn is no longer in its memory. */
 describe("a turn that is told from memory first, then from its stored outcome", () => {
-  let model: ModelServer;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  let memory: TestService;
-  let store: TestService;
+  let running: ServicesOnOneDatabase;
   beforeAll(async () => {
-    [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
-    const environment = { DATABASE_URL: database.url, OPENAI_BASE_URL: model.url };
-    [memory, store] = await Promise.all([openTestService(environment), openTestService(environment)]);
+    running = await openServicesOnOneDatabase();
   });
-  afterAll(async () => {
-    await Promise.all([memory.close(), store.close()]);
-    await model.close();
-    await database.drop();
-  });
+  afterAll(() => running.close());
 
   const numberOf = ({ id }: ReceivedEvent): number => Number(id?.split(".")[0]);
 
@@ -62,44 +52,45 @@ describe("a turn that is told from memory first, then from its stored outcome", 
   }
 
   test.each(SCRIPTS)("goes on at every event and back again, %s", async (_what, script) => {
+    const { model, here: memory, there: store } = running;
     model.answer({ betweenMs: 15, ...script });
     const live = await postTurn(memory.url, { user_id: "ada", session_id: uuidv7(), message: "hello" });
     const turnId = live.headers.get("x-turn-id") ?? "";
     const stored = await streamTurn(store.url, turnId);
     expectWhole([], stored, live);
-    for (const [place, { id }] of live.events.entries()) {
-      if (place === live.events.length - 1) continue;
+    /** Goes on from memory behind each of these events but the last. */
+    async function goOnFromMemory(had: ReceivedEvent[], events: ReceivedEvent[]): Promise<void> {
+      for (const [place, { id }] of events.slice(0, -1).entries()) {
+        expectWhole([...had, ...events.slice(0, place + 1)], await streamTurn(memory.url, turnId, { lastEventId: id }), live);
+      }
+    }
+    for (const [place, { id }] of live.events.slice(0, -1).entries()) {
       const had = live.events.slice(0, place + 1);
       const rest = await streamTurn(store.url, turnId, { lastEventId: id });
       expectWhole(had, rest, live);
-      // And back: behind each event that was told from the store.
-      for (const [further, { id: furtherId }] of rest.events.slice(0, -1).entries()) {
-        expectWhole([...had, ...rest.events.slice(0, further + 1)], await streamTurn(memory.url, turnId, { lastEventId: furtherId }), live);
-      }
+      await goOnFromMemory(had, rest.events);
     }
-    for (const { id } of stored.events.slice(0, -1)) {
-      const had = stored.events.slice(0, stored.events.findIndex((event) => event.id === id) + 1);
-      expectWhole(had, await streamTurn(memory.url, turnId, { lastEventId: id }), live);
-    }
+    await goOnFromMemory([], stored.events);
   });
 
   test("told as done is done for whoever asks at that moment, in each process, and its key leads to the same", async () => {
+    const { model, both } = running;
     model.answer({ tokens: ["Hi."] });
     for (let round = 0; round < 20; round++) {
       const body = { user_id: "ada", session_id: uuidv7(), message: "hello" };
       const headers = { "idempotency-key": uuidv7() };
       const seen: Promise<unknown>[] = [];
-      const response = await postTurn(memory.url, body, {
+      const response = await postTurn(running.here.url, body, {
         headers,
         onEvent({ data }) {
           if (data.status !== "done") return;
-          for (const { url } of [memory, store])
+          for (const { url } of both)
             seen.push(postTurn(url, body, { headers }).then(({ events }) => contentOf(events, "done").message_id));
         },
       });
       const turnId = response.headers.get("x-turn-id") ?? "";
       const { message_id } = contentOf(response.events, "done");
-      const looks = await Promise.all([memory, store].map(({ url }) => getTurn(url, turnId)));
+      const looks = await Promise.all(both.map(({ url }) => getTurn(url, turnId)));
       for (const { json } of looks) expect(json).toMatchObject({ state: "done", answer_message_id: message_id });
       expect(await Promise.all(seen)).toEqual([message_id, message_id]);
     }

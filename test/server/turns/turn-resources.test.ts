@@ -1,59 +1,62 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
 import { callApi, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { bearer, JWT_SECRET, tokenOf } from "../../hard/tenants/tenant-world.ts";
 
 const WORDS = Array.from({ length: 20 }, (_, index) => `word${index} `);
 const NOBODY = "00000000-0000-7000-8000-000000000000";
 
+let running: ServiceWithModel;
+let url: string;
+beforeEach(() => {
+  running.model.seen.splice(0);
+});
+
+const bodyOf = (sessionId: string, fields: object = {}) => ({ user_id: "ada", session_id: sessionId, message: "hello", ...fields });
+const idOf = ({ headers }: { headers: Headers }): string => headers.get("x-turn-id") ?? "";
+
 describe("a turn as a resource", () => {
-  let running: ServiceWithModel;
-  let url: string;
   beforeAll(async () => {
     running = await openServiceWithModel();
     ({ url } = running);
   });
   afterAll(() => running.close());
 
-  const ask = (sessionId: string, fields: object = {}): object => ({ user_id: "ada", session_id: sessionId, message: "hello", ...fields });
-  const idOf = ({ headers }: EventStreamResponse): string => headers.get("x-turn-id") ?? "";
-
   /** Leaves after the fourth event a turn that goes on. */
-  async function leave(sessionId: string, fields: object = { on_disconnect: "continue" }): Promise<EventStreamResponse> {
-    return postTurn(url, ask(sessionId, fields), { onEvent: (_event, events) => (events.length === 4 ? "leave" : undefined) });
-  }
+  const leave = (sessionId: string): Promise<EventStreamResponse> =>
+    postTurn(url, bodyOf(sessionId, { on_disconnect: "continue" }), {
+      onEvent: (_event, events) => (events.length === 4 ? "leave" : undefined),
+    });
 
   test("tells when it is done what its last event said, but the text, and which messages it has", async () => {
     running.model.answer({ tokens: ["Hi ", "there."] });
-    const response = await postTurn(url, ask("done"));
-    const done = contentOf(response.events, "done");
+    const response = await postTurn(url, bodyOf("done"));
+    const { conversation_id, receipt, usage, timings } = contentOf(response.events, "done");
     const { status, json } = await getTurn(url, idOf(response));
     expect(status).toBe(200);
     const [question, answer] = await messagesOf(url, "ada", "done");
     expect(json).toMatchObject({
-      id: question?.metadata["turn_id"],
-      state: "done",
-      conversation_id: done.conversation_id,
-      message_id: question?.id,
-      answer_message_id: answer?.id,
-      completed: true,
-      error: null,
+      ...{ id: question?.metadata["turn_id"], state: "done", conversation_id, receipt, usage, completed: true, error: null },
+      ...{ message_id: question?.id, answer_message_id: answer?.id, degraded: [], notices: [] },
       route_decision: contentOf(response.events, "route_decision"),
-      receipt: done.receipt,
-      usage: done.usage,
-      degraded: [],
-      notices: [],
-      timings: { first_token_ms: done.timings.first_token_ms },
+      timings: { first_token_ms: timings.first_token_ms },
     });
     expect(JSON.stringify(json)).not.toContain("there.");
   });
 
-  test("tells of a failure its code", async () => {
-    running.model.answer({ status: 401 });
-    const response = await postTurn(url, ask("failed"));
-    expect((await getTurn(url, idOf(response))).json).toMatchObject({ state: "failed", error: contentOf(response.events, "error") });
+  test.each([
+    ["the stream ends with it", 401],
+    ["/chat answers with it", 500],
+  ])("tells of a failure its code when %s", async (how, status) => {
+    running.model.answer({ status });
+    const path = how.startsWith("/chat") ? "/api/v1/chat" : "/api/v1/chat/stream";
+    const response = await postTurn(url, bodyOf(how), { path });
+    const error = response.json?.error ?? contentOf(response.events, "error");
+    expect(response.status).toBe(response.json ? 503 : 200);
+    expect((await getTurn(url, idOf(response))).json).toMatchObject({ state: "failed", error });
   });
 
   test("goes on behind the last event, from memory while it runs and when it has ended", async () => {
@@ -65,8 +68,7 @@ describe("a turn as a resource", () => {
     expect(idOf(rest)).toBe(idOf(broken));
     expect(tokenText(broken.events) + tokenText(rest.events)).toBe(WORDS.join(""));
     expect(rest.events.length).toBe(WORDS.length + 2 - 4);
-    const later = await streamTurn(url, idOf(broken), { lastEventId });
-    expect(later.events).toEqual(rest.events);
+    expect((await streamTurn(url, idOf(broken), { lastEventId })).events).toEqual(rest.events);
     const whole = await streamTurn(url, idOf(broken));
     expect(whole.events.map(({ data }) => data.status)).toEqual(["route_decision", ...WORDS.map(() => "token"), "done"]);
     expect(whole.events.slice(0, 4).map(({ id }) => id)).toEqual(broken.events.map(({ id }) => id));
@@ -74,66 +76,45 @@ describe("a turn as a resource", () => {
 
   test("is not cancelled by a reader of its stream that leaves", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
-    const broken = await leave("reader leaves");
-    const leaving = new AbortController();
-    const read = streamTurn(url, idOf(broken), { signal: leaving.signal });
-    setTimeout(() => leaving.abort(), 100);
-    await expect(read).rejects.toThrow();
-    expect(contentOf((await streamTurn(url, idOf(broken))).events, "done").completed).toBe(true);
+    const turnId = idOf(await leave("reader leaves"));
+    await expect(streamTurn(url, turnId, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    expect(contentOf((await streamTurn(url, turnId)).events, "done").completed).toBe(true);
   });
 
   test("whose client leaves is not cancelled while another reads it", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 50 });
-    const { promise: isRead, resolve } = Promise.withResolvers<void>();
-    const first = postTurn(url, ask("read by two"), {
-      onEvent: (_event, events) => {
-        if (events.length === 3) resolve();
-        return events.length === 8 ? "leave" : undefined;
-      },
+    const turn = await beginTurn(url, bodyOf("read by two"), {
+      onEvent: (_event, events) => (events.length === 8 ? "leave" : undefined),
     });
-    await isRead;
-    const [question] = await messagesOf(url, "ada", "read by two");
-    const other = streamTurn(url, String(question?.metadata["turn_id"]));
-    await first;
+    const other = streamTurn(url, turn.turnId);
+    await turn.ended;
     expect(contentOf((await other).events, "done").answer).toBe(WORDS.join(""));
   });
 
   test("is cancelled at once; its stream ends with its last event and the partial answer is kept", async () => {
     running.model.answer({ tokens: ["half "], ending: "hang" });
-    let cancelled: ReturnType<typeof cancelTurn> | undefined;
-    const response = await postTurn(url, ask("cancel"), {
-      onEvent: ({ data }) => {
-        if (data.status === "token")
-          cancelled = messagesOf(url, "ada", "cancel").then(([question]) => cancelTurn(url, String(question?.metadata["turn_id"])));
-      },
-    });
-    expect((await cancelled)?.json).toEqual({ turn_id: idOf(response), cancelled: true });
-    expect(contentOf(response.events, "error")).toMatchObject({ code: "turn_cancelled", retryable: true });
+    const { promise: spoken, resolve } = Promise.withResolvers<void>();
+    const onEvent = ({ data }: { data: { status: string } }) => void (data.status === "token" && resolve());
+    const { turnId, ended } = await beginTurn(url, bodyOf("cancel"), { onEvent });
+    await spoken;
+    expect((await cancelTurn(url, turnId)).json).toEqual({ turn_id: turnId, cancelled: true });
+    expect(contentOf((await ended).events, "error")).toMatchObject({ code: "turn_cancelled", retryable: true });
     expect((await messagesOf(url, "ada", "cancel"))[1]).toMatchObject({ content: "half ", completed: false });
-    expect((await cancelTurn(url, idOf(response))).json).toEqual({ turn_id: idOf(response), cancelled: false });
-    const stored = await streamTurn(url, idOf(response));
+    expect((await cancelTurn(url, turnId)).json).toEqual({ turn_id: turnId, cancelled: false });
+    const stored = await streamTurn(url, turnId);
     expect([tokenText(stored.events), contentOf(stored.events, "error").code]).toEqual(["half ", "turn_cancelled"]);
   });
 
   test("that waits in line can be read and cancelled, and leaves no record", async () => {
     running.model.answer({ tokens: ["half "], ending: "hang" });
-    const first = postTurn(url, ask("line"), {});
-    const [question] = await waitUntil("the first turn", async () => {
-      const messages = await messagesOf(url, "ada", "line");
-      return messages.length > 0 ? messages : undefined;
-    });
-    const waiting = await fetch(`${url}/api/v1/chat/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(ask("line", { on_busy: "enqueue" })),
-    });
-    const waitingId = waiting.headers.get("x-turn-id") ?? "";
-    expect((await getTurn(url, waitingId)).json).toMatchObject({ state: "running", conversation_id: null });
-    expect((await cancelTurn(url, waitingId)).json.cancelled).toBe(true);
-    expect(await waiting.text()).toContain("turn_cancelled");
-    expect((await getTurn(url, waitingId)).status).toBe(404);
-    await cancelTurn(url, String(question?.metadata["turn_id"]));
-    await first;
+    const first = await beginTurn(url, bodyOf("line"));
+    const waiting = await beginTurn(url, bodyOf("line", { on_busy: "enqueue" }));
+    expect((await getTurn(url, waiting.turnId)).json).toMatchObject({ state: "running", conversation_id: null });
+    expect((await cancelTurn(url, waiting.turnId)).json.cancelled).toBe(true);
+    expect(contentOf((await waiting.ended).events, "error").code).toBe("turn_cancelled");
+    expect((await getTurn(url, waiting.turnId)).status).toBe(404);
+    await cancelTurn(url, first.turnId);
+    await first.ended;
   });
 
   test.each(["", "/stream"])("is 404 when there is none, 400 when its id or the place in its events is none: %p", async (route) => {
@@ -144,35 +125,48 @@ describe("a turn as a resource", () => {
 
   test("is gone with its user, however much of it is still in memory", async () => {
     running.model.answer({ tokens: ["a secret"] });
-    const response = await postTurn(url, { ...ask("erased"), user_id: "grace" });
+    const { json, headers } = await postJson<{ answer: string }>(`${url}/api/v1/chat`, { ...bodyOf("erased"), user_id: "grace" });
+    expect(json.answer).toBe("a secret");
     await callApi(`${url}/api/v1/users/grace`, { method: "DELETE" });
-    for (const route of ["", "/stream"]) expect((await callApi(`${url}/api/v1/turns/${idOf(response)}${route}`)).status).toBe(404);
-  });
-
-  test("names itself also when /chat answers with its failure", async () => {
-    running.model.answer({ status: 500 });
-    const failed = await postJson(`${url}/api/v1/chat`, ask("chat failed"));
-    expect(failed.status).toBe(503);
-    expect((await getTurn(url, failed.headers.get("x-turn-id") ?? "")).json.state).toBe("failed");
+    for (const route of ["", "/stream"]) expect((await callApi(`${url}/api/v1/turns/${idOf({ headers })}${route}`)).status).toBe(404);
   });
 });
 
-test("a turn and a key of one tenant are nothing in another", async () => {
-  const running = await openServiceWithModel({ API_KEYS: "key-a:acme,key-b:acme-corp" });
-  const as = (key: string) => ({ authorization: `Bearer ${key}`, "idempotency-key": "the-same" });
-  const body = { user_id: "ada", session_id: "s", message: "hello" };
-  const [mine, theirs] = [
-    await postTurn(running.url, body, { headers: as("key-a") }),
-    await postTurn(running.url, body, { headers: as("key-b") }),
-  ];
-  const [id, other] = [mine, theirs].map(({ headers }) => headers.get("x-turn-id") ?? "");
-  expect(id).not.toBe(other);
-  const asked = ["GET /", "GET /stream", "POST /cancel"].map(async (route) => {
-    const [method = "", path = ""] = route.split(" /");
-    const address = `${running.url}/api/v1/turns/${id}${path && `/${path}`}`;
-    return (await callApi(address, { method, headers: as("key-b") })).status;
+describe("a turn of a user with a token is as if it were not there", () => {
+  const ada = tokenOf("default", "ada");
+  beforeAll(async () => {
+    running = await openServiceWithModel({ JWT_SECRET, API_KEYS: "key-of-default:default,key-of-other:other" });
+    ({ url } = running);
   });
-  expect(await Promise.all(asked)).toEqual([404, 404, 404]);
-  expect((await getTurn(running.url, id ?? "", as("key-a"))).json.state).toBe("done");
-  await running.close();
+  afterAll(() => running.close());
+
+  test.each([
+    ["another user's token", tokenOf("default", "eve")],
+    ["a token of the same name in other letters", tokenOf("default", "Ada")],
+    ["the key of another tenant", bearer("key-of-other")],
+  ])("for %s, while it runs, waits in line, and when it is done", async (_who, headers) => {
+    const routes = ["GET ", "GET /stream", "POST /cancel"].map((route) => route.split(" "));
+    const call = async (turnId: string, [method = "", path = ""]: string[], as: Record<string, string>) => {
+      const { status, text } = await callApi(`${url}/api/v1/turns/${turnId}${path}`, { method, headers: as });
+      return { status, text: text.replaceAll(turnId, "id") };
+    };
+    async function expectNothing(turnId: string): Promise<void> {
+      for (const route of routes) {
+        const none = await call(uuidv7(), route, headers);
+        expect(none.status).toBe(404);
+        expect(await call(turnId, route, headers)).toEqual(none);
+      }
+    }
+    const release = running.model.hold(["a secret"]);
+    const sessionId = uuidv7();
+    const turns = [];
+    for (const on_busy of ["refuse", "enqueue"]) turns.push(await beginTurn(url, bodyOf(sessionId, { on_busy }), { headers: ada }));
+    for (const { turnId } of turns) await expectNothing(turnId);
+    release();
+    for (const { turnId, ended } of turns) {
+      expect(contentOf((await ended).events, "done").completed).toBe(true);
+      await expectNothing(turnId);
+      for (const mine of [ada, bearer("key-of-default")]) expect((await getTurn(url, turnId, mine)).json).toMatchObject({ state: "done" });
+    }
+  });
 });

@@ -23,12 +23,20 @@ export interface StreamOptions {
   onEvent?: (event: ReceivedEvent, events: ReceivedEvent[]) => "leave" | void;
 }
 
-/** Posts a turn and reads its events to the end, or until `onEvent` leaves. */
-export async function postTurn(
+/** A turn whose headers have come. */
+export interface BegunTurn {
+  turnId: string;
+  /** Its events, read to the end, or until the client leaves. */
+  ended: Promise<EventStreamResponse>;
+  leave(): void;
+}
+
+/** Posts a turn and returns when its headers have come. */
+export async function beginTurn(
   url: string,
   body: unknown,
   { headers = {}, path = "/api/v1/chat/stream", onEvent }: StreamOptions = {},
-): Promise<EventStreamResponse> {
+): Promise<BegunTurn> {
   const leaving = new AbortController();
   const began = performance.now();
   const response = await fetch(url + path, {
@@ -37,25 +45,33 @@ export async function postTurn(
     body: typeof body === "string" ? body : JSON.stringify(body),
     signal: leaving.signal,
   });
-  const events: ReceivedEvent[] = [];
-  const result = { status: response.status, headers: response.headers, events, json: undefined };
-  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-    return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
+  async function read(): Promise<EventStreamResponse> {
+    const events: ReceivedEvent[] = [];
+    const result = { status: response.status, headers: response.headers, events, json: undefined };
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+      return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
+    }
+    const parser = createParser({
+      onEvent({ id, data }) {
+        const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
+        events.push(event);
+        if (onEvent?.(event, events) === "leave") leaving.abort();
+      },
+    });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+    } catch (error) {
+      if (!leaving.signal.aborted) throw error;
+    }
+    return result;
   }
-  const parser = createParser({
-    onEvent({ id, data }) {
-      const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
-      events.push(event);
-      if (onEvent?.(event, events) === "leave") leaving.abort();
-    },
-  });
-  const decoder = new TextDecoder();
-  try {
-    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
-  } catch (error) {
-    if (!leaving.signal.aborted) throw error;
-  }
-  return result;
+  return { turnId: response.headers.get("x-turn-id") ?? "", ended: read(), leave: () => leaving.abort() };
+}
+
+/** Posts a turn and reads its events to the end, or until `onEvent` leaves. */
+export async function postTurn(url: string, body: unknown, options: StreamOptions = {}): Promise<EventStreamResponse> {
+  return (await beginTurn(url, body, options)).ended;
 }
 
 export function tokenText(events: ReceivedEvent[]): string {

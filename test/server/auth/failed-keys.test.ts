@@ -1,52 +1,48 @@
-import { describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/auth/failed-keys.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { JWT_SECRET, tokenOf } from "../../hard/tenants/tenant-world.ts";
 
-async function failOften(keys: FailedKeys, address: string, times = MOST_FAILURES): Promise<void> {
-  for (let count = 0; count < times; count++) await keys.failed(address);
-}
-
 describe("wrong keys", () => {
+  let keys: FailedKeys;
+  beforeEach(() => {
+    keys = makeFailedKeys();
+  });
+  async function fail(times: number, addressOf: (count: number) => string): Promise<void> {
+    for (let count = 0; count < times; count++) await keys.failed(addressOf(count));
+  }
+  const expectOpen = (address: string, key = "key") => expect(keys.assertMayTry(address, key)).resolves.toBeUndefined();
+  const expectClosed = (address: string, key = "key") =>
+    expect(keys.assertMayTry(address, key)).rejects.toMatchObject({ code: "rate_limited" });
+
   test("are counted for their address alone", async () => {
-    const keys = makeFailedKeys();
-    await failOften(keys, "10.0.0.1", MOST_FAILURES - 1);
-    await expect(keys.assertMayTry("10.0.0.1", "key")).resolves.toBeUndefined();
+    await fail(MOST_FAILURES - 1, () => "10.0.0.1");
+    await expectOpen("10.0.0.1");
     await keys.failed("10.0.0.1");
-    await expect(keys.assertMayTry("10.0.0.1", "key")).rejects.toMatchObject({ code: "rate_limited" });
-    for (const other of ["10.0.0.2", "10.0.0.10", "::1", ""]) await expect(keys.assertMayTry(other, "key")).resolves.toBeUndefined();
+    await expectClosed("10.0.0.1");
+    for (const other of ["10.0.0.2", "10.0.0.10", "::1", ""]) await expectOpen(other);
   });
 
   test("of one network of IPv6 are of one client, those of another are not", async () => {
-    const keys = makeFailedKeys();
-    for (let count = 0; count < MOST_FAILURES; count++) await keys.failed(`2001:db8:0:1::${count.toString(16)}`);
-    for (const same of ["2001:db8:0:1::ffff", "2001:db8:0:1:a:b:c:d", "2001:db8::1:0:0:0:1"]) {
-      await expect(keys.assertMayTry(same, "key")).rejects.toMatchObject({ code: "rate_limited" });
-    }
-    for (const other of ["2001:db8:0:2::1", "2001:db8::1", "::ffff:10.0.0.1"]) {
-      await expect(keys.assertMayTry(other, "key")).resolves.toBeUndefined();
-    }
+    await fail(MOST_FAILURES, (count) => `2001:db8:0:1::${count.toString(16)}`);
+    for (const same of ["2001:db8:0:1::ffff", "2001:db8:0:1:a:b:c:d", "2001:db8::1:0:0:0:1"]) await expectClosed(same);
+    for (const other of ["2001:db8:0:2::1", "2001:db8::1", "::ffff:10.0.0.1"]) await expectOpen(other);
   });
 
   test("do not keep out a key that was right before from the same address", async () => {
-    const keys = makeFailedKeys();
     keys.worked("10.0.0.1", "right");
-    await failOften(keys, "10.0.0.1", MOST_FAILURES + 10);
-    await expect(keys.assertMayTry("10.0.0.1", "right")).resolves.toBeUndefined();
-    await expect(keys.assertMayTry("10.0.0.1", "another")).rejects.toMatchObject({ code: "rate_limited" });
-    await failOften(keys, "10.0.0.2");
-    await expect(keys.assertMayTry("10.0.0.2", "right")).rejects.toMatchObject({ code: "rate_limited" });
+    await fail(MOST_FAILURES + 10, () => "10.0.0.1");
+    await expectOpen("10.0.0.1", "right");
+    await expectClosed("10.0.0.1", "another");
+    await fail(MOST_FAILURES, () => "10.0.0.2");
+    await expectClosed("10.0.0.2", "right");
   });
 });
 
 test("an address with too many wrong keys is refused, right or wrong, with the time to wait; who was in stays in", async () => {
-  const service = await openTestService({
-    API_KEYS: "key-in-use:acme,key-guessed:acme",
-    JWT_SECRET,
-    JWT_TENANT_CLAIM: "tenant",
-  });
+  const service = await openTestService({ API_KEYS: "key-in-use:acme,key-guessed:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
   const ask = (headers: Record<string, string>) => callApi(`${service.url}/api/v1/conversations?user_id=ada`, { headers });
   const withKey = (key: string) => ask({ authorization: `Bearer ${key}` });
   expect((await withKey("key-in-use")).status).toBe(200);

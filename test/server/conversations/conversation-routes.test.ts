@@ -11,8 +11,8 @@ describe("the lists", () => {
   beforeAll(async () => {
     running = await openServiceWithModel();
     running.model.answer({ tokens: ["answer"] });
-    for (let index = 0; index < 7; index++) conversationIds.push(await say("ada", `session ${index}`, "hello"));
-    for (let index = 1; index < 6; index++) await say("ada", "session 0", `message ${index}`);
+    for (let index = 0; index < 4; index++) conversationIds.push(await say("ada", `session ${index}`, "hello"));
+    for (let index = 1; index < 4; index++) await say("ada", "session 0", `message ${index}`);
   });
   afterAll(() => running.close());
 
@@ -20,6 +20,8 @@ describe("the lists", () => {
     const body = { user_id: userId, session_id: sessionId, message };
     return (await postJson<TurnResult>(`${running.url}/api/v1/chat`, body)).json.conversation_id;
   }
+  const list = (userId: string, query = "") =>
+    callApi<ListPage>(`${running.url}/api/v1/conversations?user_id=${encodeURIComponent(userId)}${query}`);
 
   async function readPages(path: string, limit: number): Promise<ListPage[]> {
     const pages: ListPage[] = [];
@@ -34,72 +36,52 @@ describe("the lists", () => {
   }
 
   test("show a user's conversations, the newest first", async () => {
-    const [page] = await readPages("/api/v1/conversations?user_id=ada&", 50);
-    expect(page?.conversations.map(({ id }) => id)).toEqual(conversationIds.toReversed());
-    expect(page?.conversations.at(-1)).toEqual({
-      id: conversationIds[0],
-      session_id: "session 0",
-      message_count: 12,
-      first_message: "hello",
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    });
-    const oldest = page?.conversations.at(-1);
+    const { conversations } = (await list("ada")).json;
+    expect(conversations.map(({ id }) => id)).toEqual(conversationIds.toReversed());
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
+    const oldest = conversations.at(-1);
+    const counted = { id: conversationIds[0], session_id: "session 0", message_count: 8, first_message: "hello" };
+    expect(oldest).toEqual({ ...counted, created_at: time, updated_at: time });
     expect(Date.parse(oldest?.updated_at ?? "")).toBeGreaterThan(Date.parse(oldest?.created_at ?? ""));
   });
 
   test.each([
-    [1, [1, 1, 1, 1, 1, 1, 1]],
-    [3, [3, 3, 1]],
-    [7, [7]],
-    [200, [7]],
+    [1, [1, 1, 1, 1]],
+    [3, [3, 1]],
+    [4, [4]],
+    [200, [4]],
   ])("page conversations by %d without gaps or repeats, next null at the end", async (limit, sizes) => {
     const pages = await readPages("/api/v1/conversations?user_id=ada&", limit);
     expect(pages.map(({ conversations }) => conversations.length)).toEqual(sizes);
     expect(pages.flatMap(({ conversations }) => conversations.map(({ id }) => id))).toEqual(conversationIds.toReversed());
   });
 
-  test("go on from where they were while new conversations come", async () => {
-    const path = `${running.url}/api/v1/conversations?user_id=grace&limit=1`;
-    const [older, newer] = [await say("grace", "older", "x"), await say("grace", "newer", "x")];
-    const first = await callApi<ListPage>(path);
-    await say("grace", "newest", "x");
-    await say("grace", "older", "again");
-    const second = await callApi<ListPage>(`${path}&after=${first.json.next}`);
-    expect([first, second].map(({ json }) => json.conversations[0]?.id)).toEqual([newer, older]);
-    expect(second.json.next).toBeNull();
-  });
-
   test.each([
-    [1, 12],
-    [5, 3],
-    [12, 1],
+    [1, 8],
+    [5, 2],
+    [8, 1],
     [200, 1],
   ])("page messages by %d, the oldest first, without gaps or repeats", async (limit, pageCount) => {
     const pages = await readPages(`/api/v1/conversations/${conversationIds[0]}/messages?`, limit);
     expect(pages).toHaveLength(pageCount);
     const messages = pages.flatMap((page) => page.messages);
-    expect(messages.map(({ role, content }) => (role === "user" ? content : role))).toEqual(
-      ["hello", "message 1", "message 2", "message 3", "message 4", "message 5"].flatMap((content) => [content, "assistant"]),
-    );
-    expect(new Set(messages.map(({ id }) => id)).size).toBe(12);
+    const said = ["hello", "message 1", "message 2", "message 3"].flatMap((content) => [content, "answer"]);
+    expect(messages.map(({ content }) => content)).toEqual(said);
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(8);
     const times = messages.map(({ created_at }) => Date.parse(created_at));
     expect(times).toEqual(times.toSorted((one, other) => one - other));
   });
 
   test("give 50 without a limit", async () => {
     for (let index = 0; index < 26; index++) await say("many", "s", `message ${index}`);
-    const [conversation] = (await callApi<ListPage>(`${running.url}/api/v1/conversations?user_id=many`)).json.conversations;
+    const [conversation] = (await list("many")).json.conversations;
     const { json } = await callApi<ListPage>(`${running.url}/api/v1/conversations/${conversation?.id}/messages`);
     expect(json.messages).toHaveLength(50);
     expect(json.next).toEqual(expect.any(String));
   });
 
-  test("show another user nothing", async () => {
-    for (const userId of ["nobody", "Ada", "ada ", "%", "ad_", "*"]) {
-      const { status, json } = await callApi(`${running.url}/api/v1/conversations?user_id=${encodeURIComponent(userId)}`);
-      expect({ status, json }).toEqual({ status: 200, json: { conversations: [], next: null } });
-    }
+  test.each(["nobody", "Ada", "ada ", "%", "ad_", "*"])("show another user nothing: %s", async (userId) => {
+    expect(await list(userId)).toMatchObject({ status: 200, json: { conversations: [], next: null } });
   });
 
   test("keep two users apart who use the same session id", async () => {

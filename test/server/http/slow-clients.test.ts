@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+
+const IMPATIENT = { headersTimeout: 1_000, requestTimeout: 2_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
+const HEAD = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n";
+const POST = "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
+
+describe("a client that takes its time", () => {
+  let running: ServiceWithModel;
+  beforeAll(async () => {
+    running = await openServiceWithModel({}, { connectionLimits: IMPATIENT, heartbeatMs: 60_000 });
+  });
+  afterAll(() => running.close());
+
+  test.each([
+    ["over the head of its request is dropped with 408", HEAD, "x-more: y\r\n", /^HTTP\/1\.1 408 /],
+    ["over the body of its request is dropped with 408", POST, "{", /^HTTP\/1\.1 408 /],
+    ["and sends nothing at all is dropped", "", "", /^/],
+    [
+      "between two requests is told how long, and loses the connection",
+      `${HEAD}\r\n`,
+      "",
+      /^HTTP\/1\.1 200 [^]*keep-alive: timeout=1\r\n/i,
+    ],
+  ])("%s", async (_title, head, piece, answer) => {
+    const connection = await connectTo(running.url);
+    connection.socket.write(head);
+    const timer = setInterval(() => void (piece !== "" && connection.socket.write(piece)), 200);
+    expect(await Promise.race([connection.closed.then(() => "closed"), sleep(10_000, "open", { ref: false })])).toBe("closed");
+    clearInterval(timer);
+    expect(connection.received()).toMatch(answer);
+  });
+
+  test("is not one that waits for a slow turn: neither a quiet stream nor a waiting answer is cut", async () => {
+    running.model.answer({ tokens: ["late"], firstTokenMs: 4_000 });
+    const paths = ["/api/v1/chat/stream", "/api/v1/chat"];
+    await Promise.all(
+      paths.map(async (path) => {
+        const connection = await connectTo(running.url);
+        connection.socket.write(postBytes(path, { user_id: "ada", session_id: path, message: "hello" }));
+        await connection.until('"answer":"late"');
+        connection.socket.destroy();
+      }),
+    );
+  });
+});

@@ -1,0 +1,135 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { migrate } from "../../../stores/postgres/database/migrate.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { postJson } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startModelServer } from "../../servers/model-server.ts";
+import { freePort, startPostgresServer } from "../../servers/postgres-server.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const run = promisify(execFile);
+const releasers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const release of releasers.splice(0).reverse()) await release();
+});
+
+/** A file system in memory that can be filled. */
+interface SmallDisk {
+  folder: string;
+  /** Leaves this many bytes free. */
+  fill(leave?: number): Promise<void>;
+  empty(): Promise<void>;
+}
+
+async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-disk-"));
+  await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=777`, "tmpfs", folder]);
+  releasers.push(() => run("umount", [folder]).then(() => rm(folder, { recursive: true })));
+  const filler = path.join(folder, "filler");
+  return {
+    folder,
+    async fill(leave = 0) {
+      const { bavail, bsize } = await statfs(folder);
+      await writeFile(filler, Buffer.alloc(Math.max(0, bavail * bsize - leave), 1));
+    },
+    empty: () => rm(filler, { force: true }),
+  };
+}
+
+const canMount = await mountSmallDisk(1).then(
+  () =>
+    releasers
+      .pop()?.()
+      .then(() => true),
+  () => false,
+);
+if (!canMount) test.skip("/readyz with a full disk (skipped: this user may not mount a file system)", () => undefined);
+
+async function open(environment: Record<string, string> = {}): Promise<TestService> {
+  const service = await openTestService(environment);
+  releasers.push(() => service.close());
+  return service;
+}
+
+const READY = { status: 200, json: { status: "ready", dependencies: { postgres: "up" } } };
+const READ_ONLY = { status: 503, json: { status: "not ready", dependencies: { postgres: "read_only" } } };
+const untilReady = (service: TestService) =>
+  waitUntil("readiness", async () => {
+    const answer = await service.get("/readyz");
+    return answer.status === 200 && answer;
+  });
+
+/** It can be read all the while: memory is there to look at, and no process is restarted for it. */
+async function expectReadOnly(service: TestService): Promise<void> {
+  expect(await service.get("/readyz")).toMatchObject(READ_ONLY);
+  expect((await service.get("/healthz")).status).toBe(200);
+  expect((await service.get("/api/v1/conversations?user_id=ada")).status).toBe(200);
+  expect((await service.get("/api/v1/status")).json).toMatchObject({ dependencies: { postgres: "read_only" } });
+}
+
+(canMount ? describe : describe.skip)("/readyz with a full disk", () => {
+  test("says of a Postgres that cannot write that it is read-only, and is ready again when there is room", async () => {
+    const disk = await mountSmallDisk(160);
+    const server = await startPostgresServer(disk.folder);
+    releasers.push(() => server.stop());
+    const database = await openPostgres(server.url);
+    await migrate(database);
+    await database.close();
+    const service = await open({ DATABASE_URL: server.url });
+    expect(await service.get("/readyz")).toMatchObject(READY);
+    await disk.fill();
+    await expectReadOnly(service);
+    await disk.empty();
+    await untilReady(service);
+  }, 60_000);
+
+  test("says of a DATA_DIR without room for the next file of the database that it is read-only", async () => {
+    const disk = await mountSmallDisk(200);
+    const service = await open({ DATA_DIR: `${disk.folder}/data` });
+    expect(await service.get("/readyz")).toMatchObject(READY);
+    await disk.fill(8 * 1024 * 1024);
+    await expectReadOnly(service);
+    await disk.empty();
+    expect(await service.get("/readyz")).toMatchObject(READY);
+  }, 60_000);
+});
+
+describe("/readyz", () => {
+  test("says of a Postgres that was switched to read-only that it is, and a turn is told to come back", async () => {
+    const { url, drop } = await createRealDatabase();
+    releasers.push(drop);
+    const service = await open({ DATABASE_URL: url });
+    const database = await openPostgres(url);
+    releasers.push(() => database.close());
+    const name = new URL(url).pathname.slice(1);
+    await database.query({ text: `alter database ${name} set default_transaction_read_only = on` });
+    // Connections that are open keep what they began with.
+    const others = `datname = '${name}' and pid <> pg_backend_pid()`;
+    await database.query({ text: `select pg_terminate_backend(pid) from pg_stat_activity where ${others}` });
+    await waitUntil("a new connection", async () => (await service.get("/readyz")).status === 503);
+    await expectReadOnly(service);
+    const turn = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" });
+    expect(turn).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
+  });
+
+  test("is 503 while the chat model's server is down, and 200 when it has come up", async () => {
+    const port = await freePort();
+    const service = await open({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1/` });
+    const dependencies = { postgres: "up", chat_model: "down" };
+    expect(await service.get("/readyz")).toMatchObject({ status: 503, json: { status: "not ready", dependencies } });
+    expect((await service.get("/healthz")).status).toBe(200);
+    const model = await startModelServer({ port });
+    releasers.push(() => model.close());
+    expect((await untilReady(service)).json).toEqual({ status: "ready", dependencies: { postgres: "up", chat_model: "up" } });
+  });
+
+  test("does not ask for a model's server when the offline model answers", async () => {
+    expect((await (await open()).get("/readyz")).json).toEqual(READY.json);
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { messagesOf } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { holdConversations } from "../../support/databases/hold-conversations.ts";
+import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+describe("a turn whose acknowledgement is lost between the service and Postgres", () => {
+  let database: Awaited<ReturnType<typeof createRealDatabase>>;
+  let proxy: TcpProxy;
+  let watcher: ServiceWithModel;
+  let service: TestService;
+  let sessionId: string;
+  beforeAll(async () => {
+    database = await createRealDatabase();
+    proxy = await startTcpProxy(database.url);
+    watcher = await openServiceWithModel({ DATABASE_URL: database.url });
+    service = await openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: watcher.model.url });
+  });
+  beforeEach(() => {
+    sessionId = uuidv7();
+    watcher.model.answer({ tokens: ["Hi."] });
+  });
+  afterEach(() => proxy.restore());
+  afterAll(async () => {
+    await Promise.all([service.close(), watcher.close()]);
+    await proxy.close();
+    await database.drop();
+  });
+
+  const send = (headers: Record<string, string> = {}, userId = "ada"): Promise<EventStreamResponse> =>
+    postTurn(service.url, { user_id: userId, session_id: sessionId, message: "hello" }, { headers });
+  const stored = async () => (await messagesOf(watcher.url, "ada", sessionId)).map(({ content }) => content);
+  const answerOf = ({ events }: EventStreamResponse) => contentOf(events, "done").answer;
+
+  /** A message whose begin is committed while `silence` keeps its reply back. */
+  async function loseBegin(headers: Record<string, string>, silence: () => Promise<void> | void): Promise<EventStreamResponse> {
+    await send({}, "grace"); // to open connections
+    // The look for the key is answered still; what follows is not.
+    const lock = await holdConversations(database.url);
+    const lost = send(headers);
+    await lock.untilSomebodyWaits();
+    proxy.loseReplies();
+    await lock.release();
+    await waitUntil("the stored message", async () => (await stored()).length === 1);
+    await silence();
+    return lost;
+  }
+  const UNAVAILABLE = { status: 503, json: { error: { code: "storage_unavailable" } } };
+
+  test("as it begins is found by its id and answered; sent again with its key it is told again", async () => {
+    const headers = { "idempotency-key": uuidv7() };
+    const lost = await loseBegin(headers, () => proxy.restore());
+    expect(answerOf(lost)).toBe("Hi.");
+    expect(contentOf((await send(headers)).events, "done")).toEqual(contentOf(lost.events, "done"));
+    expect(await stored()).toEqual(["hello", "Hi."]);
+  }, 60_000);
+
+  test("as it begins, with Postgres away for long behind it, is refused, and goes on with the stored message when its key comes again", async () => {
+    const headers = { "idempotency-key": uuidv7() };
+    const lost = await loseBegin(headers, () => proxy.refuse());
+    expect(lost).toMatchObject(UNAVAILABLE);
+    expect(lost.headers.get("x-turn-id")).not.toBeNull();
+    await proxy.restore();
+    expect(answerOf(await send(headers))).toBe("Hi.");
+    expect(await stored()).toEqual(["hello", "Hi."]);
+  }, 60_000);
+
+  test("as it begins, with Postgres away for long behind it and no key, is refused and taken back: sent again it is there once", async () => {
+    expect(await loseBegin({}, () => proxy.refuse())).toMatchObject(UNAVAILABLE);
+    await proxy.restore();
+    await waitUntil("nothing of it is stored", async () => (await stored()).length === 0);
+    expect(answerOf(await send())).toBe("Hi.");
+    expect(await stored()).toEqual(["hello", "Hi."]);
+  }, 60_000);
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createHash } from "node:crypto";
+import { v7 as uuidv7 } from "uuid";
+import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { clearOldTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
+import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
+import { tablesHolding } from "../../support/databases/scan-tables.ts";
+import { openServicesOnOneDatabase, type ServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
+
+let running: ServicesOnOneDatabase;
+let database: Database;
+let userId: string;
+let sessionId: string;
+let key: string;
+beforeAll(async () => {
+  running = await openServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" });
+  database = await openPostgres(running.databaseUrl);
+});
+afterAll(async () => {
+  await database.close();
+  await running.close();
+});
+beforeEach(() => {
+  [userId, sessionId, key] = [`user ${uuidv7()}`, uuidv7(), uuidv7()];
+  running.model.seen.splice(0);
+});
+
+const ask = ({ url } = running.here, message = "I live in Zanzibar.") =>
+  beginTurn(url, { user_id: userId, session_id: sessionId, message }, { headers: { "idempotency-key": key } });
+const contents = async ({ url } = running.here) => (await messagesOf(url, userId, sessionId)).map(({ content }) => content);
+
+describe("erasing while a turn with a key is answered", () => {
+  test.each([
+    ["user", () => `users/${encodeURIComponent(userId)}`],
+    ["conversation", async () => `conversations/${(await listConversations(running.there.url, userId))[0]?.id}`],
+  ])("leaves nothing of it by its %s: neither rows, nor in memory, nor under its key", async (_what, pathOf) => {
+    const { model, here, there, both } = running;
+    const release = model.hold(["I live in Zanzibar too."]);
+    const asked = ask();
+    await model.untilAsked();
+    const followed = ask(there);
+    const erase = async (path: string) => (await callApi(`${there.url}/api/v1/${path}`, { method: "DELETE" })).status;
+    expect(await erase(await pathOf())).toBe(200);
+    release();
+    const { turnId } = await asked;
+    for (const turn of [asked, followed]) {
+      expect(contentOf((await (await turn).ended).events, "error").code).toBe("turn_superseded");
+    }
+
+    const keyHash = createHash("sha256").update(key).digest("base64url");
+    expect(await findResidualData(database, null, { tenantId: "default", userId })).toEqual([]);
+    for (const trace of [userId, sessionId, turnId, keyHash, "Zanzibar"]) expect(await tablesHolding(database, trace)).toEqual({});
+    for (const { url } of both) {
+      expect((await getTurn(url, turnId)).status).toBe(404);
+      expect((await streamTurn(url, turnId)).status).toBe(404);
+    }
+
+    model.answer({ tokens: ["Who are you?"] });
+    expect(contentOf((await (await ask(here)).ended).events, "done").answer).toBe("Who are you?");
+    await erase(`users/${encodeURIComponent(userId)}`);
+  });
+});
+
+describe("a turn of the day before", () => {
+  const age = (turnId: string) =>
+    database.query({
+      text: "update turns set started_at = started_at - interval '25 hours', ended_at = ended_at - interval '25 hours' where id = $1",
+      values: [turnId],
+    });
+
+  describe.each([
+    ["and is emptied", true],
+    ["and waits to be emptied", false],
+  ])("has ended %s", (_how, isEmptied) => {
+    async function askYesterday(): Promise<string> {
+      const { turnId, ended } = await ask();
+      await ended;
+      await age(turnId);
+      if (isEmptied) expect(await clearOldTurns(database)).toBe(1);
+      return turnId;
+    }
+
+    test("is gone in each process, what it said too, however much of it is still in memory; its messages stay", async () => {
+      running.model.answer({ tokens: ["Hi."] });
+      const turnId = await askYesterday();
+      const gone = { status: 410, json: { error: { code: "turn_gone", message: expect.stringContaining(turnId) } } };
+      for (const service of running.both) {
+        expect(await getTurn(service.url, turnId)).toMatchObject(gone);
+        expect(await streamTurn(service.url, turnId, { lastEventId: "1.0" })).toMatchObject(gone);
+        expect((await cancelTurn(service.url, turnId)).json).toEqual({ turn_id: turnId, cancelled: false });
+        expect(await contents(service)).toEqual(["I live in Zanzibar.", "Hi."]);
+      }
+    });
+
+    test.each([
+      ["done", { tokens: ["Hi."] }],
+      ["failed", { status: 500 }],
+    ])("leaves its key to another message when it was %s", async (_outcome, script) => {
+      running.model.answer(script);
+      const turnId = await askYesterday();
+      running.model.answer({ tokens: ["Again."] });
+      const next = await ask(running.here, "another");
+      expect(contentOf((await next.ended).events, "done").answer).toBe("Again.");
+      expect(next.turnId).not.toBe(turnId);
+      expect((await contents()).slice(-2)).toEqual(["another", "Again."]);
+      expect((await ask(running.here, "another")).turnId).toBe(next.turnId);
+      expect((await getTurn(running.there.url, turnId)).status).toBe(410);
+    });
+  });
+
+  test("is not gone while it runs", async () => {
+    const release = running.model.hold(["late"]);
+    const { turnId, ended } = await ask();
+    await age(turnId);
+    await clearOldTurns(database);
+    for (const { url } of running.both) expect((await getTurn(url, turnId)).json).toMatchObject({ state: "running" });
+    const followed = running.both.map(({ url }) => streamTurn(url, turnId));
+    release();
+    expect(contentOf((await ended).events, "done").answer).toBe("late");
+    for (const stream of followed) expect((await stream).status).toBe(200);
+  });
+});
