@@ -59,10 +59,6 @@ describe("an index in parts", () => {
     expect(asked.map((calls) => calls.length)).toEqual(Array(PARTS).fill(1));
   });
 
-  test("counts all parts together when no owner is named", async () => {
-    expect(await open().index.count()).toBe(2 * PARTS);
-  });
-
   test("flushes what was written since the last time, and nothing else", async () => {
     const { index, asked } = open();
     const flushes = (): number => asked.flat().filter((call) => call === "flush").length;
@@ -72,12 +68,5 @@ describe("an index in parts", () => {
     await index.flush();
     await index.flush();
     expect(flushes()).toBe(1);
-  });
-
-  test("rejects what is no owner key before any part is asked", async () => {
-    const { index, asked } = open();
-    await expect(index.searchWords({ ownerKey: "ada" }, "word", 5)).rejects.toThrow(TypeError);
-    await expect(index.upsert([sampleDocument(1, { ownerKey: 'x" or "' })])).rejects.toThrow(TypeError);
-    expect(asked.flat()).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchStore } from "../../../stores/search/search-index.ts";
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
+import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
 import { describeSearchStore } from "./search-index.contract.ts";
@@ -79,12 +80,6 @@ if (missing) {
   describe("the same query on both stores", describeEquality);
 }
 
-/** Numbers that look random and are the same in every run. https://en.wikipedia.org/wiki/Linear_congruential_generator */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
-}
-
 /** Scores alike to within rounding, and every document that one ranks above another by more than that is above it in the other, too. */
 function expectSameRanking(one: readonly SearchHit[], other: readonly SearchHit[]): void {
   expect(one.map(({ score }) => score)).toEqual(other.map(({ score }) => expect.closeTo(score, 3)));
@@ -100,12 +95,10 @@ function describeEquality(): void {
   afterAll(() => Promise.all(toClose.map((close) => close())));
 
   test("a random corpus of English and Chinese words is ranked alike, before and after a flush", async () => {
-    const random = randomNumbers(7);
+    const below = makeSeededRandom(7);
+    const random = () => below(2 ** 24) / 2 ** 24;
     const english = Array.from({ length: 60 }, (_, number) => `w${number}`);
-    const chinese = [..."导演电影音乐旅行价格学校老师医院"].flatMap((character, position, all) => [
-      character,
-      character + (all[position + 1] ?? ""),
-    ]);
+    const chinese = [..."导演电影音乐旅行价格学校老师医院"].flatMap((one, position, all) => [one, one + (all[position + 1] ?? "")]);
     const vocabulary = [...english, ...chinese];
     const pick = () => vocabulary[Math.floor(random() ** 2 * vocabulary.length)] ?? "";
     const words = (length: number) => Array.from({ length }, pick).join(" ");

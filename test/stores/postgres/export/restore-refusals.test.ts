@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
+import { createRealDatabase, openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
 import {
   compress,
   createExportFolder,
@@ -21,7 +21,6 @@ const OWNER = { tenantId: "acme", userId: "ada" };
 describe("a restore", () => {
   let source: Database;
   let target: Database;
-  let real: Awaited<ReturnType<typeof createRealDatabase>>;
   let folder: ExportFolder;
   let text: string;
   let lines: ExportedLine[];
@@ -31,21 +30,18 @@ describe("a restore", () => {
     await rememberConversation(source, OWNER, "plums 李子");
     text = await readExport(await folder.save(source));
     lines = parseLines(text).slice(0, -1);
-    real = await createRealDatabase();
-    target = await openPostgres(real.url);
+    target = await openTestPostgres();
   });
   afterAll(async () => {
     await source.close();
     await target.close();
-    await real.drop();
     await folder.remove();
   });
 
-  const indexOf = (kind: string): number => lines.findIndex((line) => line.kind === kind);
   /** The export with another row in place of the first one of a table, as somebody would make it who computes the SHA-256 anew. */
   const withRow = (kind: string, change: Record<string, unknown>): string => {
     const changed = structuredClone(lines);
-    const line = changed[indexOf(kind)];
+    const line = changed.find((one) => one.kind === kind);
     if (!line) throw new Error(`no line of ${kind}`);
     line.row = { ...line.row, ...change };
     return sealLines(changed);
@@ -53,11 +49,7 @@ describe("a restore", () => {
 
   async function expectRefusal(bytes: string | Uint8Array, says: RegExp): Promise<void> {
     const refused = restoreExport({ database: target, file: await folder.write(bytes) });
-    await expect(refused).rejects.toMatchObject({
-      name: "AppError",
-      code: "invalid_request",
-      message: expect.stringMatching(says) as unknown,
-    });
+    await expect(refused).rejects.toMatchObject({ name: "AppError", code: "invalid_request", message: expect.stringMatching(says) });
     for (const table of ["conversations", "messages", "core_memory_versions", "pgboss.job"]) {
       expect(await target.query({ text: `select from ${table}` })).toHaveLength(0);
     }
@@ -65,11 +57,10 @@ describe("a restore", () => {
 
   test("of a file that was cut anywhere is refused, and nothing is stored", async () => {
     const whole = compress(text);
-    for (const share of [0, 0.001, 0.3, 0.9])
-      await expectRefusal(whole.subarray(0, Math.floor(whole.length * share)), /cut off, or changed/);
-    await expectRefusal(whole.subarray(0, -1), /cut off, or changed/);
-    await expectRefusal(text.slice(0, -1), /cut off, or changed/);
-    await expectRefusal(text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), /cut off, or changed/);
+    const lengths = [0, 0.001, 0.3, 0.9].map((share) => Math.floor(whole.length * share));
+    const cut = [...lengths, whole.length - 1].map((length) => whole.subarray(0, length));
+    const withoutLastLine = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
+    for (const part of [...cut, text.slice(0, -1), withoutLastLine]) await expectRefusal(part, /cut off, or changed/);
   });
 
   test("of a file in which anything was changed is refused, and nothing is stored", async () => {
@@ -101,10 +92,8 @@ describe("a restore", () => {
   test("of an export of a newer schema or format is refused, and says which it knows", async () => {
     const [header = { kind: "header", row: {} }, ...rows] = lines;
     const schema = Number(header["schema"]);
-    await expectRefusal(
-      sealLines([{ ...header, schema: schema + 1 }, ...rows]),
-      new RegExp(`schema ${schema + 1}; this service knows .*schema ${schema}`),
-    );
+    const newer = sealLines([{ ...header, schema: schema + 1 }, ...rows]);
+    await expectRefusal(newer, new RegExp(`schema ${schema + 1}; this service knows .*schema ${schema}`));
     await expectRefusal(sealLines([{ ...header, version: 2 }, ...rows]), /format 2, .*this service knows format 1/);
   });
 
@@ -137,12 +126,9 @@ describe("a restore", () => {
       return { ...line, row: { ...line.row, rewrites: undefined } };
     });
     const database = await openTestEmbedded();
-    try {
-      await restoreExport({ database, file: await folder.write(sealLines(older)) });
-      expect(await database.query({ text: "select rewrites from conversations" })).toEqual([{ rewrites: 0 }]);
-    } finally {
-      await database.close();
-    }
+    await restoreExport({ database, file: await folder.write(sealLines(older)) });
+    expect(await database.query({ text: "select rewrites from conversations" })).toEqual([{ rewrites: 0 }]);
+    await database.close();
   });
 
   test("into a database that holds anything is refused, and says what; what is there stays as it is", async () => {

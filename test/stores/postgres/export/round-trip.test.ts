@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import { jobKey } from "../../../../stores/jobs/job.ts";
@@ -10,12 +10,11 @@ import { EXPORTED_TABLES } from "../../../../stores/postgres/export/exported-tab
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turns.ts";
-import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { addTurnsToReread, makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
-import { createRealDatabase, openTestEmbedded } from "../../../support/databases/databases.ts";
+import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
@@ -25,12 +24,6 @@ const BOB = { tenantId: "acme", userId: "bob" };
 const EVE = { tenantId: "other", userId: "bob" };
 const ODD = `电影《索拉里斯》 👩‍🚀 "quoted" \\ back \n line \r\n \u2028 $& {{x}} \u0001`;
 
-async function openReal(): Promise<Database> {
-  const { url, drop } = await createRealDatabase();
-  const database = await openPostgres(url);
-  return { ...database, close: () => database.close().then(drop) };
-}
-
 /** Something in every table that is exported, of three people and two tenants. */
 async function fill(database: Database): Promise<{ running: string; pending: string }> {
   for (const [owner, word, section] of [
@@ -39,27 +32,16 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     [EVE, "figs", "goals"],
   ] as const) {
     const { exchanges } = await rememberConversation(database, owner, word, section);
-    await addTurnsToReread(
-      database,
-      owner,
-      exchanges.map(({ messageId }) => messageId),
-    );
+    const questions = exchanges.map(({ messageId }) => messageId);
+    await addTurnsToReread(database, owner, questions);
   }
   await teach(database, ADA, { section: "profile", content: ODD, actor: "person" });
-  await makeImportStore(database).import({
-    ...ADA,
-    sessionId: "imported",
-    messages: [
-      {
-        role: "user",
-        content: ODD,
-        createdAt: new Date("2021-03-04T05:06:07.089Z"),
-        metadata: { external_id: "1", nested: [{ 数: 1.5e-7 }, null], text: ODD },
-      },
-      { role: "assistant", content: "记住了", createdAt: new Date("2021-03-04T05:06:08Z"), metadata: {} },
-    ],
-    jobKinds: [],
-  });
+  const createdAt = new Date("2021-03-04T05:06:07.089Z");
+  const messages = [
+    { role: "user" as const, content: ODD, createdAt, metadata: { external_id: "1", nested: [{ 数: 1.5e-7 }, null], text: ODD } },
+    { role: "assistant" as const, content: "记住了", createdAt: new Date("2021-03-04T05:06:08Z"), metadata: {} },
+  ];
+  await makeImportStore(database).import({ ...ADA, sessionId: "imported", messages, jobKinds: [] });
   await findBegunTurn(database, { ...BOB, turnId: uuidv7() }); // a turn that never began
   const running = await beginFreely(makeTurnStore(database), sampleTurn({ ...BOB, sessionId: "running", message: "still open" }));
   await makeKnowledgeBaseStore(database).put("acme", { prefix: "travel", description: "旅行", keywords: ["tram", "电车"] });
@@ -75,41 +57,38 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   return { running: running.conversationId, pending: pending.id };
 }
 
-const pairs: [string, () => Promise<Database>, () => Promise<Database>][] = [
-  ["embedded PGlite to real Postgres", openTestEmbedded, openReal],
-  ["real Postgres to embedded PGlite", openReal, openTestEmbedded],
-];
-
-describe.each(pairs)("an export from %s", (_name, openSource, openTarget) => {
+describe.each([
+  ["embedded PGlite to real Postgres", openTestEmbedded, openTestPostgres],
+  ["real Postgres to embedded PGlite", openTestPostgres, openTestEmbedded],
+])("an export from %s", (_name, openSource, openTarget) => {
   let source: Database;
   let target: Database;
   let folder: ExportFolder;
+  let file: string;
   let filled: Awaited<ReturnType<typeof fill>>;
   beforeAll(async () => {
     folder = await createExportFolder();
     source = await openSource();
     filled = await fill(source);
-  });
-  beforeEach(async () => {
+    file = await folder.save(source);
     target = await openTarget();
   });
-  afterEach(() => target.close());
   afterAll(async () => {
     await source.close();
+    await target.close();
     await folder.remove();
   });
 
   test("holds something of every table, and exported again after a restore the same lines", async () => {
-    const file = await folder.save(source);
-    expect(Object.keys(await readRows(file))).toEqual(EXPORTED_TABLES.map(({ name }) => name));
-    expect((await readRows(file))["turns"]?.filter((row) => row["question_id"] === null)).toEqual([]);
+    const rows = await readRows(file);
+    expect(Object.keys(rows)).toEqual(EXPORTED_TABLES.map(({ name }) => name));
+    expect(rows["turns"]?.filter((row) => row["question_id"] === null)).toEqual([]);
     const stored = await restoreExport({ database: target, file });
     expect([...stored.values()].reduce((sum, count) => sum + count, 0)).toBe((await rowLines(file)).length);
     expect(await rowLines(await folder.save(target))).toEqual(await rowLines(file));
   });
 
   test("restored, has the turn that was running ended, its lease free, and times and bytes as they were", async () => {
-    await restoreExport({ database: target, file: await folder.save(source) });
     const text = "select turn_id, turn_lease_until from conversations where id = $1";
     expect(await target.query({ text, values: [filled.running] })).toEqual([{ turn_id: null, turn_lease_until: null }]);
     const document = await makeChunkStore(target).findDocument({ tenantId: "acme", documentId: filled.pending });
@@ -119,52 +98,40 @@ describe.each(pairs)("an export from %s", (_name, openSource, openTarget) => {
     expect(await versionsOf(target, ADA)).toEqual(await versionsOf(source, ADA));
   });
 
-  test("restored, leaves to the memory agent what it had not read, then what it is to read again, and nothing else", async () => {
-    await restoreExport({ database: target, file: await folder.save(source) });
-    const unread = (database: Database, owner: typeof ADA) => makeUnreadStore(database).next(owner, 40);
-    expect((await unread(target, ADA))?.messages.map(({ content }) => content)).toEqual([ODD, "记住了"]);
-    expect(await unread(target, ADA)).toEqual(await unread(source, ADA));
-    for (const owner of [BOB, EVE]) {
-      expect(await unread(target, owner)).toMatchObject({ again: [expect.any(String), expect.any(String)] });
-      expect(await unread(target, owner)).toEqual(await unread(source, owner));
-    }
-    await target.query({ text: "delete from turns_to_read_again" });
-    for (const owner of [BOB, EVE]) expect(await unread(target, owner)).toBeNull();
-  });
-
   test("restored, has a job for every conversation, user and document that something may be left to do for", async () => {
-    await restoreExport({ database: target, file: await folder.save(source) });
     const jobs = (await makeJobQueue(target).claim(100)).map(({ job }) => job);
-    const conversations = await target.query<{ id: string }>({ text: "select id from conversations" });
-    const documents = await target.query<{ id: string }>({ text: "select id from knowledge_documents" });
+    const ids = async (table: string) => (await target.query<{ id: string }>({ text: `select id from ${table}` })).map(({ id }) => id);
     const expected = [
-      ...conversations.flatMap(({ id }) => [`index_episodes/${id}`, `summarise/${id}`]),
-      ...documents.map(({ id }) => `ingest/${id}`),
+      ...(await ids("conversations")).flatMap((id) => [`index_episodes/${id}`, `summarise/${id}`]),
+      ...(await ids("knowledge_documents")).map((id) => `ingest/${id}`),
       ...[ADA, BOB, EVE].map((owner) => jobKey({ kind: "remember", ...owner })),
     ];
     expect(jobs.map(jobKey).toSorted()).toEqual(expected.toSorted());
   });
 
-  test("of one user holds what is that user's in every table, and nothing of another or of the tenant", async () => {
-    const rows = await readRows(await folder.save(source, BOB));
-    expect(Object.keys(rows)).toEqual(EXPORTED_TABLES.map(({ name }) => name).filter((name) => !/^knowledge_|^token_/.test(name)));
-    expect(JSON.stringify(rows)).not.toMatch(/figs|索拉里斯/);
-    expect(rows["conversations"]).toHaveLength(2);
-    const file = await folder.save(source, BOB);
-    await restoreExport({ database: target, file });
-    expect(await rowLines(await folder.save(target))).toEqual(await rowLines(file));
+  test("restored, leaves to the memory agent what it had not read, then what it is to read again, and nothing else", async () => {
+    const unread = (database: Database, owner: typeof ADA) => makeUnreadStore(database).next(owner, 40);
+    expect((await unread(target, ADA))?.messages.map(({ content }) => content)).toEqual([ODD, "记住了"]);
+    for (const owner of [ADA, BOB, EVE]) expect(await unread(target, owner)).toEqual(await unread(source, owner));
+    for (const owner of [BOB, EVE]) expect((await unread(target, owner))?.again).toHaveLength(2);
+    await target.query({ text: "delete from turns_to_read_again" });
+    for (const owner of [BOB, EVE]) expect(await unread(target, owner)).toBeNull();
   });
 
-  test("of one tenant holds all its users and its knowledge, and nothing of another tenant", async () => {
-    const file = await folder.save(source, { tenantId: "acme" });
-    const rows = await readRows(file);
-    expect(Object.keys(rows)).toEqual(EXPORTED_TABLES.map(({ name }) => name));
-    expect(JSON.stringify(rows)).not.toContain("figs");
-    await restoreExport({ database: target, file });
-    expect(await rowLines(await folder.save(target))).toEqual(await rowLines(file));
-  });
-
-  test("of nobody holds no row", async () => {
-    expect(await rowLines(await folder.save(source, { tenantId: "acme", userId: uuidv7() }))).toEqual([]);
+  const tables = EXPORTED_TABLES.map(({ name }) => name);
+  test.each([
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_/.test(name)), /figs|索拉里斯/, 2],
+    ["one tenant", { tenantId: "acme" }, tables, /figs/, 4],
+    ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
+  ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
+    const part = await folder.save(source, scope);
+    const rows = await readRows(part);
+    expect(Object.keys(rows)).toEqual(expected);
+    expect((await rowLines(part)).join("\n")).not.toMatch(foreign);
+    expect(rows["conversations"] ?? []).toHaveLength(conversations);
+    const empty = await openTarget();
+    await restoreExport({ database: empty, file: part });
+    expect(await rowLines(await folder.save(empty))).toEqual(await rowLines(part));
+    await empty.close();
   });
 });
