@@ -18,21 +18,13 @@ function refusalOf(text: string): unknown {
 const refusal = (): object => expect.objectContaining({ code: "invalid_request", details: [expect.objectContaining({ field: "after" })] });
 
 describe("a cursor", () => {
-  test("property: comes back from its text as it was", () => {
-    fc.assert(fc.property(anyCursor, (cursor) => expect(decodeCursor(encodeCursor(cursor))).toEqual(cursor)));
-  });
-
-  test("property: its text needs no escaping in a URL", () => {
-    fc.assert(fc.property(anyCursor, (cursor) => expect(encodeCursor(cursor)).toMatch(/^[\w-]+$/)));
-  });
-
-  test("property: two different cursors have different texts", () => {
-    fc.assert(
-      fc.property(anyCursor, anyCursor, (one, other) => {
-        fc.pre(one.id !== other.id || one.createdAt.getTime() !== other.createdAt.getTime());
-        expect(encodeCursor(one)).not.toBe(encodeCursor(other));
-      }),
-    );
+  test("property: comes back from its text as it was, and needs no escaping in a URL", () => {
+    const unchanged = fc.property(anyCursor, (cursor) => {
+      const text = encodeCursor(cursor);
+      expect(text).toMatch(/^[\w-]+$/);
+      expect(decodeCursor(text)).toEqual(cursor);
+    });
+    fc.assert(unchanged);
   });
 
   test("property: any other text is refused with a problem of the field after", () => {
