@@ -1,16 +1,19 @@
 import type { ChatRequestBody, ModelScript } from "../../servers/model-server.ts";
+import { saidIn } from "./chaos-summaries.ts";
 
 export const SUMMARY_MODEL = "test-summary";
 export const MEMORY_MODEL = "test-memory";
 
 const WORDS = ["yes", "no", "perhaps", "ship", "当然", "可以", "🙂👍", "naïve", "\n\n", "“quoted”", "e\u0301", "long-winded explanation"];
 
-/** A model that answers at any length and pace, each time otherwise; now and then it fails, breaks off or falls silent. */
+/** Answers at any length and pace; now and then it fails, breaks off or falls silent. A summary names all that people said, in order. */
 export function makeChaosModel(random: (below: number) => number): (body: ChatRequestBody) => ModelScript {
   let answers = 0;
   return ({ model, messages }) => {
-    if (model === SUMMARY_MODEL)
-      return random(10) === 0 ? { status: 500 } : { tokens: [`Summary ${answers++}.`], firstTokenMs: random(100) };
+    if (model === SUMMARY_MODEL) {
+      const said = messages.flatMap(({ content }) => saidIn(content));
+      return random(10) === 0 ? { status: 500 } : { tokens: [`They: ${said.join(" ")}.`], firstTokenMs: random(100) };
+    }
     if (model === MEMORY_MODEL) return random(10) === 0 ? { status: 500 } : { tokens: ["nothing to do"], firstTokenMs: random(100) };
     const length = 3 + random(random(5) === 0 ? 150 : 40);
     const asked = messages.at(-1)?.content.split(" ").at(-1) ?? "";

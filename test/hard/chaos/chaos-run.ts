@@ -5,6 +5,7 @@ import { watchLeases, type LeaseFigures } from "./chaos-leases.ts";
 import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
 import { openChaosProcesses, type ChaosProcesses } from "./chaos-processes.ts";
 import { sendAllOnceMore, waitForJobs } from "./chaos-settle.ts";
+import { findWrongSummaries, recordSummaries } from "./chaos-summaries.ts";
 import { talk } from "./chaos-users.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { startModelServer } from "../../servers/model-server.ts";
@@ -12,7 +13,8 @@ import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 
 const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
 export const LEASE_MS = 2_000;
-/** How long replies of Postgres are lost, in milliseconds: shorter than a lease, in which a renewal must come through. */
+const HISTORY_WINDOW = 2;
+/** Milliseconds in which replies of Postgres are lost: less than a lease, in which a renewal must come through. */
 const SHORTEST_SILENCE_MS = 100;
 const LONGEST_SILENCE_MS = 600;
 
@@ -32,6 +34,7 @@ export interface ChaosFigures {
   longestStopMs: number;
   leases: Omit<LeaseFigures, "violations">;
   jobsDoneMs: number;
+  summaryVersions: number;
 }
 
 /**
@@ -46,7 +49,6 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
   model.answer(makeChaosModel(random));
   const proxy = await startTcpProxy(databaseUrl);
   opened.defer(() => proxy.close());
-  /** Begins and ends of turns among what is carried out meanwhile, and nobody hears of it. */
   async function loseReplies(): Promise<void> {
     proxy.loseReplies();
     await sleep(SHORTEST_SILENCE_MS + random(LONGEST_SILENCE_MS - SHORTEST_SILENCE_MS));
@@ -56,13 +58,14 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
     {
       ...{ DATABASE_URL: proxy.url, OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true" },
       ...{ TURN_LEASE_MS: String(LEASE_MS), SHUTDOWN_GRACE_MS: "500", MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000", MODEL_IDLE_TIMEOUT_MS: "1500" },
-      ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" },
+      ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: String(HISTORY_WINDOW) },
     },
     random,
     loseReplies,
   );
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());
+  await recordSummaries(database);
   const { network } = processes;
 
   const leases = watchLeases(database, LEASE_MS);
@@ -72,15 +75,16 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
     Promise.all(USERS.map((user, index) => talk(network, user, seed + 2 * index, isOver))).then((all) => all.flat()),
     processes.harass(isOver),
   ]);
-  await sleep(LEASE_MS + 100); // what a killed process held has run out
+  await sleep(LEASE_MS + 100); // leases of killed processes have expired
   const leaseFigures = await leases.stop();
 
   const reports = exchanges.flatMap((exchange) => exchange.reports);
-  // With a process gone that nobody has ended there is nobody to send to.
+  // After a violation a process may be gone for good.
   if (processes.violations.length === 0) await sendAllOnceMore(network, exchanges, random);
 
   const { jobsDoneMs, wrongs: deadJobs } = await waitForJobs(database);
-  const wrongs = [...leaseFigures.violations, ...deadJobs, ...(await findWrongs(database, exchanges))];
+  const summaries = await findWrongSummaries(database, HISTORY_WINDOW);
+  const wrongs = [...leaseFigures.violations, ...deadJobs, ...summaries.wrongs, ...(await findWrongs(database, exchanges))];
   await processes.stop();
   wrongs.push(...processes.violations);
 
@@ -102,6 +106,7 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
     longestStopMs: processes.longestStopMs(),
     leases: { longestUnrenewedMs, longestHeldMs, ranOut },
     jobsDoneMs,
+    summaryVersions: summaries.versions,
   };
   return { figures, wrongs: wrongs.length === 0 ? [] : [...wrongs, `the processes:\n  ${processes.journal.join("\n  ")}`] };
 }

@@ -5,7 +5,6 @@ import { killServiceProcesses } from "../../servers/service-process.ts";
 
 const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 60);
 const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
-/** The last messages, leases and jobs take their time. */
 const TIMEOUT_MS = SECONDS * 1_000 + 400_000;
 
 let place: Awaited<ReturnType<typeof createRealDatabase>>;
@@ -27,6 +26,7 @@ test(
     expect(figures.kills.SIGKILL).toBeGreaterThan(0);
     expect(figures.kills.lostReplies).toBeGreaterThan(0);
     expect(figures.resumes).toBeGreaterThan(0);
+    expect(figures.summaryVersions).toBeGreaterThan(SECONDS / 3);
     expect(figures.done).toBeGreaterThan(SECONDS);
   },
   TIMEOUT_MS,

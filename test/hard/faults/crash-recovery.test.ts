@@ -4,54 +4,34 @@ import { createDataFolder } from "../../servers/data-folder.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { within } from "../../support/within.ts";
 
 const KILLS = 10;
-/** Eleven starts take 20 to 30 seconds on two cores that have nothing else to do. */
+/** Eleven starts take 20 to 30 seconds on two quiet cores. */
 const TIMEOUT_MS = 240_000;
-
-/** Waits for one step of a round; a step that hangs fails with what the service has printed, long before the whole test would. */
-async function step<Result>(name: string, result: Promise<Result>, service?: ServiceProcess): Promise<Result> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`${name}: not within 45 s; the service printed: ${service?.output() ?? "unknown"}`)),
-    45_000,
-  );
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
-}
 
 interface Place {
   environment: Record<string, string>;
   remove: () => Promise<void>;
 }
 
-async function onDataFolder(): Promise<Place> {
+const onDataFolder = async (): Promise<Place> => {
   const { folder, remove } = await createDataFolder();
   return { environment: { DATA_DIR: folder }, remove };
-}
-
-async function onRealPostgres(): Promise<Place> {
+};
+const onRealPostgres = async (): Promise<Place> => {
   const { url, drop } = await createRealDatabase();
   return { environment: { DATABASE_URL: url }, remove: drop };
-}
+};
 
-const ask = (sessionId: string, message: string, fields: object = {}): object => ({
-  user_id: "ada",
-  session_id: sessionId,
-  message,
-  ...fields,
-});
+const ask = (session_id: string, message: string, fields: object = {}): object => ({ user_id: "ada", session_id, message, ...fields });
 
-describe.each([
-  ["an embedded database", onDataFolder],
-  ["a real Postgres", onRealPostgres],
-])("a service on %s that is killed with kill -9", (_name, makePlace) => {
+describe("a service that is killed with kill -9", () => {
   let model: ModelServer;
   let place: Place;
   beforeEach(async () => {
-    [model, place] = await Promise.all([startModelServer(), makePlace()]);
+    model = await startModelServer();
   });
   afterEach(async () => {
     await killServiceProcesses();
@@ -59,12 +39,25 @@ describe.each([
     await place.remove();
   });
 
-  const start = (): Promise<ServiceProcess> =>
-    startServiceProcess({ ...place.environment, OPENAI_BASE_URL: model.url, TURN_LEASE_MS: "1000" });
+  const start = (leaseMs: number): Promise<ServiceProcess> =>
+    startServiceProcess({ ...place.environment, OPENAI_BASE_URL: model.url, TURN_LEASE_MS: String(leaseMs) });
+  const contents = async (url: string, session: string) => (await messagesOf(url, "ada", session)).map(({ content }) => content);
 
-  test(
-    "again and again in mid-stream has every acknowledged turn once, and each conversation goes on",
-    async () => {
+  /** Kills the service at the first token of a turn in the session "held". */
+  async function killInTurn(service: ServiceProcess): Promise<void> {
+    model.answer(({ messages }) => (messages.at(-1)?.content === "cut off" ? { tokens: ["word "], ending: "hang" } : { tokens: ["fine"] }));
+    const onEvent = (_event: unknown, sofar: unknown[]) => void (sofar.length === 2 && service.kill("SIGKILL"));
+    await expect(postTurn(service.url, ask("held", "cut off"), { onEvent })).rejects.toThrow();
+    await service.exited;
+  }
+
+  test.each([
+    ["an embedded database", onDataFolder],
+    ["a real Postgres", onRealPostgres],
+  ])(
+    "again and again in mid-stream, on %s, has every acknowledged turn once, and each conversation goes on",
+    async (_name, makePlace) => {
+      place = await makePlace();
       model.answer(({ messages }) => {
         const asked = messages.at(-1)?.content ?? "";
         return asked.startsWith("long")
@@ -72,28 +65,24 @@ describe.each([
           : { tokens: ["answer ", `to ${asked}`] };
       });
       for (let kill = 0; kill < KILLS; kill++) {
-        const service = await step("start", start());
+        const service = await within("start", start(1_000), () => "");
+        const tell = (): string => `the service printed: ${service.output()}`;
         const streaming = Promise.withResolvers<void>();
         const cut = postTurn(service.url, ask("cut", `long ${kill}`, { on_busy: "enqueue" }), {
           onEvent: (_event, sofar) => void (sofar.length > 2 + kill && streaming.resolve()),
         });
         const cutOff = expect(cut).rejects.toThrow();
-        await step("the first tokens", streaming.promise, service);
-        // The kill comes the moment that `done` is here: what was acknowledged must be on disk by then.
+        await within("the first tokens", streaming.promise, tell);
+        // The kill comes with `done`: what was acknowledged must be on disk by then.
         const acknowledged = postTurn(service.url, ask("acknowledged", `turn ${kill}`), {
           onEvent: ({ data }) => void (data.status === "done" && service.kill("SIGKILL")),
-        });
-        const refused = await step(
-          "done",
-          acknowledged.catch(() => undefined),
-          service,
-        );
-        expect(refused?.json).toBeUndefined();
-        expect(await step("the end of the process", service.exited, service)).toBeNull();
-        await step("the end of the cut stream", cutOff);
+        }).catch(() => undefined);
+        expect((await within("done", acknowledged, tell))?.json).toBeUndefined();
+        expect(await within("the end of the process", service.exited, tell)).toBeNull();
+        await within("the end of the cut stream", cutOff, tell);
       }
 
-      const service = await start();
+      const service = await start(1_000);
       const rounds = Array.from({ length: KILLS }, (_, kill) => kill);
       const acknowledged = await messagesOf(service.url, "ada", "acknowledged");
       expect(acknowledged.map(({ role, content, completed }) => [role, content, completed])).toEqual(
@@ -108,74 +97,31 @@ describe.each([
       for (const session of ["cut", "acknowledged"]) {
         const { events } = await postTurn(service.url, ask(session, "and now?", { on_busy: "enqueue" }));
         expect(contentOf(events, "done")).toMatchObject({ answer: "answer to and now?", completed: true });
-        expect((await messagesOf(service.url, "ada", session)).at(-1)?.content).toBe("answer to and now?");
+        expect((await contents(service.url, session)).at(-1)).toBe("answer to and now?");
       }
     },
     TIMEOUT_MS,
   );
 
-  test("leaves a conversation that is free again, without waiting in line, once the lease is over", async () => {
-    const first = await start();
-    model.answer({ tokens: ["word "], ending: "hang" });
-    const cut = postTurn(first.url, ask("lease", "cut off"), {
-      onEvent: (_event, sofar) => void (sofar.length === 2 && first.kill("SIGKILL")),
-    });
-    await expect(cut).rejects.toThrow();
-    await first.exited;
-    const second = await start();
-    model.answer({ tokens: ["fine"] });
-    await waitUntil("a free conversation", async () => {
-      const { status, json } = await postJson(`${second.url}/api/v1/chat`, ask("lease", "and now?"));
-      if (status !== 200) expect(json.error.code).toBe("conversation_busy");
-      return status === 200;
-    });
-    expect((await messagesOf(second.url, "ada", "lease")).map(({ content }) => content)).toEqual(["cut off", "and now?", "fine"]);
-  });
-});
-
-describe("a conversation whose process was killed", () => {
-  test("is free in the next process at once when the database is embedded: nobody else can have it", async () => {
-    const [model, { environment, remove }] = await Promise.all([startModelServer(), onDataFolder()]);
-    const start = (): Promise<ServiceProcess> =>
-      startServiceProcess({ ...environment, OPENAI_BASE_URL: model.url, TURN_LEASE_MS: String(10 * TIMEOUT_MS) });
-    const first = await start();
-    model.answer({ tokens: ["word "], ending: "hang" });
-    const cut = postTurn(first.url, ask("held", "cut off"), {
-      onEvent: (_event, sofar) => void (sofar.length === 2 && first.kill("SIGKILL")),
-    });
-    await expect(cut).rejects.toThrow();
-    await first.exited;
-    const second = await start();
-    model.answer({ tokens: ["fine"] });
-    const { status, json } = await postJson(`${second.url}/api/v1/chat`, ask("held", "and now?"));
+  test("leaves a conversation that the next process has at once when the database is embedded: nobody else can have it", async () => {
+    place = await onDataFolder();
+    await killInTurn(await start(10 * TIMEOUT_MS));
+    const { url } = await start(10 * TIMEOUT_MS);
+    const { status, json } = await postJson(`${url}/api/v1/chat`, ask("held", "and now?"));
     expect({ status, ...json }).toMatchObject({ status: 200, answer: "fine" });
-    expect((await messagesOf(second.url, "ada", "held")).map(({ content }) => content)).toEqual(["cut off", "and now?", "fine"]);
-    await killServiceProcesses();
-    await model.close();
-    await remove();
+    expect(await contents(url, "held")).toEqual(["cut off", "and now?", "fine"]);
   });
 
-  test("is busy for another process until the lease is over, and no longer", async () => {
-    const { url, drop } = await createRealDatabase();
+  test("leaves a conversation that is busy for another process until the lease is over, and no longer", async () => {
+    place = await onRealPostgres();
     const leaseMs = 3_000;
-    const survivor = await openServiceWithModel({ DATABASE_URL: url, TURN_LEASE_MS: String(leaseMs) });
-    survivor.model.answer(({ messages }) =>
-      messages.at(-1)?.content === "cut off" ? { tokens: ["word "], ending: "hang" } : { tokens: ["fine"] },
-    );
-    const killed = await startServiceProcess({ DATABASE_URL: url, OPENAI_BASE_URL: survivor.model.url, TURN_LEASE_MS: String(leaseMs) });
-    await postTurn(killed.url, ask("lease", "cut off"), {
-      onEvent: (_event, sofar) => void (sofar.length === 2 && killed.kill("SIGKILL")),
-    }).catch(() => undefined);
-    await killed.exited;
-
+    const [survivor, killed] = await Promise.all([start(leaseMs), start(leaseMs)]);
+    await killInTurn(killed);
     const began = performance.now();
-    expect((await postJson(`${survivor.url}/api/v1/chat`, ask("lease", "too early"))).status).toBe(409);
-    const waited = await postTurn(survivor.url, ask("lease", "and now?", { on_busy: "enqueue" }));
+    expect((await postJson(`${survivor.url}/api/v1/chat`, ask("held", "too early"))).status).toBe(409);
+    const waited = await postTurn(survivor.url, ask("held", "and now?", { on_busy: "enqueue" }));
     expect(contentOf(waited.events, "done")).toMatchObject({ answer: "fine", receipt: { window_messages: 1 } });
     expect(performance.now() - began).toBeLessThan(leaseMs + 5_000);
-    expect((await messagesOf(survivor.url, "ada", "lease")).map(({ content }) => content)).toEqual(["cut off", "and now?", "fine"]);
-    await survivor.close();
-    await killServiceProcesses();
-    await drop();
+    expect(await contents(survivor.url, "held")).toEqual(["cut off", "and now?", "fine"]);
   });
 });

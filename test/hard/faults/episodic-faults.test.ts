@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer, type EmbeddingScript, type EmbeddingServer } from "../../servers/embedding-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";
@@ -11,7 +11,6 @@ const FACTS = importedTurns([
   ["I am allergic to peanuts.", "Noted."],
 ]);
 const READ_TIMEOUT_MS = 1_000;
-/** Of a request to the embedder. */
 const EMBEDDING_TIMEOUT_MS = 8_000;
 
 describe("turns while the embedder is in trouble", () => {
@@ -41,12 +40,8 @@ describe("turns while the embedder is in trouble", () => {
     embedder.seen.flatMap(({ input }) => input.filter((text) => text.startsWith("question: "))).map((text) => text.slice(10));
 
   test.each<[string, EmbeddingScript]>([
-    ["fails", { status: 500 }],
     ["refuses", { status: 401 }],
-    ["says nothing", { ending: "silent" }],
     ["stops in the middle", { ending: "stall" }],
-    ["drops the connection", { ending: "cut" }],
-    ["talks nonsense", { ending: "garbage" }],
     ["sends vectors of another length", { vectorOf: () => [1, 2] }],
   ])(
     "that %s go on in time by keywords, and what they said is found once it is back",
@@ -54,12 +49,8 @@ describe("turns while the embedder is in trouble", () => {
       const user = `ada ${name}`;
       const { conversation_id: imported } = await running.bring(user, FACTS);
       expect(await running.settle(imported)).toMatchObject({ settled: true });
-      // The trouble of the test before is over when a question is whole again.
-      await waitUntil(
-        "the circuit is closed",
-        async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0,
-        30_000,
-      );
+      const isWhole = async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0;
+      await waitUntil("the circuit is closed after the trouble of the test before", isWhole, 30_000);
 
       embedder.answer(script);
       const during = await running.say(user, "Which director do I like? I wear a purple hat.", "during");
@@ -74,13 +65,13 @@ describe("turns while the embedder is in trouble", () => {
       embedder.answer({});
       expect(await running.settle(during.conversation_id)).toEqual({ settled: true, pending: 0 });
       const { json } = await running.episodes(user, { query: "purple hat" });
-      // This server's vectors say nothing about the text: found is what counts, not where it stands.
+      // The order means nothing: the server's vectors do not depend on the words.
       expect(json.episodes.map(({ user_message }) => user_message)).toContainEqual(expect.stringContaining("purple hat"));
     },
     120_000,
   );
 
-  test("cost no embedding of the question as long as the user has no episode outside the window", async () => {
+  test("cost one embedding of the question, and none as long as the user has no episode outside the window", async () => {
     const first = await running.say("newcomer", "The first thing I say.", "one");
     await running.settle(first.conversation_id);
     await running.say("newcomer", "The second thing I say.", "one");
@@ -88,38 +79,20 @@ describe("turns while the embedder is in trouble", () => {
     await running.say("newcomer", "The third thing I say.", "two");
     expect(questions().filter((text) => text.includes("thing I say"))).toEqual(["The third thing I say."]);
   });
-
-  test("cost one embedding when there is something to search", async () => {
-    const { conversation_id: imported } = await running.bring("once", FACTS);
-    await running.settle(imported);
-    embedder.seen.splice(0);
-    await running.say("once", "Which director do I like?", "two");
-    expect(questions()).toEqual(["Which director do I like?"]);
-  });
 });
 
-describe("a real Postgres without the extensions", () => {
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-  });
-  afterEach(killServiceProcesses);
-  afterAll(() => database.drop());
-
-  test("is refused with the three ways out", async () => {
-    const service = spawnService({ PORT: String(await freePort()), DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
-    const code = await service.exited;
-    expect({ code, output: service.output() }).toMatchObject({ code: 1 });
-    for (const way of ["MILVUS_ADDRESS", '"vector" and "pg_textsearch"', "ENABLE_EPISODIC_MEMORY=false"]) {
-      expect(service.output()).toContain(way);
-    }
-    expect(service.output()).not.toMatch(/^\s+at |node_modules/m);
-    expect(service.output()).not.toContain(`:${new URL(database.url).password}@`);
-  });
-
-  test("serves with ENABLE_EPISODIC_MEMORY=false", async () => {
-    const service = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
-    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-    expect(service.output()).not.toContain("episodic");
-  });
+test("a service on a real Postgres without the extensions is refused with the three ways out; the last of them serves", async () => {
+  const database = await createRealDatabase();
+  const service = spawnService({ PORT: String(await freePort()), DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
+  expect({ code: await service.exited, output: service.output() }).toMatchObject({ code: 1 });
+  for (const way of ["MILVUS_ADDRESS", '"vector" and "pg_textsearch"', "ENABLE_EPISODIC_MEMORY=false"]) {
+    expect(service.output()).toContain(way);
+  }
+  expect(service.output()).not.toMatch(/^\s+at |node_modules/m);
+  expect(service.output()).not.toContain(`:${new URL(database.url).password}@`);
+  const without = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
+  expect((await fetch(`${without.url}/readyz`)).status).toBe(200);
+  expect(without.output()).not.toContain("episodic");
+  await killServiceProcesses();
+  await database.drop();
 });

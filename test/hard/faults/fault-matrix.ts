@@ -16,9 +16,9 @@ export interface Cell {
   degraded?: readonly ("summary" | "core_memory" | "episodic")[];
   /** The turn ends within so many milliseconds, on a machine that is busy with other things too. */
   within: number;
-  /** What /readyz says is down meanwhile: it is 503, unless answers go on without that. Undefined: it is 200. */
+  /** What /readyz says is down: it is 503, unless answers go on without that. Undefined: it is 200. */
   down?: "postgres" | "chat_model" | "episode_index" | undefined;
-  /** Jobs that cannot be done as long as the fault lasts. The other kinds are done meanwhile. */
+  /** Jobs that cannot be done as long as the fault lasts; the others are done. */
   waits?: readonly JobKind[];
   /** What is different when the fault comes about in another way than most. */
   ways?: Readonly<Record<string, Partial<Omit<Cell, "ways">>>>;
@@ -32,11 +32,7 @@ const NO_AGENT = { ...DONE, waits: ["remember"] } as const;
 const NO_DATABASE = { turn: "storage_unavailable", within: 8_000, down: "postgres" } as const;
 const NO_ANSWER = { turn: "model_unavailable", within: 8_000, down: "chat_model" } as const;
 
-/**
- * Each dependency with each fault. Of every cell it is asserted besides: each message is stored once, an answer at most once; after the fault,
- * without a restart, the same request is answered once, the next turn is whole, its words are found as an episode, stand in core memory and
- * are covered by a summary, no job is left or dead, and no conversation is held.
- */
+/** What a turn does with each dependency in each trouble; test-faults.ts has what holds in every cell. */
 export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly<Cell>>>>> = {
   postgres: {
     "down at start": { turn: "no start", within: 30_000 },
@@ -104,7 +100,6 @@ const CUT_AFTER: Readonly<Record<Dependency, number>> = {
   memory_model: 600,
 };
 
-/** How a fault is brought about; those of `wrong answers` are several. */
 export const WAYS: Readonly<Record<Fault, Readonly<Record<string, (proxy: TcpProxy, dependency: Dependency) => Promise<void> | void>>>> = {
   "down at start": { "": (proxy) => proxy.refuse() },
   refuses: { "": (proxy) => proxy.refuse() },

@@ -31,10 +31,9 @@ export interface SeenTurn {
   result: TurnResult | undefined;
 }
 
-/** The service, a process of its own, with everything it depends on, the one under test behind a proxy. */
+/** The service as a process, with everything it depends on, of which one is behind a proxy. */
 export interface FaultStage {
   proxy: TcpProxy;
-  /** What the service is started with. */
   environment: Record<string, string>;
   /** Past the proxy. */
   database: Database;
@@ -52,12 +51,8 @@ function script({ model, messages }: ChatRequestBody): ModelScript {
   const asked = messages.at(-1)?.content ?? "";
   if (model === SUMMARY) return { tokens: ["They ", "spoke ", "of ", "hats."] };
   if (model !== MEMORY) return { tokens: ["re: ", ...(asked.split("\n").at(-1) ?? "").split(/(?<= )/)] };
-  const said =
-    messages
-      .find(({ role }) => role === "user")
-      ?.content.split(/Turn \d+, said on/)
-      .slice(1)
-      .join("") ?? "";
+  const read = messages.find(({ role }) => role === "user")?.content ?? "";
+  const said = read.slice(read.search(/Turn \d+, said on/));
   return callOnce(writing("preferences", `Wears ${[...new Set(said.match(WORD))].join(" ")}`))({ model, messages });
 }
 
@@ -140,18 +135,14 @@ export async function openFaultStage(dependency: Dependency): Promise<FaultStage
     close: () => opened.disposeAsync(),
   };
   await stage.start();
-  const facts = importedTurns([
+  const messages = importedTurns([
     ["My favourite director is Agnès Varda.", "A fine choice."],
     ["I am allergic to peanuts.", "Noted."],
   ]);
-  const { json } = await postJson<{ conversation_id: string }>(`${stage.url()}/api/v1/conversations/import`, {
-    user_id: USER,
-    session_id: "imported",
-    messages: facts,
-  });
-  const settled = await callApi<unknown>(`${stage.url()}/api/v1/conversations/${json.conversation_id}/settle?timeout_ms=90000`, {
-    method: "POST",
-  });
+  const conversations = `${stage.url()}/api/v1/conversations`;
+  const imported = { user_id: USER, session_id: "imported", messages };
+  const { json } = await postJson<{ conversation_id: string }>(`${conversations}/import`, imported);
+  const settled = await callApi<unknown>(`${conversations}/${json.conversation_id}/settle?timeout_ms=90000`, { method: "POST" });
   expect(settled.json).toEqual({ settled: true, pending: 0 });
   const opened = opening.move();
   return stage;

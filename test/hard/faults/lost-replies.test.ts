@@ -6,7 +6,6 @@ import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
 
-/** What stands in the statement whose reply is lost, and in no other of a turn. */
 describe.each([
   ["begins a turn", "turn-begin"],
   ["commits its end", "commit"],

@@ -12,92 +12,29 @@ const TOKENS = ["one ", "two ", "three "];
 /** What only the model's server knows, or the layers between. */
 const RAW = /secret words|not json|127\.0\.0\.1|ECONN|fetch failed|terminated|aborted|node_modules|SyntaxError|APIError/i;
 
-interface Fault {
-  script: ModelScript;
-  code: string;
-  retryable: boolean;
-  says: RegExp;
-  /** What is kept of the answer. */
-  kept?: string;
-  calls?: number;
-}
-
-const FAULTS: [name: string, fault: Fault][] = [
-  ["answers 500", { script: { status: 500 }, code: "model_unavailable", retryable: true, says: /status 500/, calls: 2 }],
-  ["answers 503", { script: { status: 503 }, code: "model_unavailable", retryable: true, says: /status 503/, calls: 2 }],
-  ["answers 429", { script: { status: 429 }, code: "model_rate_limited", retryable: true, says: /limits requests/ }],
-  ["answers 401", { script: { status: 401 }, code: "model_refused", retryable: false, says: /status 401.*OPENAI_API_KEY/ }],
-  ["answers 404", { script: { status: 404 }, code: "model_refused", retryable: false, says: /status 404.*CHAT_MODEL/ }],
-  ["answers 400", { script: { status: 400 }, code: "model_refused", retryable: false, says: /status 400/ }],
-  [
-    "says nothing",
-    {
-      script: { tokens: [], ending: "hang" },
-      code: "model_first_token_timeout",
-      retryable: true,
-      says: /within 600 ms.*MODEL_FIRST_TOKEN/,
-    },
-  ],
-  [
-    "does not even begin to answer",
-    { script: { firstTokenMs: 20_000 }, code: "model_first_token_timeout", retryable: true, says: /within 600 ms/ },
-  ],
-  [
-    "stalls",
-    {
-      script: { tokens: TOKENS, ending: "hang" },
-      code: "model_stalled",
-      retryable: true,
-      says: /for 500 ms.*MODEL_IDLE_TIMEOUT_MS/,
-      kept: "one two three ",
-    },
-  ],
-  [
-    "drops the connection",
-    {
-      script: { tokens: TOKENS, ending: "cut" },
-      code: "model_interrupted",
-      retryable: true,
-      says: /broke in the middle/,
-      kept: "one two three ",
-    },
-  ],
-  [
-    "ends without a finish reason",
-    {
-      script: { tokens: TOKENS, ending: "end" },
-      code: "model_incomplete",
-      retryable: true,
-      says: /without saying/,
-      kept: "one two three ",
-    },
-  ],
-  [
-    "sends a malformed frame",
-    {
-      script: { tokens: TOKENS, malformed: true },
-      code: "model_bad_response",
-      retryable: true,
-      says: /not part of an answer/,
-      kept: "one two three ",
-    },
-  ],
-  [
-    "begins with a malformed frame",
-    { script: { tokens: [], malformed: true }, code: "model_bad_response", retryable: true, says: /not an answer/ },
-  ],
-  ["finishes without a word", { script: { tokens: [] }, code: "model_incomplete", retryable: true, says: /empty answer/, calls: 2 }],
-  [
-    "drops the connection before a word",
-    { script: { tokens: [], ending: "cut" }, code: "model_unavailable", retryable: true, says: /cannot be reached/, calls: 2 },
-  ],
+const FAULTS: [name: string, script: ModelScript, code: string, says: RegExp, calls: number][] = [
+  ["answers 500", { status: 500 }, "model_unavailable", /status 500/, 2],
+  ["answers 503", { status: 503 }, "model_unavailable", /status 503/, 2],
+  ["answers 429", { status: 429 }, "model_rate_limited", /limits requests/, 1],
+  ["answers 401", { status: 401 }, "model_refused", /status 401.*OPENAI_API_KEY/, 1],
+  ["answers 404", { status: 404 }, "model_refused", /status 404.*CHAT_MODEL/, 1],
+  ["answers 400", { status: 400 }, "model_refused", /status 400/, 1],
+  ["says nothing", { tokens: [], ending: "hang" }, "model_first_token_timeout", /within 600 ms.*MODEL_FIRST_TOKEN/, 1],
+  ["does not even begin to answer", { firstTokenMs: 20_000, tokens: [] }, "model_first_token_timeout", /within 600 ms/, 1],
+  ["stalls", { tokens: TOKENS, ending: "hang" }, "model_stalled", /for 500 ms.*MODEL_IDLE_TIMEOUT_MS/, 1],
+  ["drops the connection", { tokens: TOKENS, ending: "cut" }, "model_interrupted", /broke in the middle/, 1],
+  ["ends without a finish reason", { tokens: TOKENS, ending: "end" }, "model_incomplete", /without saying/, 1],
+  ["sends a malformed frame", { tokens: TOKENS, malformed: true }, "model_bad_response", /not part of an answer/, 1],
+  ["begins with a malformed frame", { tokens: [], malformed: true }, "model_bad_response", /not an answer/, 1],
+  ["finishes without a word", { tokens: [] }, "model_incomplete", /empty answer/, 2],
+  ["drops the connection before a word", { tokens: [], ending: "cut" }, "model_unavailable", /cannot be reached/, 2],
 ];
 
-function expectOneError(events: ReceivedEvent[], { code, retryable, says }: Pick<Fault, "code" | "retryable" | "says">): void {
+function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): void {
   const terminal = events.filter(({ data }) => data.status === "done" || data.status === "error");
   expect(terminal).toHaveLength(1);
   expect(events.at(-1)).toBe(terminal[0]);
-  expect(contentOf(events, "error")).toEqual({ code, message: expect.stringMatching(says), retryable });
+  expect(contentOf(events, "error")).toEqual({ code, message: expect.stringMatching(says), retryable: code !== "model_refused" });
   expect(JSON.stringify(events)).not.toMatch(RAW);
 }
 
@@ -110,31 +47,35 @@ describe("a turn whose model", () => {
 
   const ask = (sessionId: string, message = "hello"): object => ({ user_id: "ada", session_id: sessionId, message });
 
-  test.each(FAULTS)("%s ends in one coded error, keeps what was said, and the next turn works", async (session, fault) => {
-    running.model.answer(fault.script);
-    const before = running.model.seen.length;
-    const { status, events } = await postTurn(running.url, ask(session));
-    expect(status).toBe(200);
-    expectOneError(events, fault);
-    expect(tokenText(events)).toBe(fault.kept ?? "");
-    expect(running.model.seen.length - before).toBe(fault.calls ?? 1);
+  test.each(FAULTS)(
+    "%s ends in one coded error, keeps what was said, and the next turn works",
+    async (session, script, code, says, calls) => {
+      running.model.answer(script);
+      const before = running.model.seen.length;
+      const { status, events } = await postTurn(running.url, ask(session));
+      expect(status).toBe(200);
+      expectOneError(events, code, says);
+      const kept = script.tokens?.join("") ?? "";
+      expect(tokenText(events)).toBe(kept);
+      expect(running.model.seen.length - before).toBe(calls);
 
-    const stored = await messagesOf(running.url, "ada", session);
-    expect(stored.map(({ role, content, completed }) => ({ role, content, completed }))).toEqual([
-      { role: "user", content: "hello", completed: true },
-      ...(fault.kept === undefined ? [] : [{ role: "assistant", content: fault.kept, completed: false }]),
-    ]);
+      const stored = await messagesOf(running.url, "ada", session);
+      expect(stored.map(({ role, content, completed }) => ({ role, content, completed }))).toEqual([
+        { role: "user", content: "hello", completed: true },
+        ...(kept === "" ? [] : [{ role: "assistant", content: kept, completed: false }]),
+      ]);
 
-    running.model.answer({ tokens: ["fine"] });
-    const next = await postTurn(running.url, ask(session, "and now?"));
-    expect(contentOf(next.events, "done")).toMatchObject({ answer: "fine", completed: true });
-    expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("one two three");
-  });
+      running.model.answer({ tokens: ["fine"] });
+      const next = await postTurn(running.url, ask(session, "and now?"));
+      expect(contentOf(next.events, "done")).toMatchObject({ answer: "fine", completed: true });
+      expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("one two three");
+    },
+  );
 
-  test.each(FAULTS)("%s is a plain 503 with the same code for who waits for the whole answer", async (session, fault) => {
-    running.model.answer(fault.script);
+  test.each(FAULTS)("%s is a plain 503 with the same code for who waits for the whole answer", async (session, script, code, says) => {
+    running.model.answer(script);
     const refused = await postJson(`${running.url}/api/v1/chat`, ask(`${session}, whole`));
-    expectRefusal(refused, { status: 503, code: fault.code, says: fault.says });
+    expectRefusal(refused, { status: 503, code, says });
     expect(refused.text).not.toMatch(RAW);
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(refused.headers.get("x-turn-id")).toEqual(expect.any(String));
@@ -174,7 +115,7 @@ describe("a turn whose model", () => {
   test("is not there at all ends in a coded error too", async () => {
     const service = await openTestService({ OPENAI_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` });
     const { events } = await postTurn(service.url, ask("no server"));
-    expectOneError(events, { code: "model_unavailable", retryable: true, says: /cannot be reached.*OPENAI_BASE_URL/ });
+    expectOneError(events, "model_unavailable", /cannot be reached.*OPENAI_BASE_URL/);
     expect((await messagesOf(service.url, "ada", "no server")).map(({ role }) => role)).toEqual(["user"]);
     await service.close();
   });

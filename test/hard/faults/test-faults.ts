@@ -16,11 +16,6 @@ const RECOVERY_MS = 90_000;
 const api = <Body>(stage: FaultStage, path: string, method = "GET"): Promise<{ status: number; json: Body }> =>
   callApi<Body>(`${stage.url()}${path}`, { method });
 
-async function conversationOf(stage: FaultStage, session: string): Promise<string> {
-  const found = (await listConversations(stage.url(), USER)).find(({ session_id }) => session_id === session);
-  return found?.id ?? "";
-}
-
 interface ShownJob {
   kind: JobKind;
   state: string;
@@ -31,32 +26,21 @@ async function openJobs(stage: FaultStage, conversationId: string): Promise<Show
   return (await api<{ jobs: ShownJob[] }>(stage, `/api/v1/conversations/${conversationId}/jobs`)).json.jobs;
 }
 
-/** Waits until no other kinds of jobs are left than these, each of which has failed, or is at it for long when nothing answers it. */
+/** Waits until only these kinds of jobs are left, each of which has failed, or runs for long when nothing answers it. */
 async function expectWaiting(stage: FaultStage, conversationId: string, kinds: readonly JobKind[], fault: Fault): Promise<void> {
   const isHeldUp = ({ state, attempts }: ShownJob): boolean => attempts > 0 || (fault === "hangs" && state === "running");
-  await waitUntil(
-    `no jobs are left but ${kinds.join()}`,
-    async () => {
-      const jobs = await openJobs(stage, conversationId);
-      return (
-        jobs.every(isHeldUp) &&
-        jobs
-          .map(({ kind }) => kind)
-          .toSorted()
-          .join() === kinds.toSorted().join()
-      );
-    },
-    RECOVERY_MS,
-  );
+  const areLeft = async (): Promise<boolean> => {
+    const jobs = await openJobs(stage, conversationId);
+    const left = jobs.map(({ kind }) => kind).toSorted();
+    return jobs.every(isHeldUp) && left.join() === kinds.toSorted().join();
+  };
+  await waitUntil(`no jobs are left but ${kinds.join()}`, areLeft, RECOVERY_MS);
 }
 
-/** Searches are whole again: what a circuit held back is tried. */
-const searchIsWhole = (stage: FaultStage): Promise<true> =>
-  waitUntil(
-    "searches are whole",
-    async () => (await api<{ degraded: string[] }>(stage, `/api/v1/users/${USER}/episodes?query=director`)).json.degraded?.length === 0,
-    RECOVERY_MS,
-  );
+async function searchIsWhole(stage: FaultStage): Promise<void> {
+  const search = () => api<{ degraded: string[] }>(stage, `/api/v1/users/${USER}/episodes?query=director`);
+  await waitUntil("searches are whole", async () => (await search()).json.degraded?.length === 0, RECOVERY_MS);
+}
 
 /** A turn that has everything; on a busy machine a search may take too long once. */
 async function wholeTurn(stage: FaultStage, session: string): Promise<string> {
@@ -70,7 +54,6 @@ async function wholeTurn(stage: FaultStage, session: string): Promise<string> {
   }
 }
 
-/** Each message once, each answer that is whole once. */
 async function expectNothingDoubled(stage: FaultStage, conversationId: string): Promise<void> {
   const messages = await listMessages(stage.url(), conversationId);
   const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
@@ -83,15 +66,11 @@ async function expectNothingDoubled(stage: FaultStage, conversationId: string): 
 async function expectRemembered(stage: FaultStage, conversationId: string, words: readonly string[]): Promise<void> {
   const { json: settled } = await api<unknown>(stage, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${RECOVERY_MS}`, "POST");
   expect({ settled, jobs: await openJobs(stage, conversationId) }).toEqual({ settled: { settled: true, pending: 0 }, jobs: [] });
-  const { json } = await api<{ operations: { operation: string; new_value: string | null }[] }>(
-    stage,
-    `/api/v1/users/${USER}/memory-operations?limit=200`,
-  );
+  const user = `/api/v1/users/${USER}`;
+  type Operations = { operations: { operation: string; new_value: string | null }[] };
+  const { json } = await api<Operations>(stage, `${user}/memory-operations?limit=200`);
   for (const word of words) {
-    const { json: found } = await api<{ episodes: { user_message: string }[] }>(
-      stage,
-      `/api/v1/users/${USER}/episodes?query=${word}&limit=100`,
-    );
+    const { json: found } = await api<{ episodes: { user_message: string }[] }>(stage, `${user}/episodes?query=${word}&limit=100`);
     expect(found.episodes.filter(({ user_message }) => user_message.includes(word))).toHaveLength(1);
     expect(json.operations.filter(({ new_value }) => new_value?.includes(word)).map(({ operation }) => operation)).toEqual(["core_update"]);
   }
@@ -102,18 +81,15 @@ async function expectRemembered(stage: FaultStage, conversationId: string, words
   expect({ held, dead }).toEqual({ held: [], dead: [] });
 }
 
-/** A model's server is asked every five seconds at most, so that it may take a while. */
-async function expectReadiness(stage: FaultStage, down?: Cell["down"]): Promise<void> {
-  const expected = down === undefined || down === "episode_index" ? 200 : 503;
-  await waitUntil(
-    `/readyz answers ${expected} and ${down ?? "nothing"} is down`,
-    async () => {
-      const { status, json } = await api<{ dependencies: Record<string, string> }>(stage, "/readyz");
-      const isDown = Object.entries(json.dependencies).filter(([, state]) => state === "down");
-      return status === expected && isDown.map(([name]) => name).join() === (down ?? "");
-    },
-    20_000,
-  );
+/** A model's server is asked every five seconds at most. */
+async function expectReadiness(stage: FaultStage, down: Cell["down"] | "" = ""): Promise<void> {
+  const expected = down === "" || down === "episode_index" ? 200 : 503;
+  const isSo = async (): Promise<boolean> => {
+    const { status, json } = await api<{ dependencies: Record<string, string> }>(stage, "/readyz");
+    const isDown = Object.entries(json.dependencies).filter(([, state]) => state === "down");
+    return status === expected && isDown.map(([name]) => name).join() === down;
+  };
+  await waitUntil(`/readyz answers ${expected}, and down is "${down}"`, isSo, 20_000);
 }
 
 function expectOutcome(cell: Cell, during: SeenTurn): void {
@@ -125,16 +101,11 @@ function expectOutcome(cell: Cell, during: SeenTurn): void {
 }
 
 /** A turn while the fault lasts, and everything that must hold then and afterwards. */
-async function playCell(
-  stage: FaultStage,
-  session: string,
-  { fault, cell }: { fault: Fault; cell: Cell },
-  begin: () => Promise<void>,
-): Promise<void> {
+async function playCell(stage: FaultStage, session: string, fault: Fault, cell: Cell, begin: () => Promise<void>): Promise<void> {
   const before = newWord();
   const word = newWord();
   expect(await stage.ask(session, question(before))).toMatchObject({ outcome: "done" });
-  const conversationId = await conversationOf(stage, session);
+  const conversationId = (await listConversations(stage.url(), USER)).find(({ session_id }) => session_id === session)?.id ?? "";
   await api(stage, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${RECOVERY_MS}`, "POST");
 
   await begin();
@@ -178,7 +149,7 @@ export async function testFaultsOf(dependency: Dependency): Promise<void> {
           if (fault === "down at start") await stage.start();
         };
         if (row[fault].turn === "no start") await expectNoStart(stage);
-        else await playCell(stage, name, { fault, cell: { ...row[fault], ...row[fault].ways?.[way] } }, begin);
+        else await playCell(stage, name, fault, { ...row[fault], ...row[fault].ways?.[way] }, begin);
       },
       280_000,
     );

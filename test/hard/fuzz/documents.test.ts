@@ -20,8 +20,8 @@ const TYPES = [
   PDF,
   DOCX,
   "text/html",
-  "text/markdown",
   "text/csv",
+  "text/markdown",
   "text/plain",
   "image/png",
   "text/html; charset=gb18030",
@@ -39,25 +39,19 @@ const WHOLE = [
 
 /** A file that is cut, changed in some bytes, doubled, random, or as deep as its format allows. */
 function hostileFile(random: Random): { type: string; bytes: Buffer } {
-  const whole = WHOLE[random(WHOLE.length)] ?? Buffer.alloc(0);
-  const type =
-    random(3) === 0
-      ? (TYPES[random(TYPES.length)] ?? PDF)
-      : ([PDF, DOCX, "text/html", "text/csv", "text/markdown"][WHOLE.indexOf(whole)] ?? PDF);
+  const which = random(WHOLE.length);
+  const whole = WHOLE[which] ?? Buffer.alloc(0);
+  const type = TYPES[random(3) === 0 ? random(TYPES.length) : which] ?? PDF;
   const way = random(6);
   if (way === 0) return { type, bytes: whole.subarray(0, random(whole.length)) };
   if (way === 1) return { type, bytes: Buffer.from(whole.map((byte) => (random(40) === 0 ? random(256) : byte))) };
   if (way === 2) return { type, bytes: Buffer.concat([whole, randomBytes(random(500)), whole]) };
   if (way === 3) return { type, bytes: randomBytes(random(5_000)) };
-  if (way === 4)
-    return {
-      type,
-      bytes: Buffer.from(["<div>", "> ", "- ".padEnd(9), "((", '"', "\0", "[".repeat(5)][random(7)]?.repeat(2_000 + random(8_000)) ?? ""),
-    };
+  const deep = ["<div>", "> ", "- ".padEnd(9), "((", '"', "\0", "[".repeat(5)][random(7)] ?? "";
+  if (way === 4) return { type, bytes: Buffer.from(deep.repeat(2_000 + random(8_000))) };
   return { type: PDF, bytes: pdfOf("x", { stream: "/Filter/FlateDecode", more: [deflateSync(Buffer.alloc(10_000)).toString("latin1")] }) };
 }
 
-/** All documents of a knowledge base, page by page. */
 async function allDocuments(url: string, kb: string): Promise<ShownDocument[]> {
   const found: ShownDocument[] = [];
   for (let after = ""; ;) {

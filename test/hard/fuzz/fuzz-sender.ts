@@ -3,7 +3,6 @@ import type { FuzzAnswer } from "./fuzz-answer.ts";
 import type { FuzzRequest } from "./fuzz-request.ts";
 import { PLACEHOLDERS, type Placeholder } from "./fuzz-text.ts";
 
-/** Milliseconds after which an answer is missed. */
 const PATIENCE_MS = 60_000;
 
 export type Filling = Record<Placeholder, string>;
@@ -20,20 +19,14 @@ export function fillIn(request: FuzzRequest, filling: Filling): FuzzRequest {
   };
 }
 
-export interface FuzzSender {
-  /** The whole answer. Throws when the connection breaks before it has come. */
-  send(request: FuzzRequest): Promise<FuzzAnswer>;
-  close(): void;
-}
-
 async function wholeText(answer: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of answer) pieces.push(piece as Buffer);
   return Buffer.concat(pieces).toString();
 }
 
-/** Sends over so many connections, which are kept; one that the service has closed meanwhile is opened anew. */
-export function makeFuzzSender(url: string, connections: number): FuzzSender {
+/** Sends over so many connections, which are kept open; one that the service has closed is opened again. */
+export function makeFuzzSender(url: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const { hostname, port } = new URL(url);
 
@@ -51,7 +44,8 @@ export function makeFuzzSender(url: string, connections: number): FuzzSender {
   }
 
   return {
-    async send(request) {
+    /** The whole answer. Throws when the connection breaks before it has come. */
+    async send(request: FuzzRequest): Promise<FuzzAnswer> {
       for (;;) {
         try {
           return await once(request);

@@ -13,18 +13,17 @@ interface Answered {
   completed: boolean;
 }
 
-/** What requests can name that is there. */
 export type CanaryIds = Omit<Filling, "USER-PLACE">;
 
-/** The knowledge base that requests name, with a document; made anew whenever one of them has deleted it. Its document's id. */
-export async function makeTravel(url: string): Promise<string> {
+/** Makes the knowledge base that requests name, unless it is there; its document's id. */
+async function makeTravel(url: string): Promise<string> {
   const client = makeKnowledgeClient(url);
   await client.put("travel", { description: "Trains, ferries and hotels.", keywords: ["ferry"] });
   const { json } = await client.add("travel", { title: "Ferries", text: "The ferry to Skye leaves at noon.", external_id: "ferries" });
   return json.id;
 }
 
-/** A turn as people have them, which must answer. Throws when it does not. The ids it leaves. */
+/** A turn that must answer; the ids it leaves. */
 export async function canaryTurn(url: string, name: string): Promise<CanaryIds> {
   const message = `My name is Ada and this is ${name}.`;
   const { status, headers, json, text } = await postJson<Answered>(`${url}/api/v1/chat`, { user_id: name, session_id: "canary", message });
@@ -43,7 +42,7 @@ export async function measure(url: string): Promise<{ bytes: number; lag: number
   return { bytes: samples.get("process_resident_memory_bytes") ?? 0, lag: samples.get("nodejs_eventloop_lag_p99_seconds") ?? 0 };
 }
 
-/** Lines that a service prints at its start which are no log. */
+/** Lines at the start which are no log. */
 const HINT = /^(Try it:| +curl |$)/;
 const ERROR_LEVEL = 50;
 

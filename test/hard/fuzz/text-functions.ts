@@ -1,6 +1,6 @@
-import path from "node:path";
 import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import ts from "typescript";
+import { readSources } from "../../support/read-sources.ts";
 
 /** An exported function of the service that takes nothing but data, some of it text. */
 export interface TextFunction {
@@ -8,7 +8,6 @@ export interface TextFunction {
   id: string;
   file: string;
   name: string;
-  /** Arguments for a call in which every text is `text`. */
   argumentsWith: (text: string) => unknown[];
 }
 
@@ -18,9 +17,8 @@ interface Shape {
   make: (text: string) => unknown;
 }
 
-const ROOT = path.resolve(import.meta.dirname, "../../..");
 const FOLDERS = ["errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text", "turn"];
-/** What makes a part or opens something: its closures are not text functions by their types. */
+/** Makes a part or opens something. */
 const FACTORY = /^(?:make|open|create|connect|lock)[A-Z]/;
 const DEEPEST = 6;
 
@@ -94,39 +92,20 @@ function makeReadShape(checker: ts.TypeChecker): (type: ts.Type, depth?: number)
   return readShape;
 }
 
-/** Every exported function of the service that takes only data, with text in it, read from the sources themselves. Of a list there is one item. */
+/** Every exported function of the service that takes only data, with text in it. Lists are given with one item. */
 export function findTextFunctions(): TextFunction[] {
-  const files = FOLDERS.flatMap((folder) => ts.sys.readDirectory(path.join(ROOT, folder), [".ts"]));
-  const { config } = ts.readConfigFile(path.join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as { config: object };
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  const program = ts.createProgram(files, options);
-  const checker = program.getTypeChecker();
+  const { checker, files } = readSources(FOLDERS);
   const readShape = makeReadShape(checker);
-  return files.flatMap((file) => {
-    const module = checker.getSymbolAtLocation(program.getSourceFile(file)!);
-    if (!module) return [];
-    return checker.getExportsOfModule(module).flatMap((symbol): TextFunction[] => {
-      // What is only handed on is looked at where it is made.
-      if (symbol.flags & ts.SymbolFlags.Alias || !(symbol.flags & ts.SymbolFlags.Value)) return [];
-      if (FACTORY.test(symbol.name)) return [];
-      const [signature] = checker.getTypeOfSymbol(symbol).getCallSignatures();
-      if (!signature || signature.parameters.length === 0) return [];
-      const shapes = signature.parameters
-        .filter(
-          (parameter) =>
-            !(parameter.valueDeclaration && ts.isParameter(parameter.valueDeclaration) && parameter.valueDeclaration.initializer),
-        )
-        .map((parameter) => readShape(checker.getTypeOfSymbol(parameter)));
-      if (!shapes.some((shape) => shape?.hasText) || shapes.some((shape) => shape === null)) return [];
-      const from = path.relative(ROOT, file);
-      return [
-        {
-          id: `${from} ${symbol.name}`,
-          file,
-          name: symbol.name,
-          argumentsWith: (text) => shapes.map((shape) => shape?.make(text)),
-        },
-      ];
-    });
-  });
+  const hasDefault = ({ valueDeclaration: node }: ts.Symbol): boolean => node !== undefined && ts.isParameter(node) && !!node.initializer;
+  return files.flatMap(({ file, exported }) =>
+    exported.flatMap((symbol): TextFunction[] => {
+      const isOwnValue = !(symbol.flags & ts.SymbolFlags.Alias) && (symbol.flags & ts.SymbolFlags.Value) !== 0;
+      const [signature] = isOwnValue && !FACTORY.test(symbol.name) ? checker.getTypeOfSymbol(symbol).getCallSignatures() : [];
+      const parameters = signature?.parameters.filter((parameter) => !hasDefault(parameter)) ?? [];
+      const shapes = parameters.map((parameter) => readShape(checker.getTypeOfSymbol(parameter)));
+      if (!shapes.some((shape) => shape?.hasText) || shapes.includes(null)) return [];
+      const argumentsWith = (text: string): unknown[] => shapes.map((shape) => shape?.make(text));
+      return [{ id: `${file} ${symbol.name}`, file, name: symbol.name, argumentsWith }];
+    }),
+  );
 }

@@ -8,8 +8,10 @@ const LEVELS = 20_000;
 const DEEP = "[".repeat(LEVELS) + "]".repeat(LEVELS);
 const MANY = `[${"0,".repeat(400_000)}0]`;
 const KEYS = `{${Array.from({ length: 100_000 }, (_, index) => `"k${index}":0`).join(",")}}`;
-const SAID = '"messages":[{"role":"user","content":"x"}]';
-const COMPLETION = `{"model":"conversation-graph","user":"ada",${SAID}`;
+const IMPORT = "/api/v1/conversations/import";
+const COMPLETIONS = "/v1/chat/completions";
+const TITLE =
+  '{"model":"conversation-graph","user":"ada","messages":[{"role":"user","content":"x"}],"metadata":{"task":"title_generation"}';
 
 describe("a body that is wrong in one field", () => {
   let running: ServiceWithEpisodes;
@@ -30,34 +32,22 @@ describe("a body that is wrong in one field", () => {
   }
 
   test.each([
+    ["messages.0.metadata", IMPORT, `{"user_id":"a","session_id":"s","messages":[{"role":"user","content":"x","metadata":{"a":${DEEP}}}]}`],
     [
-      "metadata of a message that nests deep",
-      "/api/v1/conversations/import",
-      `{"user_id":"a","session_id":"s","messages":[{"role":"user","content":"x","metadata":{"a":${DEEP}}}]}`,
-      "messages.0.metadata",
-    ],
-    [
-      "a schema that nests deep",
-      "/v1/chat/completions",
-      `${COMPLETION},"response_format":{"type":"json_schema","json_schema":{"schema":${DEEP}}},"metadata":{"task":"title_generation"}}`,
       "response_format.json_schema.schema",
+      COMPLETIONS,
+      `${TITLE},"response_format":{"type":"json_schema","json_schema":{"schema":${DEEP}}}}`,
     ],
     [
-      "a tool that nests deep",
-      "/v1/chat/completions",
-      `${COMPLETION},"tool_choice":"required","tools":[{"function":{"name":"x","parameters":${DEEP}}}],"metadata":{"task":"title_generation"}}`,
       "tools.0.function.parameters",
+      COMPLETIONS,
+      `${TITLE},"tool_choice":"required","tools":[{"function":{"name":"x","parameters":${DEEP}}}]}`,
     ],
-    ["a completion of very many messages", "/v1/chat/completions", `{"model":"conversation-graph","messages":${MANY}}`, "messages"],
-    ["an import of very many messages", "/api/v1/conversations/import", `{"user_id":"a","session_id":"s","messages":${MANY}}`, "messages"],
-    [
-      "more values than are looked at",
-      "/v1/chat/completions",
-      `{"model":"conversation-graph","messages":[],"x":[${MANY},${MANY}]}`,
-      "body",
-    ],
-    ["very many unknown fields", "/api/v1/conversations/import", KEYS, "k0"],
-  ])("is refused when it has %s, and the answer names it and is short", async (_what, path, body, field) => {
+    ["messages", COMPLETIONS, `{"model":"conversation-graph","messages":${MANY}}`],
+    ["messages", IMPORT, `{"user_id":"a","session_id":"s","messages":${MANY}}`],
+    ["body", COMPLETIONS, `{"model":"conversation-graph","messages":[],"x":[${MANY},${MANY}]}`],
+    ["k0", IMPORT, KEYS],
+  ])("is refused when %s of %s nests too deep or has too much, and the answer names it and is short", async (field, path, body) => {
     expect(await fieldsNamed("post", path, body)).toContain(field);
   });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
@@ -6,40 +6,48 @@ import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
-import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
+import { useRacingDatabases } from "./racing-databases.ts";
 import { addJobs } from "../../support/samples/sample-jobs.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import {
+  beginFreely,
+  completeTurn,
+  EXPIRED_LEASE_MS,
+  LONG_LEASE_MS,
+  sampleAnswer,
+  sampleTurn,
+} from "../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
+import { sampleSummary } from "../../support/databases/stored-conversation.ts";
+import { rememberConversation, storeExchange, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
 
 describe("an erase beside another process on real Postgres", () => {
-  let databases: RacingDatabases;
+  const databases = useRacingDatabases();
   let one: Database;
   let other: Database;
   let owner: Owner;
   let kept: RememberedConversation;
   let word: string;
-  beforeAll(async () => {
-    databases = await openRacingDatabases();
-    ({ one, other } = databases);
-  });
   beforeEach(async () => {
+    ({ one, other } = databases);
     owner = { tenantId: `tenant ${uuidv7()}`, userId: `user ${uuidv7()}` };
     word = `canary${uuidv7()}`;
     kept = await rememberConversation(one, owner, word);
   });
-  afterAll(() => databases.close());
 
   const begin = (database: Database, sessionId: string) =>
     beginFreely(makeTurnStore(database), sampleTurn({ ...owner, sessionId, message: word }));
   const eraseUser = (database: Database) => makeEraseStore(database).user(owner);
   const eraseConversation = (database: Database) => makeEraseStore(database).conversation(kept);
+  const eraseExchange = (database: Database, messageId: string) => makeEraseStore(database).episode(owner, messageId);
+  const errorOf = (error: unknown): unknown => error;
   const importOne = (database: Database, sessionId: string) => {
     const messages = [{ role: "user" as const, content: word, createdAt: null, metadata: {} }];
     return makeImportStore(database).import({ ...owner, sessionId, messages, jobKinds: ["summarise", "remember"] });
   };
+  const sessionOf = (which: string): string => (which === "a new session" ? uuidv7() : kept.sessionId);
   async function expectNothingLeft(): Promise<void> {
     for (const trace of [word, owner.userId, kept.conversationId]) expect(await tablesHolding(one, trace)).toEqual({});
   }
@@ -50,59 +58,116 @@ describe("an erase beside another process on real Postgres", () => {
       values: [word],
     });
 
-  test.each(["the same session", "a new session"])(
-    "a turn in %s that has begun and is not committed is erased with the user",
-    async (which) => {
-      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
+  describe.each(["the same session", "a new session"])("in %s", (which) => {
+    test("a turn that has begun and is not committed is erased with the user", async () => {
       const [turn] = await databases.meet(
-        (inside) => begin(inside, sessionId),
+        (inside) => begin(inside, sessionOf(which)),
         () => eraseUser(other),
       );
       await expectNothingLeft();
       expect(await makeTurnStore(one).finish(turn, sampleAnswer({ content: word }), [{ kind: "remember", ...owner }])).toBe("gone");
       await expectNothingLeft();
-    },
-  );
+    });
 
-  test.each(["the same session", "a new session"])(
-    "a turn in %s that begins during an erase waits, and begins a new conversation",
-    async (which) => {
-      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
-      const [, turn] = await databases.meet(
-        (inside) => eraseUser(inside),
-        () => begin(other, sessionId),
-      );
+    test("a turn that begins during an erase waits, and begins a new conversation", async () => {
+      const [, turn] = await databases.meet(eraseUser, () => begin(other, sessionOf(which)));
       expect(turn.conversationId).not.toBe(kept.conversationId);
       expect(await left()).toEqual([{ id: turn.conversationId, count: 1 }]);
       expect(await makeTurnStore(other).finish(turn, sampleAnswer())).toBe("stored");
-    },
-  );
+    });
 
-  test.each([
-    ["user", eraseUser],
-    ["conversation", eraseConversation],
-  ])("a turn that ends during an erase of the %s waits, is gone, and adds no job", async (_name, erase) => {
-    const turn = await begin(one, kept.sessionId);
-    const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
-    const [, outcome] = await databases.meet(erase, () => makeTurnStore(other).finish(turn, sampleAnswer({ content: word }), [job]));
-    expect(outcome).toBe("gone");
-    expect(await left()).toEqual([]);
-    expect(await tablesHolding(one, kept.conversationId)).toEqual({});
+    test("an import during an erase waits, and makes a new conversation", async () => {
+      const [, { conversationId }] = await databases.meet(eraseUser, () => importOne(other, sessionOf(which)));
+      expect(conversationId).not.toBe(kept.conversationId);
+      expect(await left()).toEqual([{ id: conversationId, count: 1 }]);
+    });
   });
 
-  test.each([
-    ["user", eraseUser],
-    ["conversation", eraseConversation],
-  ])("an erase of the %s takes the answer and the jobs of a turn that is ending", async (_name, erase) => {
+  describe.each([
+    ["user", LONG_LEASE_MS, 0, eraseUser],
+    ["conversation", LONG_LEASE_MS, 0, eraseConversation],
+    ["exchange, after the lease of its turn,", EXPIRED_LEASE_MS, 4, eraseExchange],
+  ] as const)("an erase of the %s", (_what, leaseMs, messages, erase) => {
+    async function ask() {
+      const turn = await begin(one, kept.sessionId);
+      await makeTurnStore(one).renew(turn, leaseMs);
+      const answer = sampleAnswer({ questionId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
+      const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
+      const finish = (database: Database) => makeTurnStore(database).finish(turn, answer, [job]);
+      return { finish, eraseIn: (database: Database): Promise<unknown> => erase(database, turn.messageId) };
+    }
+    async function expectAnswerErased(): Promise<void> {
+      expect(await tablesHolding(one, `the answer to ${word}`)).toEqual({});
+      expect(await left()).toEqual(messages === 0 ? [] : [{ id: kept.conversationId, count: messages }]);
+      if (messages === 0) expect(await tablesHolding(one, kept.conversationId)).toEqual({});
+    }
+
+    test("has a turn that ends meanwhile wait and find itself gone, with no job", async () => {
+      const { finish, eraseIn } = await ask();
+      const [, outcome] = await databases.meet(eraseIn, () => finish(other));
+      expect(outcome).toBe("gone");
+      await expectAnswerErased();
+    });
+
+    test("takes the answer and the jobs of a turn that is ending", async () => {
+      const { finish, eraseIn } = await ask();
+      const [outcome] = await databases.meet(finish, () => eraseIn(other));
+      expect(outcome).toBe("stored");
+      await expectAnswerErased();
+    });
+  });
+
+  test("an erase of an exchange waits for a turn that begins, and is refused; it waits for one that ends, and is done", async () => {
+    const episode = () => eraseExchange(other, kept.exchanges[0]?.messageId ?? "").catch(errorOf);
+    const [turn, refused] = await databases.meet((inside) => begin(inside, kept.sessionId), episode);
+    expect(refused).toMatchObject({ code: "conversation_busy" });
+    const [outcome, done] = await databases.meet((inside) => makeTurnStore(inside).finish(turn, sampleAnswer()), episode);
+    expect([outcome, done]).toEqual(["stored", expect.objectContaining({ erased: expect.objectContaining({ messages: 2 }) })]);
+  });
+
+  test("an erase of an exchange sees that the lease, which had run out, has just been renewed, and is refused", async () => {
     const turn = await begin(one, kept.sessionId);
-    const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
-    const [outcome] = await databases.meet(
-      (inside) => makeTurnStore(inside).finish(turn, sampleAnswer({ content: word }), [job]),
-      () => erase(other) as Promise<unknown>,
+    await makeTurnStore(one).renew(turn, EXPIRED_LEASE_MS);
+    const [renewed, refused] = await databases.meet(
+      (inside) => makeTurnStore(inside).renew(turn, LONG_LEASE_MS),
+      () => eraseExchange(other, turn.messageId).catch(errorOf),
     );
-    expect(outcome).toBe("stored");
-    expect(await left()).toEqual([]);
-    expect(await tablesHolding(one, kept.conversationId)).toEqual({});
+    expect([renewed, refused]).toEqual([true, expect.objectContaining({ code: "conversation_busy" })]);
+    expect(await left()).toEqual([{ id: kept.conversationId, count: 5 }]);
+  });
+
+  /** A summary of an exchange that was just stored. */
+  async function summaryOf(sessionId: string) {
+    const exchange = await storeExchange(one, owner, sessionId, word);
+    const conversation = { ...owner, conversationId: exchange.conversationId };
+    const { summary, messages, rewrites } = await makeSummaryStore(one).readBacklog(conversation, 40);
+    const [last] = messages.slice(-1);
+    if (!last) throw new Error("nothing was read");
+    const text = `Summary: ${exchange.messageId}`;
+    const next = sampleSummary(last, { readVersion: summary?.version ?? 0, text, rewrites });
+    const save = (database: Database) => makeSummaryStore(database).save(conversation, next);
+    return { exchange, before: summary, text, save, find: () => makeSummaryStore(one).find(conversation) };
+  }
+
+  test.each(["a first", "a next"])("%s summary that is saved during an erase of one exchange waits, and is refused", async (which) => {
+    const { exchange, before, text, save, find } = await summaryOf(which === "a next" ? kept.sessionId : uuidv7());
+    expect(before === null).toBe(which === "a first");
+    const stored = await find();
+    const [rows, isSaved] = await databases.meet(
+      (inside) => eraseExchange(inside, exchange.messageId),
+      () => save(other),
+    );
+    expect([rows?.erased.messages, isSaved]).toEqual([2, false]);
+    expect(await find()).toEqual(stored);
+    expect(await tablesHolding(one, text)).toEqual({});
+  });
+
+  test("an erase of one exchange waits for a summary of it that is saved, and has it made anew", async () => {
+    const { exchange, text, save, find } = await summaryOf(uuidv7());
+    const [isSaved, rows] = await databases.meet(save, () => eraseExchange(other, exchange.messageId));
+    expect([isSaved, rows?.erased.summaries]).toEqual([true, 1]);
+    expect(await find()).toMatchObject({ version: 2, text: "" });
+    expect(await tablesHolding(one, text)).toEqual({});
   });
 
   test("an import that is not committed is erased with the user", async () => {
@@ -113,19 +178,6 @@ describe("an erase beside another process on real Postgres", () => {
     expect(imported).toMatchObject({ imported: 1 });
     await expectNothingLeft();
   });
-
-  test.each(["the same session", "a new session"])(
-    "an import into %s during an erase waits, and makes a new conversation",
-    async (which) => {
-      const sessionId = which === "a new session" ? uuidv7() : kept.sessionId;
-      const [, { conversationId }] = await databases.meet(
-        (inside) => eraseUser(inside),
-        () => importOne(other, sessionId),
-      );
-      expect(conversationId).not.toBe(kept.conversationId);
-      expect(await left()).toEqual([{ id: conversationId, count: 1 }]);
-    },
-  );
 
   test("an edit of core memory that is not committed is erased with the user; one that comes during the erase begins anew", async () => {
     const put = (database: Database) => makeCoreMemoryStore(database).put(owner, { section: "profile", content: word });
@@ -138,8 +190,7 @@ describe("an erase beside another process on real Postgres", () => {
   });
 
   test("two erases of the same user, conversation or exchange at once: one takes it, the other finds nothing", async () => {
-    const [exchange] = kept.exchanges;
-    const episode = (database: Database) => makeEraseStore(database).episode(owner, exchange?.messageId ?? "");
+    const episode = (database: Database) => eraseExchange(database, kept.exchanges[0]?.messageId ?? "");
     const [first, second] = await databases.meet(episode, () => episode(other));
     expect([first?.erased.messages, second]).toEqual([2, null]);
     const [third, fourth] = await databases.meet(eraseConversation, () => eraseConversation(other));
@@ -150,14 +201,13 @@ describe("an erase beside another process on real Postgres", () => {
     await expectNothingLeft();
   });
 
-  test("users do not wait for each other: another's turn goes on while a user is erased", async () => {
-    const stranger = { ...owner, userId: `${owner.userId} ` };
+  test("another user's turn goes on while a user is erased", async () => {
+    const begun = async () => completeTurn(makeTurnStore(other), sampleTurn({ ...owner, userId: `${owner.userId} ` }));
     await one.transaction(async (transaction) => {
       await makeEraseStore({ ...one, query: (statement) => transaction.query(statement), transaction: (work) => work(transaction) }).user(
         owner,
       );
-      const turn = await completeTurn(makeTurnStore(other), sampleTurn(stranger));
-      expect(turn.conversationId).toEqual(expect.any(String));
+      expect((await begun()).conversationId).toEqual(expect.any(String));
     });
   });
 

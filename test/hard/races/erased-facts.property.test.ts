@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
-import type { Step } from "./fact-steps.ts";
-import { FactWorld } from "./fact-world.ts";
+import { FactWorld, type Step } from "./fact-world.ts";
 
 const number = fc.nat(7);
 const fact = fc.nat(9);

@@ -1,12 +1,26 @@
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
-import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
-import { type Fact, factsIn, SECTIONS, type Step, wordFor } from "./fact-steps.ts";
 import { readingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
+
+/** What can be said has a word in each of three languages that have nothing in common. */
+type Fact = number;
+const wordsFor = (facts: readonly Fact[], language: number): string[] => facts.map((fact) => `${["zu", "ka", "mo"][language % 3]}${fact}q`);
+const factsIn = (text: string): Fact[] => [...text.matchAll(/(?:zu|ka|mo)(\d+)q/g)].map(([, fact]) => Number(fact));
+const SECTIONS = ["profile", "goals", "preferences"];
+
+export type Step =
+  | { do: "teach"; turns: { facts: Fact[]; session: number }[]; section: number; names: "each" | "flat" | "none"; language: number }
+  | { do: "reword"; line: number; fact: Fact; language: number }
+  | { do: "merge"; lines: [number, number]; language: number }
+  | { do: "move"; line: number; section: number; language: number; addsFirst: boolean }
+  | { do: "forget"; line: number }
+  | { do: "edit"; line: number; fact: Fact }
+  | { do: "erase"; turn: number }
+  | { do: "erase conversation"; session: number };
 
 interface Said {
   facts: Fact[];
@@ -21,12 +35,20 @@ interface Line {
   text: string;
 }
 
+/** Has the agent write these lines of a section; `turns` are numbers of turns, from 1, for each line or for all. */
+type Write = (section: string, lines: string[], turns?: unknown) => Promise<string>;
+
 const pick = <Item>(items: readonly Item[], number: number): Item | undefined => items[number % Math.max(1, items.length)];
+
+const linesIn = ({ memory }: Reading, section: string): string[] => (memory.contents()[section] ?? "").split("\n").filter(Boolean);
+
+/** Numbers of the turns that say a fact of the text. */
+const turnsSaying = ({ turns }: Reading, text: string): number[] =>
+  turns.flatMap(({ userMessage }, index) => (factsIn(userMessage).some((fact) => factsIn(text).includes(fact)) ? [index + 1] : []));
 
 /** A user of whom a scripted memory agent learns facts, and what must be known of them and what must not. */
 export class FactWorld {
-  readonly database: Database;
-  readonly owner: Owner;
+  private readonly database: Database;
   private readonly agent;
   private readonly said = new Map<string, Said>();
   /** What a person wrote is in the history for good. */
@@ -37,11 +59,10 @@ export class FactWorld {
   constructor(database: Database) {
     this.database = database;
     this.agent = readingAgent(database);
-    this.owner = this.agent.owner;
   }
 
   private async lines(): Promise<Line[]> {
-    const contents = await contentsOf(this.database, this.owner);
+    const contents = await contentsOf(this.database, this.agent.owner);
     return Object.entries(contents).flatMap(([section, content]) => content.split("\n").map((text) => ({ section, text })));
   }
 
@@ -49,66 +70,49 @@ export class FactWorld {
     return new Set((await this.lines()).flatMap(({ text }) => factsIn(text)));
   }
 
-  private async say(facts: Fact[], session: number): Promise<void> {
+  private async say(facts: Fact[], session = 0): Promise<void> {
     const sessionId = `s${session}`;
-    const messageId = await this.agent.say(`I say ${facts.map((fact) => wordFor(fact, 0)).join(" ")}.`, sessionId);
-    const [row] = await this.database.query<{ id: string }>({
-      text: "select conversation_id as id from messages where id = $1",
-      values: [messageId],
-    });
+    const messageId = await this.agent.say(`I say ${wordsFor(facts, 0).join(" ")}.`, sessionId);
+    const text = "select conversation_id as id from messages where id = $1";
+    const [row] = await this.database.query<{ id: string }>({ text, values: [messageId] });
     this.said.set(messageId, { facts, counts: facts, sessionId, conversationId: row?.id ?? "" });
     facts.forEach((fact) => this.erased.delete(fact));
   }
 
-  /** Has the agent read what was said, and write `lines` in the place of others. */
-  private read(rewrite: (reading: Reading, call: (section: string, lines: string[], turns?: unknown) => Promise<string>) => Promise<void>) {
+  private read(rewrite: (reading: Reading, write: Write) => Promise<unknown>): Promise<number> {
     const decide: DecideMemory = async (reading) => {
-      const call = (section: string, lines: string[], turns?: unknown): Promise<string> => {
+      await rewrite(reading, (section, lines, turns) => {
         const content = lines.join("\n");
         const reason = `because ${content.slice(0, 300)}`;
         return reading.memory.call({ name: "core_memory_update", arguments: { section, content, reason, turns } }, reading.turns);
-      };
-      await rewrite(reading, call);
+      });
     };
     return this.agent.readAll(decide);
   }
 
-  private linesOf({ memory }: Reading, section: string): string[] {
-    return (memory.contents()[section] ?? "").split("\n").filter(Boolean);
-  }
-
   /** Learns what the turns say and is not known, a line for each turn; what is known is said again by them. */
   private async learn(section: string, names: "each" | "flat" | "none", language: number): Promise<void> {
-    await this.read(async (reading, call) => {
+    await this.read(async (reading, write) => {
       const contents = Object.entries(reading.memory.contents());
       for (const [known, content] of contents) {
         const lines = content.split("\n");
-        const turns = lines.map((line) =>
-          reading.turns.flatMap(({ userMessage }, index) =>
-            factsIn(userMessage).some((fact) => factsIn(line).includes(fact)) ? [index + 1] : [],
-          ),
-        );
-        if (turns.flat().length > 0) await call(known, lines, turns);
+        const turns = lines.map((line) => turnsSaying(reading, line));
+        if (turns.flat().length > 0) await write(known, lines, turns);
       }
       const known = new Set(contents.flatMap(([, content]) => factsIn(content)));
-      const fresh = reading.turns.map(({ userMessage }) => factsIn(userMessage).filter((fact) => !known.has(fact)));
-      const added = fresh.map((facts, index) => ({ facts: facts.filter((fact) => !fresh.slice(0, index).flat().includes(fact)) }));
-      const texts = added.flatMap(({ facts }) =>
-        facts.length > 0 ? [`has ${facts.map((fact) => wordFor(fact, language)).join(" ")}`] : [],
-      );
+      const texts = reading.turns.flatMap(({ userMessage }) => {
+        const fresh = factsIn(userMessage).filter((fact) => !known.has(fact));
+        fresh.forEach((fact) => known.add(fact));
+        return fresh.length > 0 ? [`has ${wordsFor(fresh, language).join(" ")}`] : [];
+      });
       if (texts.length === 0) return;
-      const before = this.linesOf(reading, section);
-      const turnsOf = (text: string): number[] =>
-        reading.turns.flatMap(({ userMessage }, index) =>
-          factsIn(userMessage).some((fact) => factsIn(text).includes(fact)) ? [index + 1] : [],
-        );
-      const all = [...before, ...texts];
+      const all = [...linesIn(reading, section), ...texts];
       const turns = {
-        each: all.map((text) => (texts.includes(text) ? turnsOf(text) : [])),
-        flat: [...new Set(texts.flatMap(turnsOf))],
+        each: all.map((text) => (texts.includes(text) ? turnsSaying(reading, text) : [])),
+        flat: [...new Set(texts.flatMap((text) => turnsSaying(reading, text)))],
         none: undefined,
       };
-      await call(section, all, turns[names]);
+      await write(section, all, turns[names]);
     });
   }
 
@@ -121,125 +125,105 @@ export class FactWorld {
 
   async take(step: Step): Promise<void> {
     const lines = await this.lines();
+    const line = "line" in step ? pick(lines, step.line) : undefined;
+    const leaveOut = (reading: Reading, write: Write, { section, text }: Line): Promise<string> => {
+      const others = linesIn(reading, section).filter((other) => other !== text);
+      return write(section, others, [[1]]);
+    };
     switch (step.do) {
       case "teach":
         for (const { facts, session } of step.turns) await this.say(facts, session);
         return this.learn(SECTIONS[step.section % 3] ?? "profile", step.names, step.language);
       case "reword": {
-        const line = pick(lines, step.line);
         if (!line) return;
-        await this.say([step.fact], 0);
-        await this.read(async (reading, call) => {
-          const facts = [...factsIn(line.text), step.fact];
-          const text = `is ${facts.map((fact) => wordFor(fact, step.language)).join(" and ")}`;
-          const rewritten = this.linesOf(reading, line.section).map((other) => (other === line.text ? text : other));
-          await call(
-            line.section,
-            rewritten,
-            rewritten.map((other) => (other === text ? [1] : [])),
-          );
+        await this.say([step.fact]);
+        const text = `is ${wordsFor([...factsIn(line.text), step.fact], step.language).join(" and ")}`;
+        await this.read((reading, write) => {
+          const rewritten = linesIn(reading, line.section).map((other) => (other === line.text ? text : other));
+          const turns = rewritten.map((other) => (other === text ? [1] : []));
+          return write(line.section, rewritten, turns);
         });
         return;
       }
       case "merge": {
         const [one, other] = [pick(lines, step.lines[0]), pick(lines, step.lines[1])];
         if (!one || !other || one === other || one.section !== other.section) return;
-        await this.say([], 0);
-        await this.read(async (reading, call) => {
-          const text = `both ${[...factsIn(one.text), ...factsIn(other.text)].map((fact) => wordFor(fact, step.language)).join(" ")}`;
-          const left = this.linesOf(reading, one.section).filter((line) => line !== one.text && line !== other.text);
-          await call(one.section, [...left, text], [...left.map(() => []), [1]]);
+        await this.say([]);
+        const text = `both ${wordsFor([...factsIn(one.text), ...factsIn(other.text)], step.language).join(" ")}`;
+        await this.read((reading, write) => {
+          const left = linesIn(reading, one.section).filter((kept) => kept !== one.text && kept !== other.text);
+          return write(one.section, [...left, text], [...left.map(() => []), [1]]);
         });
         return;
       }
       case "move": {
-        const line = pick(lines, step.line);
         const section = SECTIONS[step.section % 3] ?? "profile";
         if (!line || line.section === section) return;
-        await this.say([], 0);
-        await this.read(async (reading, call) => {
-          const text = `now ${factsIn(line.text)
-            .map((fact) => wordFor(fact, step.language))
-            .join(" ")}`;
-          const add = () => call(section, [...this.linesOf(reading, section), text], [[1]]);
-          const leaveOut = () =>
-            call(
-              line.section,
-              this.linesOf(reading, line.section).filter((other) => other !== line.text),
-              [[1]],
-            );
+        await this.say([]);
+        const text = `now ${wordsFor(factsIn(line.text), step.language).join(" ")}`;
+        await this.read(async (reading, write) => {
+          const add = () => write(section, [...linesIn(reading, section), text], [[1]]);
           if (step.addsFirst) await add();
-          await leaveOut();
+          await leaveOut(reading, write, line);
           if (!step.addsFirst) await add();
         });
         return;
       }
-      case "forget": {
-        const line = pick(lines, step.line);
+      case "forget":
         if (!line) return;
         this.forget(line);
-        await this.say([], 0);
-        await this.read(async (reading, call) => {
-          await call(
-            line.section,
-            this.linesOf(reading, line.section).filter((other) => other !== line.text),
-            [[1]],
-          );
-        });
+        await this.say([]);
+        await this.read((reading, write) => leaveOut(reading, write, line));
         return;
-      }
       case "edit": {
-        const line = pick(lines, step.line);
         const section = line?.section ?? "profile";
         const left = lines.filter((other) => other.section === section && other !== line).map(({ text }) => text);
         if (line) this.forget(line);
         this.forgotten.delete(step.fact);
         this.written.add(step.fact);
         this.erased.delete(step.fact);
-        await makeCoreMemoryStore(this.database).put(this.owner, {
-          section,
-          content: [...left, `wrote ${wordFor(step.fact, 1)}`].join("\n"),
-        });
+        const content = [...left, `wrote ${wordsFor([step.fact], 1).join("")}`].join("\n");
+        await makeCoreMemoryStore(this.database).put(this.agent.owner, { section, content });
         return;
       }
       case "erase":
         return this.erase([...this.said.keys()].slice(step.turn % Math.max(1, this.said.size)).slice(0, 1));
-      case "erase conversation":
+      case "erase conversation": {
+        const own = [...this.said].filter(([, { sessionId }]) => sessionId === `s${step.session}`);
         return this.erase(
-          [...this.said].filter(([, { sessionId }]) => sessionId === `s${step.session}`).map(([id]) => id),
+          own.map(([id]) => id),
           true,
         );
+      }
     }
   }
 
-  /** Erases, has read again what is to be read again, and throws when something is left or too much is gone. */
+  /** Erases, has the agent read again what it has to, and throws when something is left or too much is gone. */
   private async erase(messageIds: string[], isWhole = false): Promise<void> {
     const [first] = messageIds;
     if (first === undefined) return;
     const before = await this.known();
+    const { owner } = this.agent;
     const erases = makeEraseStore(this.database);
     const conversationId = this.said.get(first)?.conversationId ?? "";
-    await (isWhole ? erases.conversation({ ...this.owner, conversationId }) : erases.episode(this.owner, first));
+    await (isWhole ? erases.conversation({ ...owner, conversationId }) : erases.episode(owner, first));
     for (const id of messageIds) {
       this.said.get(id)?.facts.forEach((fact) => this.erased.add(fact));
       this.said.delete(id);
     }
-    const stillSaid = new Set([...this.written, ...[...this.said.values()].flatMap(({ facts }) => facts)]);
-    stillSaid.forEach((fact) => this.erased.delete(fact));
+    for (const fact of [...this.written, ...[...this.said.values()].flatMap(({ facts }) => facts)]) this.erased.delete(fact);
     await this.mustHoldNothingErased();
     await this.learn("profile", "each", 0);
     await this.mustHoldNothingErased();
     const after = await this.known();
-    const counts = new Set([
-      ...[...this.written].filter((fact) => !this.forgotten.has(fact)),
-      ...[...this.said.values()].flatMap((said) => said.counts),
-    ]);
+    const written = [...this.written].filter((fact) => !this.forgotten.has(fact));
+    const counts = new Set([...written, ...[...this.said.values()].flatMap((said) => said.counts)]);
     const missing = [...before].filter((fact) => counts.has(fact) && !after.has(fact));
     if (missing.length > 0) throw new Error(`gone although it is still said: ${missing.join(", ")}`);
   }
 
   private async mustHoldNothingErased(): Promise<void> {
-    const memory = { ...(await writtenByReadings(this.database, this.owner)), jobs: [] };
+    const memory = { ...(await writtenByReadings(this.database, this.agent.owner)), jobs: [] };
     const left = [...new Set(factsIn(JSON.stringify(memory)))].filter((fact) => this.erased.has(fact));
     if (left.length > 0) throw new Error(`left although nothing says it: ${left.join(", ")} in ${JSON.stringify(memory, null, 1)}`);
   }

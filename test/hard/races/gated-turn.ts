@@ -4,33 +4,28 @@ import { type ConversationState, uncoveredMessages } from "../../../turn/state.t
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import { makeHistory } from "../../../nodes/history.ts";
 import { jobsAfterTurn } from "../../../nodes/persist.ts";
-import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../../../stores/postgres/conversations/window-store.ts";
-import { type Gate, makeGate } from "./gate.ts";
-import { makeGatedDatabase } from "./gated-database.ts";
+import { makeGate, makeGatedDatabase } from "./gate.ts";
 import { EXPIRED_LEASE_MS } from "../../support/samples/sample-turns.ts";
 import { completedMarks, marksIn, readStoredMemory } from "./stored-memory.ts";
 
-/** How the answer of a turn ends: whole, cut short, or before its first token. */
 export type AnswerKind = "complete" | "partial" | "none";
 
 export interface TurnTold {
   question: string;
   answer: string;
   kind: AnswerKind;
-  /** Its place among those that have begun; null when the user's message was not stored. */
+  /** Its place in the order of begun turns, from 0; null when the user's message was not stored. */
   begunAs: number | null;
-  /** It has read its window. */
   read: boolean;
-  /** Statements that took: more than one when the summary leaves less than the window's size. */
+  /** More than one statement when the summary leaves less than the window's size. */
   windowReads: number;
-  /** Then, what ends the turn was committed, whether it heard of that or not. */
+  /** The end was committed, acknowledged or not. */
   finished: boolean;
-  /** What it heard of its end. */
   outcome: FinishOutcome | null;
-  /** What went wrong that never may. */
   wrong: unknown;
 }
 
@@ -41,41 +36,29 @@ export interface Talk {
   conversationId: string;
 }
 
-/** Places in the order in which turns begin, from 0. */
-export interface TurnOrder {
+interface TurnOrder {
   nextPlace: () => number;
   latestPlace: () => number;
-}
-
-/** Where turns run, one at a time, as in a process of its own. */
-export interface GatedTurnSlot {
-  gate: Gate;
-  queue: JobQueue;
-  /** Starts the next turn; it rests when it has ended. */
-  start(talk: Talk, told: TurnTold, settings: SummarySettings, order: TurnOrder): Promise<void>;
 }
 
 /** Longer than any of these turns: a renewal would come to the gate by the clock and not by the driver. */
 const NO_RENEWAL_MS = 3_600_000;
 
-/** As often as persist tries, without its pauses. */
+/** As in persist, without its pauses. */
 const FINISH_TRIES = 5;
 
-/** The stores and nodes of a turn in their order; only the graph between them and the model are left out. */
-export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
+/** Runs turns, one at a time, as a process of its own: stores and nodes as they are, without the graph between them and without a model. */
+export function makeGatedTurnSlot(database: Database) {
   let onEffect: (name: string) => void = () => undefined;
   const gate = makeGate((name) => onEffect(name));
   const gated = makeGatedDatabase(database, gate);
   const queue = makeJobQueue(gated);
   const store = makeTurnStore(gated, queue);
-  /** The lease has run out as soon as it is given, so that any other turn may take over. */
+  /** Leases expire at once, so that any other turn may take over. */
   const turns: TurnStore = { ...store, begin: (turn) => store.begin({ ...turn, leaseMs: EXPIRED_LEASE_MS }) };
   const windows = makeWindowStore(gated);
 
-  /**
-   * What the model would be given covers every completed message, each once. Only the current one is left out, unless the turn has lost
-   * its conversation for so long that the summary covers it.
-   */
+  /** The prompt covers every completed message once, but for the current one, which the summary may cover when the turn lost its lease. */
   async function expectNoBlindSpot({ conversationId }: Talk, state: ConversationState): Promise<void> {
     const stored = await readStoredMemory(database, conversationId);
     const covered = marksIn(state.conversationSummary?.text ?? "");
@@ -91,7 +74,7 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;
     told.read = true;
-    // Between two reads others may have been heard: then what it has is of neither moment, and its answer is not kept as complete.
+    // Another turn began between two reads: the window is of neither moment, and this answer is not stored as complete.
     const isOvertaken = told.windowReads > 1 && told.begunAs !== latestPlace();
     if (!isOvertaken) await expectNoBlindSpot(talk, state).catch((error: unknown) => void (told.wrong = error));
 
@@ -114,7 +97,8 @@ export function makeGatedTurnSlot(database: Database): GatedTurnSlot {
   return {
     gate,
     queue,
-    start(talk, told, settings, { nextPlace, latestPlace }) {
+    /** Starts the next turn; the gate rests when it has ended. */
+    start(talk: Talk, told: TurnTold, settings: SummarySettings, { nextPlace, latestPlace }: TurnOrder): Promise<void> {
       gate.revive();
       onEffect = (name) => {
         if (name === "turn-begin") told.begunAs = nextPlace();

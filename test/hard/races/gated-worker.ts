@@ -4,10 +4,9 @@ import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { type Gate, makeGate } from "./gate.ts";
-import { makeGatedDatabase } from "./gated-database.ts";
+import { makeGate, makeGatedDatabase } from "./gate.ts";
 
-/** The longest time a timer of Node runs: the worker looks for jobs when the driver says so, never by itself. */
+/** The longest timer of Node: the worker looks for jobs only when the driver says so. */
 const NEVER_MS = 2_147_483_647;
 
 const NO_SUCH_JOB: JobHandler = {
@@ -19,21 +18,8 @@ export interface WorkerSettings extends SummarySettings {
   stepTokens: number;
 }
 
-/** A worker on the queue, as in a process of its own. */
-export interface GatedWorker {
-  gate: Gate;
-  queue: JobQueue;
-  /** Starts it, in place of one that died; it looks for jobs at once. */
-  start(settings: WorkerSettings): Promise<void>;
-  /** Tells it, when it rests, that there may be jobs. */
-  wake(): Promise<void>;
-  isRunning(): boolean;
-  /** Ends it and those that died before; the gate must be closed. */
-  stop(): Promise<void>;
-}
-
-/** `runJobs` as it is; the model's call is a gate as well, and its summary is the marks of all that it was given, in order. */
-export function makeGatedWorker(database: Database): GatedWorker {
+/** `runJobs` as a process of its own; the model's call is a gate as well, and its summary is the marks of all that it was given, in order. */
+export function makeGatedWorker(database: Database) {
   const gate = makeGate();
   const gated = makeGatedDatabase(database, gate);
   const queue = makeJobQueue(gated);
@@ -72,23 +58,18 @@ export function makeGatedWorker(database: Database): GatedWorker {
   return {
     gate,
     queue,
-    start({ stepTokens, ...settings }) {
+    /** Starts it, in place of one that died; it looks for jobs at once. */
+    start({ stepTokens, ...settings }: WorkerSettings): Promise<void> {
       gate.revive();
       const summariser = makeSummariseConversation({ summaries, settings, summarise, stepTokens });
-      const handlers = {
-        summarise: summariser,
-        index_episodes: NO_SUCH_JOB,
-        remember: NO_SUCH_JOB,
-        erase: NO_SUCH_JOB,
-        erase_episodes: NO_SUCH_JOB,
-        vacuum: NO_SUCH_JOB,
-        ingest: NO_SUCH_JOB,
-      };
+      const others = { index_episodes: NO_SUCH_JOB, remember: NO_SUCH_JOB, erase: NO_SUCH_JOB, erase_episodes: NO_SUCH_JOB };
+      const handlers = { summarise: summariser, ...others, vacuum: NO_SUCH_JOB, ingest: NO_SUCH_JOB };
       return gate.untilQuiet(() => void lives.push(runJobs({ queue: steered, handlers, concurrency: 1, pollMs: NEVER_MS })));
     },
     wake: () => gate.untilQuiet(wakeUp),
-    isRunning: () => lives.length > 0 && !gate.isDead(),
-    async stop() {
+    isRunning: (): boolean => lives.length > 0 && !gate.isDead(),
+    /** Ends it and those that died before; the gate must be closed. */
+    async stop(): Promise<void> {
       await Promise.all(lives.map(async (life) => (await life).stop()));
       lives = [];
     },

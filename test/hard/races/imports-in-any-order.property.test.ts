@@ -16,7 +16,7 @@ const NOTHING = { changes: [], repeated: [], operations: [], archived: [], based
 /** What happens to one conversation, one after the other, each in a process whose clock is wrong by so many hours. */
 const anyStep = fc.record({
   what: fc.oneof(
-    // A part of the messages, in the order of these numbers; a part that was imported before is imported again.
+    // One part of the messages, in the order of these numbers.
     fc.record({
       bring: fc.nat(3),
       order: fc.array(fc.nat(20), { maxLength: 12 }),
@@ -49,11 +49,8 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
     await fc.assert(
       fc.asyncProperty(anyMessages, fc.array(anyStep, { maxLength: 12 }), async (messages, steps) => {
         const owner = { tenantId: "tenant", userId: uuidv7() };
-        const [turns, imports, unread] = [makeTurnStore, makeImportStore, makeUnreadStore].map((make) => make(memory.database)) as [
-          ReturnType<typeof makeTurnStore>,
-          ReturnType<typeof makeImportStore>,
-          ReturnType<typeof makeUnreadStore>,
-        ];
+        const [turns, imports] = [makeTurnStore(memory.database), makeImportStore(memory.database)];
+        const unread = makeUnreadStore(memory.database);
         const read: string[] = [];
         const partOf = (part: number): MessageToImport[] =>
           messages.flatMap(({ role, minute, part: own }, number) => {
@@ -61,7 +58,7 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
             const createdAt = minute === null ? null : new Date(Date.UTC(2024, 0, 31, 12, minute));
             return [{ role, content: `imported ${number}`, createdAt, metadata: { external_id: `${number}` } }];
           });
-        const { conversationId } = await completeTurn(turns, sampleTurn({ ...owner, sessionId: "s", turnId: uuidv7() }));
+        const { conversationId } = await completeTurn(turns, sampleTurn({ ...owner, sessionId: "s" }));
         const conversation = { ...owner, conversationId };
 
         async function bring(part: number, order: readonly number[]): Promise<void> {
@@ -98,12 +95,7 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
           if (typeof what === "object") await bringWithin(what.within, () => bring(what.bring, what.order));
           else if (what === "index") await memory.step(conversation);
           else if (what === "read") await readOnce();
-          else
-            await completeTurn(
-              turns,
-              sampleTurn({ ...owner, sessionId: "s", turnId: uuidv7() }),
-              sampleAnswer({ completed: what === "turn" }),
-            );
+          else await completeTurn(turns, sampleTurn({ ...owner, sessionId: "s" }), sampleAnswer({ completed: what === "turn" }));
         }
         jest.restoreAllMocks();
         for (const part of [0, 1, 2, 3]) await bring(part, []);
@@ -119,16 +111,10 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
         const indexed = await memory.indexed(conversation);
         const found = indexed.flatMap(({ id, attributes }) => [...new Set([id, String(attributes["answer_id"])])]);
         expect(found.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
-        expect(read.toSorted()).toEqual(
-          expected
-            .filter(({ role }) => role === "user")
-            .map(({ id }) => id)
-            .toSorted(),
-        );
-        const texts = await memory.episodes.load(
-          owner,
-          indexed.map(({ id, attributes }) => [id, String(attributes["answer_id"])]),
-        );
+        const asked = expected.filter(({ role }) => role === "user").map(({ id }) => id);
+        expect(read.toSorted()).toEqual(asked.toSorted());
+        const pairs = indexed.map(({ id, attributes }): [string, string] => [id, String(attributes["answer_id"])]);
+        const texts = await memory.episodes.load(owner, pairs);
         expect(texts.flatMap(({ messageIds }) => messageIds).toSorted()).toEqual(found.toSorted());
       }),
       { numRuns: 40 },

@@ -11,7 +11,7 @@ import { completedMarks, expectCoveredOnce, expectForward, readStoredMemory, typ
 
 /** One choice of the driver. `who` goes on for `gates` statements, of which the last ends with `ending`. */
 export interface Step {
-  /** `jobs_come_back`: every claim is taken for one of a dead process, rightly or not, and delays are over. */
+  /** `jobs_come_back`: every claim is taken for that of a dead process, and delays are over. */
   who: "turn_one" | "turn_two" | "worker_one" | "worker_two" | "jobs_come_back";
   gates: number;
   ending: Ending;
@@ -21,12 +21,11 @@ export interface Step {
 
 export interface Interleaving {
   settings: WorkerSettings;
-  /** Messages that are there before, with no summary and no job, as of a layer that was just switched on; false: not completed. */
+  /** Whether each earlier message is completed; they have no summary and no job. */
   history: boolean[];
   steps: Step[];
 }
 
-/** A conversation that goes on for longer after its last turn never comes to rest. */
 const MOST_STATEMENTS_TO_REST = 300;
 
 const PREFILL = `
@@ -43,13 +42,8 @@ const ERASE = `
 with jobs as (delete from pgboss.job where name in ('${QUEUE}', '${DEAD_LETTERS}'))
 delete from conversations where id = $1`;
 
-/** Two turns and two workers on one database, which must have nobody else. */
-export interface InterleavingStage {
-  /** Throws when anything that must hold does not. Leaves nothing behind. Returns how many versions of the summary there were. */
-  play(interleaving: Interleaving): Promise<number>;
-}
-
-export async function makeInterleavingStage(database: Database): Promise<InterleavingStage> {
+/** Two turns and two workers on a database of their own. */
+export async function makeInterleavingStage(database: Database) {
   const turns = { turn_one: makeGatedTurnSlot(database), turn_two: makeGatedTurnSlot(database) };
   const workers = { worker_one: makeGatedWorker(database), worker_two: makeGatedWorker(database) };
   const processes = [...Object.values(turns), ...Object.values(workers)];
@@ -88,10 +82,8 @@ export async function makeInterleavingStage(database: Database): Promise<Interle
       await turns[who].start(talk, told.at(-1) as TurnTold, settings, order);
     }
 
-    async function wakeWorker(who: keyof typeof workers): Promise<void> {
-      const worker = workers[who];
-      await (worker.isRunning() ? worker.wake() : worker.start(settings));
-    }
+    const wakeWorker = (who: keyof typeof workers): Promise<void> =>
+      workers[who].isRunning() ? workers[who].wake() : workers[who].start(settings);
 
     async function take({ who, gates: count, ending, answer }: Step): Promise<void> {
       if (who === "jobs_come_back") return void (await database.query({ name: "test-come-back", text: COME_BACK }));
@@ -103,7 +95,6 @@ export async function makeInterleavingStage(database: Database): Promise<Interle
       return goOn(workers[who].gate, count, ending);
     }
 
-    /** Nothing fails any more, and no new turn comes: everything goes on until the queue is empty. */
     async function comeToRest(): Promise<void> {
       for (const gate of gates) await goOn(gate, MOST_STATEMENTS_TO_REST, "done");
       for (let looks = 0; ; looks++) {
@@ -124,7 +115,7 @@ export async function makeInterleavingStage(database: Database): Promise<Interle
       return isSummaryDue(settings, { hasSummary: stored.summary !== null, uncovered: end - (stored.summary?.count ?? 0) });
     };
 
-    /** No wake-up is lost: nothing is due of all that was said up to the last turn that ended; one that was cut leaves it to the next. */
+    /** No wake-up is lost: nothing is due of what was said up to the last turn that ended. */
     function expectNothingDue(): void {
       const ended = told.filter(({ finished }) => finished).toSorted((one, other) => (one.begunAs ?? -1) - (other.begunAs ?? -1));
       const last = ended.at(-1);
@@ -134,7 +125,6 @@ export async function makeInterleavingStage(database: Database): Promise<Interle
       expect({ dueUpTo: lastMark, isDue: isDueUpTo(lastMark) }).toEqual({ dueUpTo: lastMark, isDue: false });
     }
 
-    /** What a turn was told about its end is what is stored. */
     function expectTold(): void {
       const completed = completedMarks(stored);
       for (const { answer, kind, outcome } of told) {
@@ -153,21 +143,16 @@ export async function makeInterleavingStage(database: Database): Promise<Interle
       await comeToRest();
       expect(isDueUpTo(undefined)).toBe(false);
     }
-    const { historyWindow } = settings;
-    const window = await windows.load({
-      ...talk,
-      exceptMessageId: uuidv7(),
-      atLeast: historyWindow,
-      maxTokens: 1e6,
-      useSummary: true,
-    });
+    const everything = { exceptMessageId: uuidv7(), atLeast: settings.historyWindow, maxTokens: 1e6, useSummary: true };
+    const window = await windows.load({ ...talk, ...everything });
     const uncovered = completedMarks(stored).slice(stored.summary?.count ?? 0);
     expect(window.messages.map(({ content }) => content)).toEqual(uncovered);
     return stored.summary?.version ?? 0;
   }
 
   return {
-    async play(interleaving) {
+    /** Throws when anything that must hold does not. Leaves nothing behind. Returns how many versions of the summary there were. */
+    async play(interleaving: Interleaving): Promise<number> {
       const talk = { tenantId: "tenant", userId: "user", sessionId: uuidv7(), conversationId: uuidv7() };
       const { conversationId, tenantId, userId, sessionId } = talk;
       const completed = interleaving.history.map(String);

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { useRacingDatabases } from "./racing-databases.ts";
 import { completeTurn, EXPIRED_LEASE_MS, sampleTurn } from "../../support/samples/sample-turns.ts";
 import type { HeldTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
@@ -13,26 +12,12 @@ const TURNS_PER_WRITER = 20;
 const PAGE_LIMIT = 7;
 
 describe("two processes that write the same conversation on real Postgres", () => {
-  let databases: Database[];
-  let drop: () => Promise<void>;
-  let url: string;
-  beforeAll(async () => {
-    ({ url, drop } = await createRealDatabase());
-    databases = await Promise.all([openPostgres(url), openPostgres(url)]);
-  });
-  afterAll(async () => {
-    for (const database of databases) await database.close();
-    await drop();
-  });
+  const databases = useRacingDatabases();
 
   /** Writes question and answer as fast as it can; its leases have run out at once, so that all writers get through side by side. */
-  async function write(database: Database, sessionId: string): Promise<HeldTurn> {
+  async function write(database: Database, sessionId: string): Promise<void> {
     const turns = makeTurnStore(database);
-    let turn = await completeTurn(turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
-    for (let count = 1; count < TURNS_PER_WRITER; count++) {
-      turn = await completeTurn(turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
-    }
-    return turn;
+    for (let count = 0; count < TURNS_PER_WRITER; count++) await completeTurn(turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
   }
 
   /** Pages with a cursor at the end of what is there, again and again, until nothing new comes after `isOver`. */
@@ -48,8 +33,7 @@ describe("two processes that write the same conversation on real Postgres", () =
   }
 
   test("created_at only rises, every message counts, and a reader who pages meanwhile misses none", async () => {
-    const [one, other] = databases;
-    if (!one || !other) throw new Error("two databases are needed");
+    const { one, other } = databases;
     const { sessionId } = sampleTurn();
     const conversation = await completeTurn(makeTurnStore(one), sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
 
@@ -71,6 +55,7 @@ describe("two processes that write the same conversation on real Postgres", () =
 
   test("one turn at a time: of many that want in, each gets in alone and none is lost", async () => {
     const { sessionId } = sampleTurn();
+    const { one, other } = databases;
     let running = 0;
     async function takeTurn(database: Database): Promise<HeldTurn> {
       const turns = makeTurnStore(database);
@@ -85,10 +70,9 @@ describe("two processes that write the same conversation on real Postgres", () =
         return held;
       }
     }
-    const held = await Promise.all(Array.from({ length: 12 }, (_, index) => takeTurn(databases[index % 2] as Database)));
-    const [first] = held;
-    if (!first) throw new Error("nobody got in");
-    const found = await makeConversationStore(databases[0] as Database).find(first, first.conversationId);
+    const held = await Promise.all(Array.from({ length: 12 }, (_, index) => takeTurn(index % 2 === 0 ? one : other)));
+    const [first] = held as [HeldTurn];
+    const found = await makeConversationStore(one).find(first, first.conversationId);
     expect(found?.messageCount).toBe(12);
   });
 });

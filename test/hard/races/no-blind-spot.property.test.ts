@@ -5,14 +5,12 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeInterleavingStage, type Interleaving, type Step } from "./interleaving.ts";
 
-/** INTERLEAVINGS may ask for more. */
 const INTERLEAVINGS = Math.max(10_000, Number(process.env["INTERLEAVINGS"] ?? 0));
 /** Fewer on the embedded database, whose statements take longer. */
 const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 40);
 /** Real databases side by side, each with one interleaving at a time: a claim takes the jobs of every conversation of its database. */
 const LANES = 3;
 const ON_LANE = Math.ceil((INTERLEAVINGS - ON_EMBEDDED) / LANES);
-/** A tenth of a second for each, many times what it takes, and a minute to begin. */
 const TIMEOUT_MS = 60_000 + INTERLEAVINGS * 100;
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
@@ -24,7 +22,7 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
 
 const step = (who: Step["who"], gates: number): Step => ({ who, gates, ending: "done", answer: "complete" });
 
-/** A worker that is taken for dead while it is at work, so that two have the same job: rare, and what most can go wrong with. */
+/** Two workers have the same job: rare, and what most can go wrong with. */
 const ONE_JOB_CLAIMED_TWICE = [
   step("turn_one", 3),
   step("turn_one", 3),

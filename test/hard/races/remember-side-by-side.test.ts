@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { DecideMemory } from "../../../memory/agent/remember-turns.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
-import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
+import { useRacingDatabases } from "./racing-databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
 
 describe("memory agents of two processes on one Postgres", () => {
-  let databases: RacingDatabases;
+  const databases = useRacingDatabases();
   let agent: ReadingAgent;
-  beforeAll(async () => {
-    databases = await openRacingDatabases();
-  });
-  afterAll(() => databases.close());
   beforeEach(() => void (agent = readingAgent(databases.one)));
 
   /** Decides only once `count` agents are at it. */

@@ -2,7 +2,7 @@ import { expect } from "@jest/globals";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 
-/** What is stored of a conversation, read at one moment. Each message's content is its mark, the summary's text the marks that it covers. */
+/** A conversation at one moment. A message's content is its mark; the summary's text is the marks that it covers. */
 export interface StoredMemory {
   summary: { text: string; version: number; count: number; coverId: string } | null;
   /** Oldest first. */
@@ -25,11 +25,9 @@ export async function readStoredMemory(database: Database, conversationId: strin
 export const completedMarks = ({ messages }: StoredMemory): string[] =>
   messages.filter(({ completed }) => completed).map(({ mark }) => mark);
 
-/** The marks in a summary's text, in order. */
 export const marksIn = (text: string): string[] => text.split(" ").filter(Boolean);
 
-/** The marks of the completed messages up to the cover point. */
-export function coveredMarks({ summary, messages }: StoredMemory): string[] {
+function coveredMarks({ summary, messages }: StoredMemory): string[] {
   if (!summary) return [];
   const end = messages.findIndex(({ id }) => id === summary.coverId) + 1;
   return completedMarks({ summary, messages: messages.slice(0, end) });

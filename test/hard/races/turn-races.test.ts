@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { storesOf } from "../../support/databases/describe-stores.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
+import { useRacingDatabases } from "./racing-databases.ts";
 
 describe("a call that waits for another process' transaction on real Postgres", () => {
-  let databases: RacingDatabases;
+  const databases = useRacingDatabases();
   let stores: ReturnType<typeof storesOf>;
-  beforeAll(async () => {
-    databases = await openRacingDatabases();
-    stores = storesOf(databases.other);
-  });
-  afterAll(() => databases.close());
+  beforeAll(() => void (stores = storesOf(databases.other)));
 
   test("finish sees that another turn has just taken the conversation, and leaves it its lease", async () => {
     const late = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
@@ -7,38 +7,37 @@ import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";
-import { openRacingDatabases, type RacingDatabases } from "./racing-databases.ts";
+import { useRacingDatabases } from "./racing-databases.ts";
 import { readNext, sampleResult, saveReading, writtenByReadings } from "../../support/samples/sample-reading.ts";
 import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 
 const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: [], cursors: [], jobs: [] };
 
 describe("the memory agent beside another process on real Postgres", () => {
-  let databases: RacingDatabases;
+  const databases = useRacingDatabases();
   let one: Database;
   let other: Database;
   let owner: Owner;
   let read: UnreadConversation;
-  beforeAll(async () => {
-    databases = await openRacingDatabases();
-    ({ one, other } = databases);
-  });
   beforeEach(async () => {
+    ({ one, other } = databases);
     owner = { tenantId: "tenant", userId: uuidv7() };
     await completeTurn(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "session" }));
     read = await readNext(makeUnreadStore(one), owner);
   });
-  afterAll(() => databases.close());
 
   const lockAndLook = (database: Database) =>
     database.transaction((transaction) => makeUnreadStore(database).lockAndCheck(transaction, owner));
+  const erase = (database: Database, what: "conversation" | "user"): Promise<unknown> =>
+    what === "user"
+      ? makeEraseStore(database).user(owner)
+      : makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
   const nextTurn = () => beginFreely(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "session" }));
 
+  const save = (database: Database) => saveReading(database, owner, read, sampleResult(read, 0));
+
   test("of two saves of the same reading the one that waited for the other is lost, and everything is there once", async () => {
-    const saves = await databases.meet(
-      (inside) => saveReading(inside, owner, read, sampleResult(read, 0)),
-      () => saveReading(other, owner, read, sampleResult(read, 0)),
-    );
+    const saves = await databases.meet(save, () => save(other));
     expect(saves).toEqual(["saved", "lost"]);
     const { sections, versions, operations, archived, cursors, jobs } = await writtenByReadings(one, owner);
     expect([sections, versions, operations, archived, cursors, jobs].map((rows) => rows.length)).toEqual([1, 1, 2, 1, 1, 1]);
@@ -46,14 +45,14 @@ describe("the memory agent beside another process on real Postgres", () => {
 
   test("of eight saves of the same reading at once one is saved, all others are lost", async () => {
     const stores = [one, other, one, other, one, other, one, other];
-    const outcomes = await Promise.all(stores.map((database) => saveReading(database, owner, read, sampleResult(read, 0))));
+    const outcomes = await Promise.all(stores.map(save));
     expect(outcomes.toSorted()).toEqual([...Array.from({ length: 7 }, () => "lost"), "saved"]);
     expect((await writtenByReadings(one, owner)).operations).toHaveLength(2);
   });
 
   test("a save that waited for a person's edit is stale, and the edit stays", async () => {
     const put = (database: Database) => makeCoreMemoryStore(database).put(owner, { section: "profile", content: "By hand." });
-    const [, outcome] = await databases.meet(put, () => saveReading(other, owner, read, sampleResult(read, 0)));
+    const [, outcome] = await databases.meet(put, () => save(other));
     expect(outcome).toBe("stale");
     expect(await contentsOf(one, owner)).toEqual({ profile: "By hand." });
     expect(await writtenByReadings(one, owner)).toMatchObject({ archived: [], cursors: [], jobs: [] });
@@ -62,10 +61,7 @@ describe("the memory agent beside another process on real Postgres", () => {
   test("a person's edit of a version that waited for a save is refused; without a version it goes on top", async () => {
     const put = (expectedVersion?: number) =>
       makeCoreMemoryStore(other).put(owner, { section: "profile", content: "By hand.", expectedVersion });
-    const [saved, refused] = await databases.meet(
-      (inside) => saveReading(inside, owner, read, sampleResult(read, 0)),
-      () => put(0).catch((error: unknown) => error),
-    );
+    const [saved, refused] = await databases.meet(save, () => put(0).catch((error: unknown) => error));
     expect(saved).toBe("saved");
     expect(refused).toMatchObject({ code: "stale_version" });
     expect(await put()).toMatchObject({ version: 2 });
@@ -75,30 +71,29 @@ describe("the memory agent beside another process on real Postgres", () => {
   test.each(["conversation", "user"] as const)(
     "a save that waited for an erase of the %s is lost, and brings nothing back",
     async (what) => {
-      const erase = (database: Database): Promise<unknown> =>
-        what === "user"
-          ? makeEraseStore(database).user(owner)
-          : makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
-      const [, outcome] = await databases.meet(erase, () => saveReading(other, owner, read));
+      const [, outcome] = await databases.meet(
+        (inside) => erase(inside, what),
+        () => saveReading(other, owner, read),
+      );
       expect(outcome).toBe("lost");
       expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
     },
   );
 
   test("a save that waited for an erase of an exchange it read is stale", async () => {
-    const erase = (database: Database) => makeEraseStore(database).episode(owner, read.messages[0]?.id ?? "");
-    const [, outcome] = await databases.meet(erase, () => saveReading(other, owner, read));
+    const eraseRead = (database: Database) => makeEraseStore(database).episode(owner, read.messages[0]?.id ?? "");
+    const [, outcome] = await databases.meet(eraseRead, () => saveReading(other, owner, read));
     expect(outcome).toBe("stale");
     expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
   });
 
   test.each(["conversation", "user"] as const)("an erase of the %s that waited for a save takes it all", async (what) => {
-    const erases = makeEraseStore(other);
-    const erase = (): Promise<unknown> =>
-      what === "user" ? erases.user(owner) : erases.conversation({ ...owner, conversationId: read.conversationId });
-    const [outcome] = await databases.meet((inside) => saveReading(inside, owner, read), erase);
+    const [outcome] = await databases.meet(
+      (inside) => saveReading(inside, owner, read),
+      () => erase(other, what),
+    );
     expect(outcome).toBe("saved");
-    // Of the section's number 2 there is something, so that whoever has read number 1 cannot write it back.
+    // An empty version 2 stays, so that whoever has read version 1 cannot write it back.
     const versions =
       what === "user" ? [] : [expect.objectContaining({ version: 2, content: "", conversation_id: null, trigger_message_id: null })];
     expect(await writtenByReadings(one, owner)).toEqual({ ...NOTHING_WRITTEN, versions });
@@ -107,10 +102,7 @@ describe("the memory agent beside another process on real Postgres", () => {
   test("no turn of the user ends, in whichever conversation, between lockAndLook and the end of its transaction", async () => {
     await saveReading(one, owner, read);
     const turn = await beginFreely(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "another" }));
-    const [looked, outcome] = await databases.meet(
-      (inside) => lockAndLook(inside),
-      () => makeTurnStore(other).finish(turn, sampleAnswer()),
-    );
+    const [looked, outcome] = await databases.meet(lockAndLook, () => makeTurnStore(other).finish(turn, sampleAnswer()));
     expect([looked, outcome]).toEqual([false, "stored"]);
     expect(await lockAndLook(one)).toBe(true);
   });

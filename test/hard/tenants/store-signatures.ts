@@ -1,9 +1,6 @@
-import { globSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { readSources } from "../../support/read-sources.ts";
 
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** How deep a name may stand in an argument: `{ job: { tenantId } }`. */
 const DEPTH = 2;
 
@@ -64,29 +61,19 @@ function isMethodOfOurs(checker: ts.TypeChecker, property: ts.Symbol): boolean {
 
 /** Every method of an exported interface below `folder`, callbacks left out, and every exported function that reads or writes a database. */
 export function storeSignatures(folder: string, names: readonly string[]): StoreSignature[] {
-  const config = ts.readConfigFile(path.join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file));
-  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, ROOT);
-  const files = globSync(`${folder}/**/*.ts`, { cwd: ROOT }).map((file) => path.join(ROOT, file));
-  const program = ts.createProgram(files, { ...options, noEmit: true });
-  const checker = program.getTypeChecker();
+  const { checker, files } = readSources([folder]);
   const demandsOf = makeReader(checker, names);
   const found = new Map<string, StoreSignature>();
   const add = (name: string, signature: ts.Signature): void => void found.set(name, { name, demands: demandsOf(signature) });
-
-  for (const file of files) {
-    const source = program.getSourceFile(file);
-    const module = source && checker.getSymbolAtLocation(source);
-    for (const symbol of module ? checker.getExportsOfModule(module) : []) {
-      if ((symbol.flags & ts.SymbolFlags.Interface) !== 0) {
-        for (const property of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
-          if (/^on[A-Z]/.test(property.name) || !isMethodOfOurs(checker, property)) continue;
-          for (const signature of checker.getTypeOfSymbol(property).getCallSignatures()) add(`${symbol.name}.${property.name}`, signature);
-        }
-      } else if ((symbol.flags & ts.SymbolFlags.Function) !== 0) {
-        for (const signature of checker.getTypeOfSymbol(symbol).getCallSignatures()) {
-          if (readsOrWrites(checker, signature)) add(symbol.name, signature);
-        }
+  const callsOf = (symbol: ts.Symbol) => checker.getTypeOfSymbol(symbol).getCallSignatures();
+  for (const symbol of files.flatMap(({ exported }) => exported)) {
+    if ((symbol.flags & ts.SymbolFlags.Interface) !== 0) {
+      for (const property of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
+        if (/^on[A-Z]/.test(property.name) || !isMethodOfOurs(checker, property)) continue;
+        for (const signature of callsOf(property)) add(`${symbol.name}.${property.name}`, signature);
       }
+    } else if ((symbol.flags & ts.SymbolFlags.Function) !== 0) {
+      for (const signature of callsOf(symbol)) if (readsOrWrites(checker, signature)) add(symbol.name, signature);
     }
   }
   return [...found.values()];

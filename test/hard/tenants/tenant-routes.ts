@@ -1,6 +1,6 @@
 import type { Person, TenantDocument } from "./tenant-world.ts";
 
-/** How a route is read, and whose secret the answer holds: the person's own, its tenant's documents', or none. */
+/** Whose secret the answer of a route holds: the person's own, that of its tenant's document, or none. */
 export interface ReadRoute {
   address: (person: Person, document: TenantDocument) => string;
   holds: "own" | "tenant" | "nothing";
@@ -70,8 +70,8 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
 };
 
-/** What asks for something by an id that the service gave, other than a user's name. */
-export const FOREIGN_IDS: { method: string; address: (person: Person) => string; body?: object }[] = [
+/** Requests with an id that the service gave. */
+export const FOREIGN_IDS: { method: string; address: (person: Person) => string }[] = [
   { method: "GET", address: (person) => `${conversation(person)}/messages` },
   { method: "GET", address: (person) => `${conversation(person)}/summary` },
   { method: "GET", address: (person) => `${conversation(person)}/summary?version=1` },

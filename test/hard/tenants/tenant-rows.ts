@@ -45,7 +45,7 @@ export interface OwnedRow {
   text: string;
 }
 
-/** Every row of the service's own tables with whose it is. Throws for a table of which nobody has said whose its rows are. */
+/** Every row of the service's own tables with its owner. Throws for a table that OWNER_OF does not know. */
 export async function readOwnedRows(database: Database): Promise<OwnedRow[]> {
   const rows: OwnedRow[] = [];
   for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
@@ -60,7 +60,7 @@ export async function readOwnedRows(database: Database): Promise<OwnedRow[]> {
 
 const ownerText = ({ tenantId, userId }: Pick<OwnedRow, "tenantId" | "userId">): string => JSON.stringify([tenantId, userId]);
 
-/** For each owner the number of rows and a hash of all of them, by table: equal when nothing of it has changed. */
+/** The number of rows and a hash of them, by owner and table. */
 export function fingerprints(rows: readonly OwnedRow[]): Map<string, string> {
   const byOwner = Map.groupBy(rows, (row) => `${ownerText(row)} ${row.table}`);
   return new Map(

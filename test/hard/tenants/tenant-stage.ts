@@ -1,37 +1,19 @@
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
-import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startMilvusServer } from "../../servers/milvus-server.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
-import { apiKeysOf, buildTenantWorld, JWT_SECRET, TENANTS, type TenantWorld } from "./tenant-world.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { apiKeysOf, buildTenantWorld, JWT_SECRET, TENANTS } from "./tenant-world.ts";
 
 /** Tenants without anything of their own, that look like those that have. */
 export const STRANGERS = ["acm-", "Acme", "acme-", "acme_cor", "default"];
 
-/** What an index holds of one owner's text. */
-export interface StoredEntity {
-  ownerKey: string;
-  text: string;
-}
-
-/** A world of people on real Postgres and Milvus Lite, with a key for each tenant and each of the strangers. */
-export interface TenantStage {
-  service: TestService;
-  database: Database;
-  store: SearchStore;
-  world: TenantWorld;
-  /** Every entity of every collection. */
-  entities(): Promise<StoredEntity[]>;
-  close(): Promise<void>;
-}
-
-async function readEntities(address: string): Promise<StoredEntity[]> {
+/** Every entity of every collection. */
+async function readEntities(address: string): Promise<{ ownerKey: string; text: string }[]> {
   const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // only once uuid is loaded: the two in one cycle do not load
   const client = new MilvusClient({ address, timeout: 60_000 });
   await client.connectPromise;
-  const found: StoredEntity[] = [];
+  const found: Awaited<ReturnType<typeof readEntities>> = [];
   for (const { name } of (await client.showCollections()).data) {
     const { data } = await client.query({
       collection_name: name,
@@ -45,8 +27,10 @@ async function readEntities(address: string): Promise<StoredEntity[]> {
   return found;
 }
 
-/** Opens everything; only where Milvus Lite can be had. */
-export async function openTenantStage(): Promise<TenantStage> {
+export type TenantStage = Awaited<ReturnType<typeof openTenantStage>>;
+
+/** A world of people on real Postgres and Milvus Lite, with a key for each tenant and each of the strangers. */
+export async function openTenantStage() {
   await using opening = new AsyncDisposableStack();
   const milvus = await startMilvusServer();
   opening.defer(() => milvus.remove());
@@ -67,7 +51,7 @@ export async function openTenantStage(): Promise<TenantStage> {
     HISTORY_WINDOW: "0",
     SUMMARY_MIN_MESSAGES: "2",
     SUMMARY_UPDATE_DELTA: "1",
-    MEMORY_READ_TIMEOUT_MS: "30000", // this machine may be slow
+    MEMORY_READ_TIMEOUT_MS: "30000",
   });
   opening.defer(() => service.close());
   const text = "select id from knowledge_chunks where document_id = $1 order by position limit 1";

@@ -5,10 +5,8 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 export const JWT_SECRET = "a secret of more than thirty-two characters";
 
-/** Tenants as the configuration allows them: prefixes of each other, separators, case. */
 export const TENANTS = ["acme", "acme-corp", "acme_corp", "acme.corp", "ACME", "acm"];
 
-/** Users of one tenant: prefixes, separators, quotes, wildcards, encodings, look-alikes, normal forms, invisible characters, lengths. */
 const USERS = [
   ..."ada,ad,adaa,Ada,ADA,ada/,ada/x,ada:x,ada|x,ada\u0001x,-corp/ada,_corp,ada ".split(","),
   ...[" ada", 'ada"', '["acme","ada"]', 'acme","ada', "ada'", "ada' or '1'='1", "ada'; drop table messages; --", "%", "a%", "_d_", "*"],
@@ -17,22 +15,16 @@ const USERS = [
   ...["a".repeat(200), "a".repeat(199)],
 ];
 
-/** One user of one tenant, and what it has. */
 export interface Person {
   tenantId: string;
   userId: string;
   /** A word that is in all that this person said, and in nothing else. */
   secret: string;
-  /** With a key of the tenant. */
   headers: Record<string, string>;
   turn: TurnResult & { turnId: string };
   questionId: string;
-  /** Of the imported conversation. */
-  importedId: string;
-  episodeId: string;
 }
 
-/** The one document of a tenant, and a piece of it. */
 export interface TenantDocument {
   secret: string;
   documentId: string;
@@ -41,7 +33,7 @@ export interface TenantDocument {
 
 export interface TenantWorld {
   people: Person[];
-  /** A word that is in each tenant's documents, by tenant. */
+  /** By tenant. */
   documents: Map<string, TenantDocument>;
 }
 
@@ -56,10 +48,7 @@ export function tokenOf(tenant: string, sub: string): Record<string, string> {
   return bearer(`${signed}.${createHmac("sha256", JWT_SECRET).update(signed).digest("base64url")}`);
 }
 
-/** The secrets of a world that a text holds. */
-export function secretsIn(text: string): string[] {
-  return [...new Set(text.match(/secret\d{3}x/g) ?? [])].toSorted();
-}
+export const secretsIn = (text: string): string[] => [...new Set(text.match(/secret\d{3}x/g) ?? [])].toSorted();
 
 async function succeed<Body>(what: string, call: Promise<ApiResponse<Body>>): Promise<ApiResponse<Body>> {
   const answer = await call;
@@ -94,8 +83,7 @@ async function addPerson(url: string, tenantId: string, userId: string, secret: 
   const questionId = listed.json.messages[0]?.id ?? "";
   await settle(url, turn.conversation_id, headers);
   await settle(url, imported.json.conversation_id, headers);
-  const importedId = imported.json.conversation_id;
-  return { tenantId, userId, secret, headers, turn, questionId, importedId, episodeId: questionId };
+  return { tenantId, userId, secret, headers, turn, questionId };
 }
 
 /** A knowledge base of the same name in each tenant, with a document of the same external id. */
@@ -113,10 +101,7 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
   return { secret, documentId: id };
 }
 
-/**
- * Everybody with everything, through the service at this address; its keys are those of `apiKeysOf(TENANTS)`. `passageOf` gives the id of a
- * passage of a document.
- */
+/** Everybody with everything, through the service at this address, whose keys are those of `apiKeysOf(TENANTS)`. */
 export async function buildTenantWorld(url: string, passageOf: (documentId: string) => Promise<string>): Promise<TenantWorld> {
   const pairs = [...USERS.map((userId) => ["acme", userId] as const), ...TENANTS.slice(1).flatMap((tenant) => [[tenant, "ada"] as const])];
   const secretOf = (number: number): string => `secret${100 + number}x`;

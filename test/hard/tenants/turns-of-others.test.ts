@@ -4,6 +4,7 @@ import { parseConfig } from "../../../server/start/config.ts";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { coreMemoryApi } from "../../support/services/service-with-core-memory.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { apiKeysOf, bearer, JWT_SECRET, keyOf, tokenOf } from "./tenant-world.ts";
 
@@ -31,11 +32,8 @@ describe("turns of others", () => {
     const gate = Promise.withResolvers<void>();
     running.model.answer(() => ({ tokens: ["the ", "end"], until: gate.promise }));
     const body = { user_id: "ada", session_id: "slow", message: "a secret", on_disconnect: "continue" };
-    const asked = await fetch(`${url}/api/v1/chat/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...ACME },
-      body: JSON.stringify(body),
-    });
+    const headers = { "content-type": "application/json", ...ACME };
+    const asked = await fetch(`${url}/api/v1/chat/stream`, { method: "POST", headers, body: JSON.stringify(body) });
     const turnId = asked.headers.get("x-turn-id") ?? "";
     for (const headers of strangers) {
       for (const [method, path] of [
@@ -96,21 +94,14 @@ describe("turns of others", () => {
   });
 
   test("core memory is written, reverted and removed for the one user of the one tenant", async () => {
-    const address = (user: string): string => `${url}/api/v1/users/${encodeURIComponent(user)}/core-memory`;
-    const put = (user: string, headers: Record<string, string>, content: string) =>
-      callApi(`${address(user)}/goals`, {
-        method: "PUT",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify({ content }),
-      });
+    const api = coreMemoryApi(url);
+    const put = (user: string, headers: Record<string, string>, content: string) => api.put(user, "goals", { content }, headers);
     const read = async (user: string, headers: Record<string, string>) =>
-      (await callApi<{ sections: { content: string; version: number }[] }>(address(user), { headers })).json.sections.map(
-        ({ content, version }) => [content, version],
-      );
+      (await api.read(user, headers)).map(({ content, version }) => [content, version]);
     for (const content of ["first", "second"]) expect((await put("kim", ACME, content)).status).toBe(200);
-    expect((await postJson(`${address("kim")}/goals/revert`, { version: 1 }, CORP)).status).toBe(404);
-    expect((await postJson(`${address("KIM")}/goals/revert`, { version: 1 }, ACME)).status).toBe(404);
-    for (const headers of strangers) expect((await callApi(`${address("kim")}/goals`, { method: "DELETE", headers })).status).toBe(404);
+    expect((await api.revert("kim", "goals", { version: 1 }, CORP)).status).toBe(404);
+    expect((await api.revert("KIM", "goals", { version: 1 }, ACME)).status).toBe(404);
+    for (const headers of strangers) expect((await api.remove("kim", "goals", headers)).status).toBe(404);
     expect((await put("kim", CORP, "theirs")).status).toBe(200);
     expect((await put("kim", tokenOf("acme", "Kim"), "theirs")).status).toBe(404);
     expect(await read("kim", ACME)).toEqual([["second", 2]]);
