@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { whyNoBrowser } from "../servers/browser.ts";
-import { openPageWorld, type PageWorld } from "../web/page-world.ts";
-import { closeWithoutProblems, openTestedPage } from "../web/tested-page.ts";
+import { expect, test } from "@jest/globals";
+import { describePage, startModelService } from "../web/tested-page.ts";
 
 const TIMES = 20;
-const missing = await whyNoBrowser();
-if (missing) test.skip(`the page, twenty times (skipped: ${missing})`, () => undefined);
 
-(missing ? describe.skip : describe)("the page", () => {
-  let world: PageWorld;
-  beforeAll(async () => {
-    world = await openPageWorld();
-    world.model.answer({ tokens: ["It ", "is ", "so."] });
-  }, 120_000);
-  afterAll(() => world?.close());
-
+describePage("the page, twenty times", startModelService, (on) => {
   test("answers twenty messages, shows them after each of twenty reloads, and grows no further", async () => {
-    const tested = await openTestedPage(world.browser, world.url);
+    on.model.answer({ tokens: ["It ", "is ", "so."] });
+    const tested = await on.open();
     const { page } = tested;
     for (let time = 1; time <= TIMES; time++) {
       await tested.say(`Message ${time}.`);
@@ -46,6 +36,5 @@ if (missing) test.skip(`the page, twenty times (skipped: ${missing})`, () => und
       if (time === 2) early = await countNodes();
     }
     expect(await countNodes()).toBeLessThan(2 * early);
-    await closeWithoutProblems(tested);
   }, 180_000);
 });

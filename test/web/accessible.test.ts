@@ -1,17 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
-import { postJson } from "../support/clients/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
-import { openTestService } from "../support/services/service.ts";
-import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import type { Page } from "playwright-core";
 import { zh } from "../../web/texts/zh.ts";
-
-const missing = await whyNoBrowser();
-if (missing) test.skip(`the page for everybody (skipped: ${missing})`, () => undefined);
+import { openTestService } from "../support/services/service.ts";
+import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -24,48 +18,36 @@ async function findingsOn(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`).join(" | ")}`);
 }
 
-(missing ? describe.skip : describe)("the page for everybody", () => {
-  let browser: Browser;
-  let url: string;
-  let conversation: string;
-  let tested: TestedPage;
+async function startService() {
+  const service = await startOfflineService();
+  const guarded = await openTestService({ API_KEYS: "a-long-secret:acme" });
+  let conversation = "";
+  for (const message of ["I live in Lisbon.", "I like quiet films."]) conversation = await sayAndSettle(service.url, "ada", message);
+  return { ...service, guarded, conversation, close: () => Promise.all([service.close(), guarded.close()]) };
+}
 
-  beforeAll(async () => {
-    ({ url } = await startServiceProcess({ DATA_DIR: "memory://", RATE_LIMIT_PER_MINUTE: "0", MEMORY_READ_TIMEOUT_MS: "10000" }));
-    browser = await openBrowser();
-    for (const message of ["I live in Lisbon.", "I like quiet films."]) {
-      const body = { user_id: "ada", session_id: "s", message };
-      conversation = (await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, body)).json.conversation_id;
-      await postJson(`${url}/api/v1/conversations/${conversation}/settle?timeout_ms=50000`, {});
-    }
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await killServiceProcesses();
-  });
-  afterEach(() => closeWithoutProblems(tested));
-
+describePage("the page for everybody", startService, (on) => {
   test.each(["light", "dark"] as const)("no view has a serious problem for assistive technology, %s", async (colorScheme) => {
-    tested = await openTestedPage(browser, url, { colorScheme, at: `/#/chat/${conversation}` });
+    const tested = await on.open({ colorScheme, at: `/#/chat/${on.conversation}`, user: "ada" });
     const { page } = tested;
     const found: Record<string, string[]> = {};
-    await tested.answer.getByRole("button", { name: texts.chat.inspect }).click();
+    await tested.press(texts.chat.inspect, tested.answer);
     await page.locator(".operation").first().waitFor();
     found["chat"] = await findingsOn(page);
-    await page.getByRole("button", { name: texts.conversations.import }).click();
+    await tested.press(texts.conversations.import);
     found["import"] = await findingsOn(page);
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: texts.settings.open }).click();
+    await tested.press(texts.settings.open);
     found["settings"] = await findingsOn(page);
     await page.keyboard.press("Escape");
     for (const tab of ["core", "episodes", "changes", "jobs", "erase"] as const) {
-      await page.goto(`${url}/#/memory/${tab}`);
+      await page.goto(`${on.url}/#/memory/${tab}`);
       await page.getByRole("link", { name: texts.memory.tabs[tab], exact: true }).waitFor();
       if (tab === "core") await page.locator("[data-section=profile]").getByRole("button", { name: texts.memory.core.edit }).click();
       if (tab === "changes") await page.locator(".operation").first().waitFor();
       found[tab] = await findingsOn(page);
     }
-    await page.goto(`${url}/#/service`);
+    await page.goto(`${on.url}/#/service`);
     await page.locator(".plot canvas").waitFor();
     found["service"] = await findingsOn(page);
     expect(found).toEqual(Object.fromEntries(Object.keys(found).map((view) => [view, []])));
@@ -73,13 +55,13 @@ async function findingsOn(page: Page): Promise<string[]> {
   });
 
   test("the first question has no serious problem either", async () => {
-    tested = await openTestedPage(browser, url, { user: null });
+    const tested = await on.open({ user: null });
     await tested.page.getByLabel(texts.who.label).waitFor();
     expect(await findingsOn(tested.page)).toEqual([]);
   });
 
   test("everything is done by keyboard: talk, look inside, go to memory and back, begin anew", async () => {
-    tested = await openTestedPage(browser, url, { user: null });
+    const tested = await on.open({ user: null });
     const { page } = tested;
     const focused = (): Promise<string> => page.evaluate<string>("document.activeElement?.id || document.activeElement?.textContent || ''");
     await page.keyboard.press("Tab");
@@ -117,7 +99,7 @@ async function findingsOn(page: Page): Promise<string[]> {
   });
 
   test("a screen reader hears that an answer is under way and then the answer, not every token", async () => {
-    tested = await openTestedPage(browser, url, { user: "listener" });
+    const tested = await on.open();
     const { page } = tested;
     await page.evaluate(
       "window.heard = []; new MutationObserver(() => window.heard.push(document.querySelector('[data-testid=announcer]').textContent)).observe(document.querySelector('[data-testid=announcer]'), { childList: true, characterData: true, subtree: true })",
@@ -132,7 +114,7 @@ async function findingsOn(page: Page): Promise<string[]> {
   });
 
   test("on a phone, conversations and the inside of an answer are drawers, and nothing is cut off", async () => {
-    tested = await openTestedPage(browser, url, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const tested = await on.open({ user: "ada", viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const { page } = tested;
     const isCut = (): Promise<boolean> => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
     await page.getByRole("button", { name: texts.conversations.title }).tap();
@@ -147,19 +129,19 @@ async function findingsOn(page: Page): Promise<string[]> {
     expect(await isCut()).toBe(false);
     await page.getByRole("dialog").getByRole("button", { name: texts.close }).tap();
     for (const at of ["/#/memory/core", "/#/memory/erase", "/#/service"]) {
-      await page.goto(url + at);
+      await page.goto(on.url + at);
       await page.locator("h1").waitFor();
       expect({ at, isCut: await isCut() }).toEqual({ at, isCut: false });
     }
   });
 
   test("speaks Chinese to a Chinese browser, and whatever is chosen after that", async () => {
-    tested = await openTestedPage(browser, url, { locale: "zh-CN", at: `/#/chat/${conversation}` });
+    const tested = await on.open({ locale: "zh-CN", at: `/#/chat/${on.conversation}`, user: "ada" });
     const { page } = tested;
-    await tested.answer.getByRole("button", { name: zh.chat.inspect }).click();
+    await tested.press(zh.chat.inspect, tested.answer);
     await page.getByText(zh.inspector.timeline).waitFor();
     expect(await page.evaluate<string>("document.documentElement.lang")).toBe("zh-CN");
-    await page.getByRole("button", { name: zh.settings.open }).click();
+    await tested.press(zh.settings.open);
     await page.getByRole("dialog").getByRole("combobox", { name: zh.settings.language }).selectOption("en");
     await page.getByRole("dialog").getByRole("combobox", { name: texts.settings.theme }).selectOption("dark");
     await page.reload();
@@ -168,32 +150,25 @@ async function findingsOn(page: Page): Promise<string[]> {
   });
 
   test("asks for the key when the service has keys, says when it is wrong, and keeps it for the tab only", async () => {
-    const guarded = await openTestService({ API_KEYS: "a-long-secret:acme" });
-    try {
-      tested = await openTestedPage(browser, guarded.url, { refusals: [401] });
-      const { page } = tested;
-      const give = async (key: string): Promise<void> => {
-        await page.getByRole("textbox", { name: texts.key.label }).fill(key);
-        await page.getByRole("button", { name: texts.key.go }).click();
-      };
-      await page.getByText(texts.key.title).waitFor();
-      expect(await findingsOn(page)).toEqual([]);
-      await give("not-the-key");
-      await page.getByText(texts.key.refused).waitFor();
-      await give("a-long-secret");
-      await page.getByText(texts.conversations.none).waitFor();
-      await tested.say("Hello");
-      await tested.settled();
-      expect(await page.evaluate<string>("JSON.stringify(localStorage)")).not.toContain("a-long-secret");
-      await page.reload();
-      await page.getByRole("link", { name: /Hello/ }).waitFor();
-      const other = await page.context().newPage();
-      await other.goto(guarded.url);
-      await other.getByText(texts.key.title).waitFor();
-      await other.close();
-    } finally {
-      await tested.close();
-      await guarded.close();
-    }
+    const tested = await on.open({ url: on.guarded.url, refusals: [401] });
+    const { page } = tested;
+    const give = async (key: string): Promise<void> => {
+      await page.getByRole("textbox", { name: texts.key.label }).fill(key);
+      await tested.press(texts.key.go);
+    };
+    await page.getByText(texts.key.title).waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    await give("not-the-key");
+    await page.getByText(texts.key.refused).waitFor();
+    await give("a-long-secret");
+    await page.getByText(texts.conversations.none).waitFor();
+    await tested.say("Hello");
+    await tested.settled();
+    expect(await page.evaluate<string>("JSON.stringify(localStorage)")).not.toContain("a-long-secret");
+    await page.reload();
+    await page.getByRole("link", { name: /Hello/ }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(on.guarded.url);
+    await other.getByText(texts.key.title).waitFor();
   });
 });

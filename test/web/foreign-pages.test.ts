@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
+import { expect, test } from "@jest/globals";
 import type { AddressInfo } from "node:net";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { postJson } from "../support/clients/api-client.ts";
-import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
-import { openTestService, type TestService } from "../support/services/service.ts";
-
-const missing = await whyNoBrowser();
-if (missing) test.skip(`pages of other sites in a browser (skipped: ${missing})`, () => undefined);
+import { openTestService } from "../support/services/service.ts";
+import { describePage, putJson } from "./tested-page.ts";
 
 const KNOWLEDGE = "/api/v1/knowledge/travel";
 /** What a page can send without being asked first: a document as plain text. */
@@ -37,50 +34,35 @@ async function fetchFrom(page: Page, address: string, request: PageRequest = {})
   );
 }
 
-(missing ? describe.skip : describe)("a service without keys, and pages of other sites in a browser", () => {
-  let service: TestService;
-  let port: string;
-  let otherPages: Server;
-  let otherPort: number;
-  let browser: Browser;
+async function startService() {
+  const service = await openTestService({ ENABLE_EPISODIC_MEMORY: "true", DATA_DIR: "memory://" });
+  await putJson(service.url + KNOWLEDGE, { description: "Journeys" });
+  await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "My secret is Calypso." });
+  const otherPages = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<p>another site</p>"));
+  await new Promise<void>((resolve) => otherPages.listen(0, "127.0.0.1", resolve));
+  const otherPort = (otherPages.address() as AddressInfo).port;
+  const close = () => service.close().finally(() => otherPages.close());
+  // The name of the attacker leads to this machine, as it does once it has been rebound.
+  return { ...service, port: new URL(service.url).port, otherPort, hostRules: "MAP *.example 127.0.0.1", close };
+}
 
-  beforeAll(async () => {
-    service = await openTestService({ ENABLE_EPISODIC_MEMORY: "true", DATA_DIR: "memory://" });
-    port = new URL(service.url).port;
-    await fetch(service.url + KNOWLEDGE, {
-      method: "PUT",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ description: "Journeys" }),
-    });
-    await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "My secret is Calypso." });
-    otherPages = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<p>another site</p>"));
-    await new Promise<void>((resolve) => otherPages.listen(0, "127.0.0.1", resolve));
-    otherPort = (otherPages.address() as AddressInfo).port;
-    // The name of the attacker leads to this machine, as it does once it has been rebound.
-    browser = await openBrowser("MAP *.example 127.0.0.1");
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    otherPages?.close();
-    await service?.close();
-  });
-
+describePage("a service without keys, and pages of other sites in a browser", startService, (on) => {
   /** How many documents the knowledge base has. */
   async function documentCount(): Promise<number> {
-    const { json } = await service.get(`${KNOWLEDGE}/documents`);
+    const { json } = await on.get(`${KNOWLEDGE}/documents`);
     return (json as unknown as { documents: unknown[] }).documents.length;
   }
 
   /** A page of `origin`. Its document is made here, as an attacker's server has sent it before the name was rebound. */
   async function openPageOf(origin: string): Promise<Page> {
-    const page = await browser.newPage();
+    const page = await on.browser.newPage();
     await page.route(`${origin}/bait`, (route) => route.fulfill({ contentType: "text/html", body: "<p>bait</p>" }));
     await page.goto(`${origin}/bait`);
     return page;
   }
 
   test("a page whose name was rebound to this machine reads nothing and writes nothing", async () => {
-    const page = await openPageOf(`http://evil.example:${port}`);
+    const page = await openPageOf(`http://evil.example:${on.port}`);
     const read = await fetchFrom(page, "/api/v1/conversations?user_id=ada");
     expect(read).toMatchObject({ status: 421 });
     expect(read.text).not.toContain("Calypso");
@@ -96,16 +78,16 @@ async function fetchFrom(page: Page, address: string, request: PageRequest = {})
     ["localhost", "127.0.0.1"],
     ["evil.example", "127.0.0.1"],
   ])("a page of another port of %s writes nothing to %s", async (own, target) => {
-    const page = await browser.newPage();
-    await page.goto(`http://${own}:${otherPort}/`);
+    const page = await on.browser.newPage();
+    await page.goto(`http://${own}:${on.otherPort}/`);
     const before = await documentCount();
-    await fetchFrom(page, `http://${target}:${port}${KNOWLEDGE}/documents?title=forged`, { ...SIMPLE_WRITE, mode: "no-cors" });
+    await fetchFrom(page, `http://${target}:${on.port}${KNOWLEDGE}/documents?title=forged`, { ...SIMPLE_WRITE, mode: "no-cors" });
     expect(await documentCount()).toBe(before);
     await page.close();
   });
 
   test.each(["localhost", "127.0.0.1"])("its own page at %s reads and writes", async (host) => {
-    const page = await openPageOf(`http://${host}:${port}`);
+    const page = await openPageOf(`http://${host}:${on.port}`);
     const read = await fetchFrom(page, "/api/v1/conversations?user_id=ada");
     expect(read).toMatchObject({ status: 200 });
     expect(read.text).toContain("Calypso");

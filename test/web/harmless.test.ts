@@ -1,12 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser } from "playwright-core";
-import { whyNoBrowser } from "../servers/browser.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
-import type { ModelServer } from "../servers/model-server.ts";
-import { openPageWorld, type PageWorld } from "./page-world.ts";
-
-const missing = await whyNoBrowser();
-if (missing) test.skip(`hostile and huge texts on the page (skipped: ${missing})`, () => undefined);
+import { expect, test } from "@jest/globals";
+import { describePage, startModelService, texts, type TestedPage } from "./tested-page.ts";
 
 /** Everything that would run, fetch or restyle something if any of it became more than text. */
 const HOSTILE = [
@@ -24,56 +17,32 @@ const HOSTILE = [
   "```html\n<script>window.ran = 'fence'</script>\n```",
 ].join("\n\n");
 
-(missing ? describe.skip : describe)("hostile and huge texts on the page", () => {
-  let world: PageWorld;
-  let browser: Browser;
-  let model: ModelServer;
-  let url: string;
-  let tested: TestedPage;
+const pieces = (text: string, length: number): string[] => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [];
+const shapeOf = ({ answer }: TestedPage): Promise<string> => answer.locator(".markdown").innerHTML();
 
-  beforeAll(async () => {
-    world = await openPageWorld({ MAX_MESSAGE_CHARS: "200000" });
-    ({ browser, model, url } = world);
-  }, 120_000);
-  afterAll(() => world?.close());
-  afterEach(() => closeWithoutProblems(tested));
+const startService = () => startModelService({ MAX_MESSAGE_CHARS: "200000" });
 
-  const pieces = (text: string, length: number): string[] => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [];
-
+describePage("hostile and huge texts on the page", startService, (on) => {
   test.each([
     ["in a few pieces", 5_000],
     ["character by character", 3],
   ])("HTML, scripts, frames, pictures and addresses that run stay text, streamed %s, in question and answer", async (_how, length) => {
-    model.answer({ tokens: pieces(HOSTILE, length) });
-    tested = await openTestedPage(browser, url, { user: `hostile ${length}` });
+    on.model.answer({ tokens: pieces(HOSTILE, length) });
+    const tested = await on.open();
     await tested.say(HOSTILE);
     await tested.settled();
     const { page, answer } = tested;
     await answer.getByText("window.ran = 'fence'").waitFor();
     expect(await answer.innerText()).toContain("<script>window.ran = 'script'</script>");
-    for (const tag of [
-      "script",
-      "img",
-      "svg",
-      "iframe",
-      "style",
-      "form",
-      "link",
-      "base",
-      "math",
-      "[style]",
-      "[onerror]",
-      "[onmouseover]",
-    ]) {
-      expect({ tag, found: await page.locator(`.message ${tag}`).count() }).toEqual({ tag, found: 0 });
-    }
-    const links = await Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute("href")));
+    const tags = "script img svg iframe style form link base math [style] [onerror] [onmouseover]".split(" ");
+    for (const tag of tags) expect([tag, await page.locator(`.message ${tag}`).count()]).toEqual([tag, 0]);
+    const attributes = async (name: string) => Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute(name)));
+    const links = await attributes("href");
     expect(links.filter((href) => !href?.startsWith("https://"))).toEqual([]);
     expect(links).toContain("https://evil.example/picture.png"); // a link that somebody may follow, not a picture that is fetched
-    const rels = await Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute("rel")));
-    expect(new Set(rels)).toEqual(new Set(["noopener noreferrer nofollow"]));
+    expect(new Set(await attributes("rel"))).toEqual(new Set(["noopener noreferrer nofollow"]));
     await page.reload();
-    await page.getByRole("link", { name: /<script>/ }).click();
+    await tested.follow(/<script>/);
     await answer.getByText("window.ran = 'script'").waitFor();
     expect(await page.evaluate<string>("String(window.ran)")).toBe("undefined");
   });
@@ -81,17 +50,16 @@ const HOSTILE = [
   test("an answer that streams becomes the same elements as one that is loaded", async () => {
     const markdown =
       "# Title\n\nA *paragraph* with `code`.\n\n1. one\n\n2. two\n   - inner\n\n   more of two\n\n3. three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a = 1;\n\nlet b = 2;\n```\n\n> quoted\n> text\n\nSet\next\n---\n\n- [x] done\n- [ ] open\n\nEnd.";
-    model.answer({ tokens: pieces(markdown, 2), betweenMs: 2 });
-    tested = await openTestedPage(browser, url, { user: "same" });
+    on.model.answer({ tokens: pieces(markdown, 2), betweenMs: 2 });
+    const tested = await on.open();
     await tested.say("Markdown, please");
     await tested.settled();
-    const shape = (): Promise<string> => tested.answer.locator(".markdown").innerHTML();
     await tested.answer.getByText("End.").waitFor();
-    const streamed = await shape();
+    const streamed = await shapeOf(tested);
     await tested.page.reload();
-    await tested.page.getByRole("link", { name: /Markdown, please/ }).click();
+    await tested.follow(/Markdown, please/);
     await tested.answer.getByText("End.").waitFor();
-    expect(await shape()).toBe(streamed);
+    expect(await shapeOf(tested)).toBe(streamed);
     expect(streamed).toContain("<h1");
     expect(streamed).toContain("<table");
   });
@@ -101,10 +69,10 @@ const HOSTILE = [
     ["numbered list with lists in it", "ol > li", (index: number) => `${index + 1}. item ${index}\n   - [x] inner \`${index}\`\n`, ""],
     ["table", "tbody > tr", (index: number) => `| ${index} | *cell* \\| ${index} |\n`, "| a | b |\n|---|:-:|\n"],
     ["code block", "pre > code", (index: number) => `let a${index} = "<b>" && ${index};\n${index % 9 ? "" : "\n"}`, "```js\n"],
-  ])("a long %s grows without being made anew, and becomes what it is when it is loaded", async (kind, part, line, head) => {
+  ])("a long %s grows without being made anew, and becomes what it is when it is loaded", async (_kind, part, line, head) => {
     const text = head + Array.from({ length: 300 }, (_, index) => line(index)).join("");
-    model.answer({ tokens: pieces(text, 7), betweenMs: 3 });
-    tested = await openTestedPage(browser, url, { user: `grows ${kind}` });
+    on.model.answer({ tokens: pieces(text, 7), betweenMs: 3 });
+    const tested = await on.open();
     const { page, answer } = tested;
     await tested.say("Go on and on");
     await answer
@@ -115,25 +83,24 @@ const HOSTILE = [
     await tested.settled();
     await answer.getByText(/299/).first().waitFor();
     expect(await early?.evaluate((element) => (element as unknown as { isConnected: boolean }).isConnected)).toBe(true);
-    const shape = (): Promise<string> => answer.locator(".markdown").innerHTML();
-    const streamed = await shape();
+    const streamed = await shapeOf(tested);
     await page.reload();
-    await page.getByRole("link", { name: /Go on and on/ }).click();
+    await tested.follow(/Go on and on/);
     await answer.getByText(/299/).first().waitFor();
-    expect(await shape()).toBe(streamed);
+    expect(await shapeOf(tested)).toBe(streamed);
   });
 
   test("huge and deeply nested Markdown leaves the page usable", async () => {
     const huge = `${">".repeat(3_000)} deep\n\n${"[".repeat(5_000)}\n\n${"word ".repeat(30_000)}\n\n${"- item\n".repeat(3_000)}\n\nThe end of it.`;
-    model.answer({ tokens: pieces(huge, 4_000) });
-    tested = await openTestedPage(browser, url, { user: "huge" });
+    on.model.answer({ tokens: pieces(huge, 4_000) });
+    const tested = await on.open();
     await tested.say(`Please: ${"long ".repeat(20_000)}`);
     await tested.settled();
     await tested.answer.getByText("The end of it.").waitFor();
     expect((await tested.page.locator("article.from-user").innerText()).length).toBeLessThan(3_000);
     await tested.page.getByRole("button", { name: new RegExp(`^${texts.more}`) }).click();
     expect((await tested.page.locator("article.from-user").innerText()).length).toBeGreaterThan(90_000);
-    model.answer({ tokens: ["still here"] });
+    on.model.answer({ tokens: ["still here"] });
     await tested.say("And now?");
     await tested.answer.getByText("still here").waitFor();
     const overflow = await tested.page.evaluate<boolean>("document.documentElement.scrollWidth > document.documentElement.clientWidth");
@@ -141,8 +108,8 @@ const HOSTILE = [
   });
 
   test("text from right to left is set so, beside text from left to right", async () => {
-    model.answer({ tokens: ["שלום עולם\n\nHello world\n\n```\ncode = 1\n```"] });
-    tested = await openTestedPage(browser, url, { user: "rtl" });
+    on.model.answer({ tokens: ["שלום עולם\n\nHello world\n\n```\ncode = 1\n```"] });
+    const tested = await on.open();
     await tested.say("مرحبا بالعالم");
     await tested.settled();
     const directionOf = (index: number): Promise<string> =>

@@ -1,41 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
 import { callApi, listConversations, messagesOf, postJson } from "../support/clients/api-client.ts";
-import { whyNoBrowser } from "../servers/browser.ts";
-import type { ModelServer } from "../servers/model-server.ts";
-import { openPageWorld, type PageWorld } from "./page-world.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { describePage, startModelService, texts, words } from "./tested-page.ts";
 
-const missing = await whyNoBrowser();
-if (missing) test.skip(`long and shared conversations on the page (skipped: ${missing})`, () => undefined);
-
-(missing ? describe.skip : describe)("long and shared conversations on the page", () => {
-  let world: PageWorld;
-  let browser: Browser;
-  let model: ModelServer;
-  let url: string;
-  let tested: TestedPage;
-
-  beforeAll(async () => {
-    world = await openPageWorld();
-    ({ browser, model, url } = world);
-  }, 120_000);
-  afterAll(() => world?.close());
-  afterEach(() => closeWithoutProblems(tested));
-
-  /** A conversation of so many messages, "number 0" the oldest; resolves with its id. */
-  async function importMany(user: string, count: number): Promise<string> {
+describePage("long and shared conversations on the page", startModelService, (on) => {
+  /** A conversation of `count` messages, "number 0" the oldest; resolves with its id. */
+  async function importMany(count: number): Promise<string> {
     const messages = Array.from({ length: count }, (_, index) => ({
       role: index % 2 ? "assistant" : "user",
       content: `number ${index}${"\n\nand a second paragraph".repeat(index % 3)}`,
     }));
-    const body = { user_id: user, session_id: "long", messages };
-    const { json } = await postJson<{ conversation_id: string }>(`${url}/api/v1/conversations/import`, body);
+    const body = { user_id: on.user, session_id: "long", messages };
+    const { json } = await postJson<{ conversation_id: string }>(`${on.url}/api/v1/conversations/import`, body);
     return json.conversation_id;
   }
   const oldestOf = async (conversation: string): Promise<string> => {
-    const address = `${url}/api/v1/conversations/${conversation}/messages?limit=1`;
+    const address = `${on.url}/api/v1/conversations/${conversation}/messages?limit=1`;
     return (await callApi<{ messages: { id: string }[] }>(address)).json.messages[0]?.id ?? "";
   };
   const articles = (page: Page) => page.locator("article").count();
@@ -46,12 +27,12 @@ if (missing) test.skip(`long and shared conversations on the page (skipped: ${mi
       .evaluate((element) => (element as unknown as { getBoundingClientRect(): { top: number } }).getBoundingClientRect().top);
 
   test("opens with the newest messages in one request; earlier ones come by a button, and what is read stays where it is", async () => {
-    const id = await importMany("long", 230);
-    tested = await openTestedPage(browser, url, { user: "long" });
+    const id = await importMany(230);
+    const tested = await on.open();
     const { page } = tested;
     const lists: string[] = [];
     page.on("request", (request) => void (request.url().includes(`${id}/messages`) && lists.push(request.url())));
-    await page.getByRole("link", { name: /number 0/ }).click();
+    await tested.follow(/number 0/);
     await page.getByText("number 229", { exact: true }).waitFor();
     expect([await articles(page), lists.length]).toEqual([100, 1]);
     const earlier = page.getByRole("button", { name: texts.chat.earlier });
@@ -73,10 +54,10 @@ if (missing) test.skip(`long and shared conversations on the page (skipped: ${mi
   });
 
   test("earlier ones come too when somebody scrolls up to the first, until there are none", async () => {
-    await importMany("scrolls", 230);
-    tested = await openTestedPage(browser, url, { user: "scrolls" });
+    await importMany(230);
+    const tested = await on.open();
     const { page } = tested;
-    await page.getByRole("link", { name: /number 0/ }).click();
+    await tested.follow(/number 0/);
     await page.getByText("number 229", { exact: true }).waitFor();
     await page.locator(".thread").hover();
     await waitUntil("all are there", async () => {
@@ -89,49 +70,45 @@ if (missing) test.skip(`long and shared conversations on the page (skipped: ${mi
   });
 
   test("an address that names an old message leads to it, or says that it lies too far back", async () => {
-    const id = await importMany("finds", 700);
+    const id = await importMany(700);
     const oldest = await oldestOf(id);
-    tested = await openTestedPage(browser, url, { user: "finds", at: `/#/chat/${id}` });
-    const { page } = tested;
+    const { page } = await on.open({ at: `/#/chat/${id}` });
     await page.getByText("number 699", { exact: true }).waitFor();
     await page.evaluate(`location.hash = "#/chat/${id}/${oldest}"`);
     await page.getByText("number 0", { exact: true }).last().waitFor();
     await waitUntil("it has the focus", () => page.evaluate<boolean>(`document.activeElement?.id === "message-${oldest}"`));
-    const far = await importMany("finds far", 4_300);
-    const oldestFar = await oldestOf(far);
-    await page.evaluate(`localStorage.setItem("conversation-graph.user", "finds far")`);
-    await tested.close();
-    tested = await openTestedPage(browser, url, { user: "finds far", at: `/#/chat/${far}/${oldestFar}` });
-    await tested.page.getByText(texts.chat.farBack).waitFor();
-    expect(await articles(tested.page)).toBe(4_000);
+    on.user = "of a very long conversation";
+    const far = await importMany(4_300);
+    const other = await on.open({ at: `/#/chat/${far}/${await oldestOf(far)}` });
+    await other.page.getByText(texts.chat.farBack).waitFor();
+    expect(await articles(other.page)).toBe(4_000);
   }, 120_000);
 
   test("an answer to what another device asked is followed and can be stopped; its end is there without a reload", async () => {
-    const user = "two devices";
-    model.answer({ tokens: Array.from({ length: 60 }, (_, index) => `w${index} `), betweenMs: 50 });
-    const first = await openTestedPage(browser, url, { user });
+    on.model.answer({ tokens: words("w", 60), betweenMs: 50 });
+    const first = await on.open();
     await first.say("Asked on the first device");
     await first.answer.getByText("w3").waitFor();
-    const [conversation] = await listConversations(url, user);
-    tested = await openTestedPage(browser, url, { user, at: `/#/chat/${conversation?.id ?? ""}` });
+    const [conversation] = await listConversations(on.url, on.user);
+    const tested = await on.open({ at: `/#/chat/${conversation?.id ?? ""}` });
     await tested.page.getByRole("button", { name: texts.chat.stop }).waitFor();
     await tested.answer.getByText("w59").waitFor();
     await tested.settled();
     expect(await tested.page.getByText(texts.chat.noAnswer).count()).toBe(0);
     expect(await articles(tested.page)).toBe(2);
     await first.settled();
-    await closeWithoutProblems(first);
+    await first.close();
 
-    model.answer({ tokens: Array.from({ length: 3_000 }, (_, index) => `v${index} `), betweenMs: 50 });
-    const sent = postJson(`${url}/api/v1/chat`, { user_id: user, session_id: conversation?.session_id, message: "Once more" });
-    const isAsked = () => messagesOf(url, user, conversation?.session_id ?? "").then(({ length }) => length === 3);
+    on.model.answer({ tokens: words("v", 3_000), betweenMs: 50 });
+    const sent = postJson(`${on.url}/api/v1/chat`, { user_id: on.user, session_id: conversation?.session_id, message: "Once more" });
+    const isAsked = () => messagesOf(on.url, on.user, conversation?.session_id ?? "").then(({ length }) => length === 3);
     await waitUntil("it is asked", isAsked);
     await tested.page.reload();
     await tested.answer.getByText("v3").waitFor();
-    await tested.page.getByRole("button", { name: texts.chat.stop }).click();
+    await tested.press(texts.chat.stop);
     await tested.answer.getByText(texts.chat.stopped).waitFor();
     expect(await tested.answer.getByRole("button", { name: texts.retry }).count()).toBe(0);
     expect((await sent).status).toBeGreaterThanOrEqual(400);
-    expect(model.seen).toHaveLength(2);
+    expect(on.model.seen).toHaveLength(2);
   });
 });

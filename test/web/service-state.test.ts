@@ -1,63 +1,68 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser } from "playwright-core";
-import { postJson } from "../support/clients/api-client.ts";
-import { whyNoBrowser } from "../servers/browser.ts";
-import type { ModelServer } from "../servers/model-server.ts";
-import { openPageWorld, type PageWorld } from "./page-world.ts";
-import { closeWithoutProblems, openTestedPage, texts, type TestedPage } from "./tested-page.ts";
+import { expect, test } from "@jest/globals";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
+import { callApi, postJson } from "../support/clients/api-client.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { openServiceWithSummaries } from "../support/services/service-with-summaries.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { describePage, texts, type TestedPage } from "./tested-page.ts";
 
-const missing = await whyNoBrowser();
-if (missing) test.skip(`the state of the service on the page (skipped: ${missing})`, () => undefined);
+async function startService() {
+  const real = await createRealDatabase();
+  const database = await openPostgres(real.url);
+  const running = await openServiceWithSummaries({ DATABASE_URL: real.url });
+  return { ...running, database, close: () => Promise.all([running.close(), database.close()]).then(() => real.drop()) };
+}
 
-(missing ? describe.skip : describe)("the state of the service on the page", () => {
-  let world: PageWorld;
-  let browser: Browser;
-  let model: ModelServer;
-  let url: string;
-  let tested: TestedPage;
-
-  beforeAll(async () => {
-    world = await openPageWorld({
-      ENABLE_SUMMARY: "true",
-      SUMMARY_MODEL: "test-summary",
-      HISTORY_WINDOW: "2",
-      SUMMARY_MIN_MESSAGES: "4",
-      SUMMARY_UPDATE_DELTA: "2",
-    });
-    ({ browser, model, url } = world);
-    model.answer((body) => (body.model === "test-summary" ? { status: 500 } : { tokens: ["answer"] }));
-  }, 120_000);
-  afterAll(() => world?.close());
-  afterEach(() => closeWithoutProblems(tested));
-
-  const rowOf = (name: string) => tested.page.locator(".states li", { hasText: name });
+describePage("the state of the service on the page", startService, (on) => {
+  const t = texts.memory.jobs;
+  const rowOf = ({ page }: TestedPage, name: string) => page.locator(".states li", { hasText: name });
+  const summarise = texts.jobs.kinds["summarise"] ?? "";
 
   test("shows layers, latencies, and a job that fails with its error, in the queue and at its conversation", async () => {
-    for (const message of ["one", "two", "three"]) {
-      await postJson(`${url}/api/v1/chat`, { user_id: "ada", session_id: "s", message });
-    }
-    tested = await openTestedPage(browser, url, { at: "/#/service" });
+    on.summarise({ status: 500 });
+    for (const message of ["one", "two", "three"]) await on.say(on.user, message);
+    const tested = await on.open({ at: "/#/service" });
     const { page } = tested;
     await page.locator(".plot canvas").waitFor();
-    expect(await rowOf(texts.layers.summary).innerText()).toContain(texts.service.on);
-    expect(await rowOf(texts.layers.episodic).innerText()).toContain(texts.service.off);
+    expect(await rowOf(tested, texts.layers.summary).innerText()).toContain(texts.service.on);
+    expect(await rowOf(tested, texts.layers.episodic).innerText()).toContain(texts.service.off);
     expect(await page.locator(".figure strong").first().innerText()).toMatch(/^[\d.,]+ m?s$/);
-    await page
-      .locator("table.data")
-      .getByText(texts.jobs.kinds["summarise"] ?? "")
-      .waitFor();
-    await page.goto(`${url}/#/memory/jobs`);
-    const job = page.locator(".card", { hasText: texts.jobs.kinds["summarise"] ?? "" });
+    await page.locator("table.data").getByText(summarise).waitFor();
+    await page.goto(`${on.url}/#/memory/jobs`);
+    const job = page.locator(".card", { hasText: summarise });
     await job.waitFor();
     expect(await job.locator(".note.error code").innerText()).toMatch(/^model_/);
   });
 
+  test("shows why a job failed for good, and runs it again when told to", async () => {
+    on.summarise({ status: 401 });
+    await on.say(on.user, "one");
+    const { conversation_id: id } = await on.say(on.user, "two");
+    await waitUntil("the job is dead", async () => {
+      await on.database.query({ text: "update pgboss.job set retry_limit = 0 where name = 'memory' and state < 'completed'" });
+      const { json } = await callApi<{ jobs: { state: string }[] }>(`${on.url}/api/v1/conversations/${id}/jobs`);
+      return json.jobs.some(({ state }) => state === "dead");
+    });
+    const tested = await on.open({ at: "/#/memory/jobs" });
+    const { page } = tested;
+    const job = page.locator(".card", { hasText: summarise });
+    await job.getByText(texts.jobs.states["dead"] ?? "", { exact: true }).waitFor();
+    await job.getByText(texts.errors["model_refused"] ?? "").waitFor();
+    on.summarise({ tokens: ["at last"] });
+    await tested.press(t.retry);
+    await page.getByText(t.retried(1)).waitFor();
+    await on.settle(id);
+    await tested.press(texts.refresh);
+    await page.getByText(t.none).waitFor();
+    expect(await on.summaryOf(id)).toMatchObject({ text: "at last" });
+  });
+
   test("shows what is down, and how many turns failed, while the page stays open", async () => {
-    tested = await openTestedPage(browser, url, { at: "/#/service" });
-    await rowOf("chat_model").getByText(texts.service.up, { exact: true }).waitFor();
-    await model.close();
-    await postJson(`${url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "four" });
-    await rowOf("chat_model").getByText(texts.service.down, { exact: true }).waitFor();
-    await tested.page.getByText(texts.service.failedTurns(1, 4)).waitFor();
+    const tested = await on.open({ at: "/#/service" });
+    await rowOf(tested, "chat_model").getByText(texts.service.up, { exact: true }).waitFor();
+    await on.model.close();
+    await postJson(`${on.url}/api/v1/chat`, { user_id: on.user, session_id: "s", message: "four" });
+    await rowOf(tested, "chat_model").getByText(texts.service.down, { exact: true }).waitFor();
+    await tested.page.getByText(texts.service.failedTurns(1, 6)).waitFor();
   });
 });

@@ -1,9 +1,52 @@
-import { expect } from "@jest/globals";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { en } from "../../web/texts/en.ts";
+import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
+import { startModelServer, type ModelServer } from "../servers/model-server.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { postJson } from "../support/clients/api-client.ts";
 
 /** The browser shares its machine with everything else that is tested. */
 const PATIENCE_MS = 30_000;
+const missing = await whyNoBrowser();
+
+/** The page's texts in English. */
+export const texts = en;
+
+/** The tokens "w0 ", "w1 ", … of an answer. */
+export const words = (letter: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${letter}${index} `);
+
+/** A service with a page. */
+export interface PageService {
+  url: string;
+  /** Which names lead where in the browser: see `openBrowser`. */
+  hostRules?: string;
+  close(): Promise<unknown>;
+}
+
+/** Starts a service process with an embedded database and the offline model. */
+export async function startOfflineService(environment: Record<string, string> = {}): Promise<PageService> {
+  const { url } = await startServiceProcess({ DATA_DIR: "memory://", MEMORY_READ_TIMEOUT_MS: "10000", ...environment });
+  return { url, close: killServiceProcesses };
+}
+
+/** Starts a service process whose model answers what it is told. Without the layers of memory unless `environment` switches them on. */
+export async function startModelService(environment: Record<string, string> = {}): Promise<PageService & { model: ModelServer }> {
+  const model = await startModelServer();
+  const layers = { ENABLE_EPISODIC_MEMORY: "false", ENABLE_CORE_MEMORY: "false", ENABLE_SUMMARY: "false" };
+  const { url } = await startOfflineService({ OPENAI_BASE_URL: model.url, CHAT_MODEL: "test-chat", ...layers, ...environment });
+  return { url, model, close: () => killServiceProcesses().then(() => model.close()) };
+}
+
+export const putJson = (address: string, body: object): Promise<Response> =>
+  fetch(address, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+/** Says a message over the API and waits for what memory makes of it. Resolves with the id of the conversation. */
+export async function sayAndSettle(url: string, user_id: string, message: string, session_id = "s"): Promise<string> {
+  const { json } = await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, { user_id, session_id, message });
+  await postJson(`${url}/api/v1/conversations/${json.conversation_id}/settle?timeout_ms=50000`, {});
+  return json.conversation_id;
+}
 
 /** The page as somebody sees it, and what went wrong in it. */
 export interface TestedPage {
@@ -11,10 +54,14 @@ export interface TestedPage {
   /** Errors and warnings of the console, exceptions, and requests to other places. Refusals with an expected status are left out. */
   problems: string[];
   /** The article of the newest answer. */
-  answer: ReturnType<Page["locator"]>;
+  answer: Locator;
   say(message: string): Promise<void>;
   /** Waits until no answer is under way. */
   settled(): Promise<void>;
+  /** Clicks the button of this name, in `within` or anywhere. */
+  press(name: string | RegExp, within?: Locator): Promise<void>;
+  /** Opens the conversation of this name from the list. */
+  follow(name: RegExp): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,18 +72,19 @@ export interface TestedPageOptions extends BrowserContextOptions {
   refusals?: readonly number[];
   /** The test takes the service away: the browser writes that to the console, too. */
   losesConnection?: boolean;
-  /** What follows the address of the service. */
+  /** The path of the page, with its hash. */
   at?: string;
+  /** Another service's address. */
+  url?: string;
 }
 
 const NO_ANSWER = /^Failed to load resource: net::ERR_/;
 const REFUSAL = /^Failed to load resource: the server responded with a status of (\d{3})/;
 
 /** Opens the page of a service in a context of its own: nothing is kept from other tests. */
-export async function openTestedPage(
+async function openTestedPage(
   browser: Browser,
-  url: string,
-  { user = "ada", refusals = [], losesConnection = false, at = "/", ...options }: TestedPageOptions = {},
+  { url, user, refusals = [], losesConnection = false, at = "/", ...options }: TestedPageOptions & { url: string; user: string | null },
 ): Promise<TestedPage> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, locale: "en-GB", ...options });
   context.setDefaultTimeout(PATIENCE_MS);
@@ -54,32 +102,66 @@ export async function openTestedPage(
   });
   if (user !== null) await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(user)})`);
   await page.goto(url + at);
-  const answers = page.locator("article.from-assistant");
   return {
     page,
     problems,
-    answer: answers.last(),
+    answer: page.locator("article.from-assistant").last(),
     async say(message) {
       await page.locator("#message").fill(message);
       await page.locator("#message").press("Enter");
-      await page
-        .locator("article.from-user", { hasText: message.slice(0, 40) })
-        .last()
-        .waitFor();
+      const asked = page.locator("article.from-user", { hasText: message.slice(0, 40) });
+      await asked.last().waitFor();
     },
     async settled() {
       await page.locator("article.from-assistant[aria-busy=false]").last().waitFor();
       await page.locator("button.stop").waitFor({ state: "detached" });
     },
+    press: (name, within) => (within ?? page).getByRole("button", { name }).click(),
+    follow: (name) => page.getByRole("link", { name }).click(),
     close: () => context.close(),
   };
 }
 
-/** Closes the page; nothing may have gone wrong in it. */
-export async function closeWithoutProblems(tested: TestedPage): Promise<void> {
-  await tested.close();
-  expect(tested.problems).toEqual([]);
+/** What tests of the page work with. */
+export interface PageTests {
+  browser: Browser;
+  /** Another user for each test. */
+  user: string;
+  /** Opens the page as `user`. After the test it is closed, and nothing may have gone wrong in it. */
+  open(options?: TestedPageOptions): Promise<TestedPage>;
 }
 
-/** The page's texts in English. */
-export const texts = en;
+/** Tests of a service's page in a browser; skipped, with the reason, where there is none. */
+export function describePage<Service extends PageService>(
+  title: string,
+  start: () => Promise<Service>,
+  define: (on: Service & PageTests) => void,
+): void {
+  if (missing) return void test.skip(`${title} (skipped: ${missing})`, () => undefined);
+  describe(title, () => {
+    const on = {} as Service & PageTests;
+    let pages: TestedPage[] = [];
+    let users = 0;
+    beforeAll(async () => {
+      Object.assign(on, await start());
+      on.browser = await openBrowser(on.hostRules);
+      on.open = async (options) => {
+        const page = await openTestedPage(on.browser, { url: on.url, user: on.user, ...options });
+        pages.push(page);
+        return page;
+      };
+    }, 120_000);
+    afterAll(async () => {
+      await on.browser?.close();
+      await on.close?.();
+    });
+    beforeEach(() => void (on.user = `user-${++users}`));
+    afterEach(async () => {
+      const opened = pages;
+      pages = [];
+      await Promise.all(opened.map((page) => page.close()));
+      expect(opened.flatMap(({ problems }) => problems)).toEqual([]);
+    });
+    define(on);
+  });
+}
