@@ -50,6 +50,9 @@ afterEach(async () => {
   await place.drop();
 });
 
+async function storeMessages(id: string, userId: string): Promise<void> {
+  for (const text of [CONVERSATION, MESSAGES_AND_TURNS]) await database.query({ text, values: [id, userId, MESSAGES] });
+}
 const start = (settings: Record<string, string> = {}): Promise<ServiceProcess> =>
   startServiceProcess({ DATABASE_URL: place.url, ...settings });
 
@@ -57,8 +60,7 @@ test.each(["user", "conversation"])(
   "an erase of a %s of 150,000 messages is answered at once, and goes on after a kill -9 in another process until nothing is left",
   async (what) => {
     const [id, userId] = [uuidv7(), "ada"];
-    await database.query({ text: CONVERSATION, values: [id, userId, MESSAGES] });
-    await database.query({ text: MESSAGES_AND_TURNS, values: [id, userId, MESSAGES] });
+    await storeMessages(id, userId);
     await database.query({ text: `alter database ${new URL(place.url).pathname.slice(1)} set statement_timeout = ${STATEMENT_LIMIT_MS}` });
     const first = await start();
     const erase = (service: ServiceProcess) =>
@@ -100,8 +102,7 @@ test(
   "a large erase is followed by its id to its end and after it, by its own tenant and user alone, and what the user says meanwhile stays",
   async () => {
     const [conversationId, userId, key] = [uuidv7(), "ada", bearer(keyOf("default"))];
-    await database.query({ text: CONVERSATION, values: [conversationId, userId, MESSAGES] });
-    await database.query({ text: MESSAGES_AND_TURNS, values: [conversationId, userId, MESSAGES] });
+    await storeMessages(conversationId, userId);
     const { url } = await start({ API_KEYS: apiKeysOf(["default", "acme"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
     const client = makeDescribedClient(url);
 

@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../../support/clients/api-client.ts";
-import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
+import { type KnowledgeClient, makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
 import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -16,9 +15,11 @@ function filled(megabytes: number, line: (number: number) => string): string {
 
 describe("a document of megabytes", () => {
   let running: ServiceWithEpisodes;
+  let knowledge: KnowledgeClient;
   beforeAll(async () => {
     running = await openServiceWithEpisodes({});
-    await makeKnowledgeClient(running.url).put("tables", { description: "Tables" });
+    knowledge = makeKnowledgeClient(running.url);
+    await knowledge.put("tables", { description: "Tables" });
   }, 120_000);
   afterAll(() => running.close());
 
@@ -30,18 +31,10 @@ describe("a document of megabytes", () => {
     async (_what, type, body) => {
       const delay = monitorEventLoopDelay({ resolution: 10 });
       delay.enable();
-      const at = `${running.url}/api/v1/knowledge/tables/documents`;
-      const added = await callApi<{ id: string }>(`${at}?title=t`, { method: "POST", headers: { "content-type": type }, body });
-      expect(added.status).toBe(202);
-      await waitUntil(
-        "it is read",
-        async () => {
-          const { json } = await callApi<{ documents: { id: string; status: string; chunk_count: number }[] }>(at);
-          const document = json.documents.find(({ id }) => id === added.json.id);
-          return document !== undefined && (document.status === "failed" || document.chunk_count > 0);
-        },
-        60_000,
-      );
+      const { json } = await knowledge.upload("tables", { title: "t" }, type, body);
+      const find = async () =>
+        (await knowledge.list("tables")).find(({ id, status, chunk_count }) => id === json.id && (status === "failed" || chunk_count > 0));
+      await waitUntil("it is read", find, 60_000);
       delay.disable();
       expect(delay.max / 1e6).toBeLessThan(LONGEST_PAUSE_MS);
     },

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
-import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
@@ -45,13 +43,10 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(scores).toEqual([...scores].sort((one, other) => other - one));
   });
 
-  test("finds Chinese by Chinese, and has no external ids where none were given", async () => {
-    const { json } = await running.episodes("ada", { query: "钢琴老师是谁？" });
-    expect(json.episodes[0]).toMatchObject({ user_message: "我女儿的钢琴老师叫林晓梅。", metadata: {} });
-  });
-
   test("gives at most as many as asked for, and those of one conversation when it is named", async () => {
     const query = "director peanuts 钢琴老师";
+    const [chinese] = (await running.episodes("ada", { query: "钢琴老师是谁？" })).json.episodes;
+    expect(chinese).toMatchObject({ user_message: "我女儿的钢琴老师叫林晓梅。", metadata: {} }); // no external ids were given
     expect((await running.episodes("ada", { query, limit: "1" })).json.episodes).toHaveLength(1);
     expect((await running.episodes("ada", { query, limit: "100" })).json.episodes).toHaveLength(3);
     expect((await running.episodes("ada", { query, conversation_id: conversationId })).json.episodes).toHaveLength(3);
@@ -70,10 +65,6 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
   ])("refuses %s and names the field", async (_name, query, field) => {
     const { status, headers, text } = await running.episodes("ada", query);
     expectRefusal({ status, headers, text, json: JSON.parse(text) as ErrorBody }, { status: 400, code: "invalid_request", field });
-  });
-
-  test.each(["%", "ada' or '1'='1", "ad", "ADA", "ada ", "../ada", '"ada"'])("gives user %j nothing of another's", async (user) => {
-    expect((await running.episodes(user, { query: "director peanuts" })).json).toEqual({ episodes: [], degraded: [] });
   });
 
   test("a turn in another session has it in the prompt the model sees, fenced and dated, and in its receipt", async () => {
@@ -110,40 +101,6 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     const { receipt } = await running.say("long", "What does my passport number end in?", "s");
     expect(receipt.episodes[0]).toMatchObject({ conversation_id: imported.conversation_id });
     expect(lastPrompt().at(-1)).toContain("ends in 4711");
-  });
-
-  test("a conversation's episodes go with it: counted, recalled no more, gone from the index, with hashes alone in the job that is left", async () => {
-    const owner = { tenantId: "default", userId: "user-to-erase" };
-    const own = await openServiceWithEpisodes();
-    const { conversation_id: erased } = await own.bring(owner.userId, FACTS, "a");
-    const { conversation_id: kept } = await own.bring(owner.userId, importedTurns([["I play the piano.", "Nice."]]), "b");
-    await Promise.all([own.settle(erased), own.settle(kept)]);
-    const answer = await callApi<{ erased: object }>(`${own.url}/api/v1/conversations/${erased}`, { method: "DELETE" });
-    expect(answer.json.erased).toMatchObject({ messages: 6, episodes: 3, jobs: 0 });
-    expect((await own.episodes(owner.userId, { query: "director peanuts 钢琴老师 piano" })).json).toMatchObject({
-      episodes: [{ conversation_id: kept }],
-    });
-    expect((await own.say(owner.userId, "Which director do I like?", "c")).receipt.episodes).toEqual([]);
-
-    // Looked at with the service stopped: an embedded database is one process's own. Its folder goes with `close`.
-    await own.service.close();
-    const database = await openEmbeddedPostgres(own.folder);
-    const [index] = await database.query<{ name: string }>({ text: "select name from search_indexes" });
-    const groups = await database.query<{ group_id: string }>({ text: `select distinct group_id from search."${index?.name}"` });
-    expect(groups.map(({ group_id }) => group_id)).not.toContain(episodeGroupId(erased));
-    expect(groups.map(({ group_id }) => group_id)).toContain(episodeGroupId(kept));
-    const jobs = await database.query<{ row: string; data: object }>({ text: "select job::text as row, data from pgboss.job" });
-    const left = jobs.filter(({ data }) => "kind" in data && data.kind === "erase_episodes");
-    // The first clearing may have run; the second comes a minute after the erase.
-    expect(left.length).toBeGreaterThanOrEqual(1);
-    for (const { data } of left) {
-      const expected = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [episodeGroupId(erased)], episodeIds: [] };
-      expect(data).toEqual({ kind: "erase_episodes", id: expect.any(String) as unknown, ...expected });
-    }
-    expect(jobs.map(({ row }) => row).join()).not.toMatch(new RegExp(erased));
-    expect(left.map(({ row }) => row).join()).not.toMatch(/user-to-erase|tenant/);
-    await database.close();
-    await own.model.close();
   });
 });
 

@@ -11,16 +11,8 @@ import { takeFencesOut } from "./poison.ts";
 const TURNS = 100;
 /** Nothing of it is new about the user; much of it comes near to what is known. */
 const SMALL_TALK = [
-  "Thanks!",
-  "What do you know about me?",
-  "Where do I live?",
-  "Tell me a joke about cats.",
-  "And what is my name?",
-  "好的，谢谢。",
-  "我住在哪里？",
-  "Is Porto nice in spring?",
-  "Yes, exactly.",
-  "Could you say that again?",
+  ...["Thanks!", "What do you know about me?", "Where do I live?", "Tell me a joke about cats.", "And what is my name?"],
+  ...["好的，谢谢。", "我住在哪里？", "Is Porto nice in spring?", "Yes, exactly.", "Could you say that again?"],
 ];
 
 interface Grown {
@@ -60,19 +52,13 @@ describe("a hundred turns in which nothing new is said", () => {
     return { before, after: await look(api, "ada") };
   }
 
-  test("leave the built-in rules' core memory, its versions and its log as they were", async () => {
+  test("leave the built-in rules' core memory, its versions and its log as they were, also when the same is said again and again", async () => {
     const service = await openOfflineCoreMemory({ ENABLE_SUMMARY: "false" });
     closing.push(() => service.close());
-    const { before, after } = await talk(service, ["My name is Ada.", "I live in Porto.", "I like tea.", "我不喜欢香菜。"]);
+    const facts = ["My name is Ada.", "I live in Porto.", "I like tea.", "我不喜欢香菜。"];
+    const { before, after } = await talk(service, facts);
     expect(before.facts.length).toBeGreaterThanOrEqual(3);
     expect(after).toEqual(before);
-  });
-
-  test("leave them as they were also when the user says the same again and again", async () => {
-    const service = await openOfflineCoreMemory({ ENABLE_SUMMARY: "false" });
-    closing.push(() => service.close());
-    const facts = ["My name is Ada.", "I live in Porto.", "我不吃肉。"];
-    const { before } = await talk(service, facts);
     let last = "";
     for (let turn = 0; turn < 30; turn++) last = (await service.say("ada", facts[turn % facts.length] ?? "")).conversation_id;
     await service.settle(last);

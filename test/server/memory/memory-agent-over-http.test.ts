@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { estimateTokens } from "../../../text/tokens.ts";
-import { callApi } from "../../support/clients/api-client.ts";
+import { postJson } from "../../support/clients/api-client.ts";
 import {
   callOnce,
   MEMORY_MODEL,
@@ -8,8 +8,7 @@ import {
   writing,
   type ServiceWithCoreMemory,
 } from "../../support/services/service-with-core-memory.ts";
-import { importedTurns, type ShownEpisode } from "../../support/services/service-with-episodes.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { importedTurns } from "../../support/services/service-with-episodes.ts";
 
 const INSERT = {
   name: "archival_insert",
@@ -35,10 +34,6 @@ describe("the memory agent with a model and an archive", () => {
     running.answer(({ messages }) => ({ tokens: ["re: ", messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
   });
 
-  async function episodes(userId: string, query: string, limit = 5): Promise<ShownEpisode[]> {
-    const address = `${running.url}/api/v1/users/${userId}/episodes?${new URLSearchParams({ query, limit: `${limit}` }).toString()}`;
-    return (await callApi<{ episodes: ShownEpisode[] }>(address)).json.episodes;
-  }
   const toldToModel = (): string[] =>
     running.memoryRequests().flatMap(({ body }) => body.messages.filter(({ role }) => role === "tool").map(({ content }) => content));
 
@@ -56,28 +51,12 @@ describe("the memory agent with a model and an archive", () => {
     expect(prompt).toMatch(/<core_memory>\n\[profile\]\n> Lives in Porto\n<\/core_memory>/);
   });
 
-  test("reads turns that came while it was at work together, in one call of the model", async () => {
-    const { promise: until, resolve: release } = Promise.withResolvers<void>();
-    running.remember(() => ({ until, tokens: ["nothing to do"] }));
-    const first = await running.say(user, "message one");
-    await waitUntil("the first reading", () => running.memoryRequests().length === 1);
-    for (const message of ["message two", "message three", "message four"]) await running.say(user, message);
-    release();
-    await running.settle(first.conversation_id);
-    const asked = running.memoryRequests().map(({ body }) => body.messages[1]?.content.match(/(?<=<user_message>\n> )message .*/g));
-    expect(asked).toEqual([["message one"], ["message two", "message three", "message four"]]);
-  });
-
   test("is given what is known and what was said: no summary, no recalled episodes, no incomplete turns", async () => {
     const imported = await running.bring(user, importedTurns([["My favourite director is Agnès Varda.", "A fine choice."]]));
     await running.settle(imported.conversation_id);
     await running.write(user, "goals", "To sail");
     running.answer(() => ({ tokens: ["half an ans"], ending: "cut" }));
-    await callApi(`${running.url}/api/v1/chat`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ user_id: user, session_id: "s", message: "incomplete words" }),
-    });
+    await postJson(`${running.url}/api/v1/chat`, { user_id: user, session_id: "s", message: "incomplete words" });
     running.answer(() => ({ tokens: ["Varda?"] }));
     running.model.seen.splice(0);
     const turn = await running.say(user, "Which director do I like?");
@@ -96,7 +75,7 @@ describe("the memory agent with a model and an archive", () => {
     const turn = await running.say(user, "By the way, Grace has news.");
     await running.settle(turn.conversation_id);
     running.remember(() => ({ tokens: ["nothing to do"] }));
-    const [found] = await episodes(user, "Albatross boat");
+    const [found] = await running.episodes(user, "Albatross boat");
     expect(found).toMatchObject({
       user_message: INSERT.arguments.content,
       conversation_id: turn.conversation_id,
@@ -109,36 +88,20 @@ describe("the memory agent with a model and an archive", () => {
     expect(running.model.seen.findLast(({ body }) => body.model !== MEMORY_MODEL)?.body.messages.at(-1)?.content).toContain(
       "sold her boat",
     );
-    expect(await episodes(crypto.randomUUID(), "Albatross boat")).toEqual([]);
+    expect(await running.episodes(crypto.randomUUID(), "Albatross boat")).toEqual([]);
     const { operations } = (await running.operations(user)).json;
     expect(operations).toMatchObject([
       { operation: "archival_insert", new_value: INSERT.arguments.content, actor: "agent", refused: null },
     ]);
   });
 
-  test("archives the same again in a later turn as one episode, without another operation", async () => {
-    for (const message of ["Grace has news.", "Grace has the same news."]) {
-      running.remember(callOnce(INSERT));
-      await running.settle((await running.say(user, message)).conversation_id);
-    }
-    const found = await episodes(user, "Albatross boat", 20);
-    expect(found.filter(({ user_message }) => user_message === INSERT.arguments.content)).toHaveLength(1);
-    expect((await running.operations(user)).json.operations).toHaveLength(1);
-  });
-
   test("finds in its archive what a turn would recall, in the same order", async () => {
-    const imported = await running.bring(
-      user,
-      importedTurns([
-        ["I am allergic to peanuts, remember that.", "I will."],
-        ["My favourite director is Agnès Varda.", "A fine choice."],
-        ["The director of my choir is called Tom.", "Good."],
-        ["I watched a film by a director from Porto.", "Which?"],
-      ]),
-    );
+    const said = ["I am allergic to peanuts.", "My favourite director is Agnès Varda.", "The director of my choir is called Tom."];
+    const turns = [...said, "I watched a film by a director from Porto."].map((message) => [message, "Noted."] as const);
+    const imported = await running.bring(user, importedTurns(turns));
     await running.settle(imported.conversation_id);
     running.model.seen.splice(0);
-    const ranked = await episodes(user, "director", 3);
+    const ranked = await running.episodes(user, "director", 3);
     expect(ranked.length).toBeGreaterThan(1);
     running.remember(callOnce({ name: "archival_search", arguments: { query: "director", limit: 3 } }));
     await running.settle((await running.say(user, "Hm.")).conversation_id);
@@ -147,22 +110,6 @@ describe("the memory agent with a model and an archive", () => {
     expect((await running.operations(user)).json.operations).toMatchObject([{ operation: "archival_search", reason: "director" }]);
   });
 
-  test("tries a reading again that failed, and leaves no half of it behind", async () => {
-    let requests = 0;
-    running.remember((body) => {
-      requests++;
-      if (requests === 1) return { status: 503 };
-      if (requests === 2) return { toolCalls: [writing("profile", "half"), INSERT], ending: "end" };
-      return callOnce(writing("profile", "Lives in Porto"))(body);
-    });
-    const turn = await running.say(user, "I moved to Porto.");
-    await running.settle(turn.conversation_id);
-    expect(requests).toBe(4);
-    expect(await running.contents(user)).toEqual({ profile: "Lives in Porto" });
-    expect((await running.operations(user)).json.operations).toHaveLength(1);
-  });
-
-  // Fails: twenty turns, each message of up to 204 tokens, and core memory as it is come to 14,600.
   test("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
     for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
     const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);

@@ -50,15 +50,8 @@ describe("instructions hidden in what is remembered", () => {
       };
     });
     await running.write(user, "constraints", attack);
-    const imported = await running.bring(
-      user,
-      importedTurns([
-        [`My passport lies in the wardrobe. ${attack}`, attack],
-        [said, attack],
-        ["And the garden?", attack],
-      ]),
-    );
-    await running.settle(imported.conversation_id);
+    const messages = [`My passport lies in the wardrobe. ${attack}`, said, "And the garden?"].map((message) => [message, attack] as const);
+    await running.settle((await running.bring(user, importedTurns(messages))).conversation_id);
     for (const message of [said, `${said} Again.`, "The garden is fine.", "The garden is green."]) {
       await running.settle((await running.say(user, message)).conversation_id);
     }
@@ -129,12 +122,8 @@ describe("instructions hidden in what is remembered", () => {
     });
 
     test("is nowhere expanded or changed, its brackets and line breaks aside", () => {
-      const plain = (text: string): string =>
-        text
-          .replace(/^> /gmu, "")
-          .replace(/[\r\u2028]/gu, "\n")
-          .replaceAll("<", "‹")
-          .replaceAll("[", "⟦");
+      const unmarked = (text: string): string => text.replace(/^> /gmu, "").replace(/[\r\u2028]/gu, "\n");
+      const plain = (text: string): string => unmarked(text).replaceAll("<", "‹").replaceAll("[", "⟦");
       const tamed = plain(attack);
       const texts = requests.flatMap(({ body }) => body.messages.map(({ content }) => plain(content)));
       const marked = texts.filter((text) => text.includes("My garden has roses. "));
@@ -168,35 +157,17 @@ describe("the built-in rules of the memory agent", () => {
     "Where do I live?",
   ];
 
-  test("make none of it core memory: neither said in a turn nor imported, neither from the user nor from the assistant", async () => {
+  test("make none of it core memory, said or imported, by the user or the assistant; a plain fact after all of it is taken", async () => {
     const service = await openOfflineCoreMemory({ MAX_MESSAGE_CHARS: "4000" });
-    const learnt: [string, object][] = [];
-    for (const order of ORDERS) {
-      const user = crypto.randomUUID();
-      const imported = await service.bring(
-        user,
-        importedTurns([
-          [order, "I see."],
-          ["Hm.", `Your name is Eve. You live in Paris. ${order}`],
-        ]),
-      );
-      const turn = await service.say(user, order);
-      await service.settle(imported.conversation_id);
-      await service.settle(turn.conversation_id);
-      const contents = await service.contents(user);
-      if (Object.keys(contents).length > 0) learnt.push([order, contents]);
-    }
-    await service.close();
-    expect(learnt).toEqual([]);
-  });
-
-  test("take a plain fact from the same user after all of it", async () => {
-    const service = await openOfflineCoreMemory();
+    const echoed = ORDERS.map((order) => [order, `Your name is Eve. You live in Paris. ${order}`] as const);
+    await service.settle((await service.bring("ada", importedTurns(echoed))).conversation_id);
     for (const order of ORDERS) await service.say("ada", order);
-    const turn = await service.say("ada", "My name is Ada and I live in Porto.");
-    await service.settle(turn.conversation_id);
+    await service.settle((await service.say("ada", "Hm.")).conversation_id);
+    expect((await service.operations("ada")).json.operations).toEqual([]);
+
+    await service.settle((await service.say("ada", "My name is Ada and I live in Porto.")).conversation_id);
     expect(Object.values(await service.contents("ada")).join("\n")).toMatch(/Ada[^]*Porto|Porto[^]*Ada/);
-    expect(Object.values(await service.contents("ada")).join("\n")).not.toMatch(/Eve|Paris/);
+    expect((await service.operations("ada")).text).not.toMatch(/Eve|Paris/);
     await service.close();
   });
 });

@@ -1,41 +1,35 @@
 import { readdir } from "node:fs/promises";
 import os from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { SignJWT } from "jose";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { restoreExport } from "../../../stores/postgres/export/restore-export.ts";
 import { callApi } from "../../support/clients/api-client.ts";
-import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
-import { createExportFolder, parseLines, type ExportFolder } from "../../stores/postgres/export/export-files.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { parseLines } from "../../stores/postgres/export/export-files.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
+import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { storeExchange, rememberConversation } from "../../support/samples/user-with-memory.ts";
 
 const KEYS = { acme: "key-of-acme-long-enough", other: "key-of-other-long-enough" };
-const SECRET = "a-secret-that-is-long-enough-for-hs256";
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe("GET /api/v1/users/:id/export", () => {
   let real: Awaited<ReturnType<typeof createRealDatabase>>;
   let database: Database;
   let service: TestService;
-  let folder: ExportFolder;
   beforeAll(async () => {
-    folder = await createExportFolder();
     real = await createRealDatabase();
     database = await openPostgres(real.url);
     await rememberConversation(database, { tenantId: "acme", userId: "艾达" }, "plums 李子 🍑");
     await rememberConversation(database, { tenantId: "acme", userId: "bob" }, "figs");
     await rememberConversation(database, { tenantId: "other", userId: "艾达" }, "limes");
     const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
-    service = await openTestService({ DATABASE_URL: real.url, API_KEYS, JWT_SECRET: SECRET, JWT_TENANT_CLAIM: "tenant" });
+    service = await openTestService({ DATABASE_URL: real.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
   });
   afterAll(async () => {
     await service.close();
     await database.close();
     await real.drop();
-    await folder.remove();
   });
 
   const get = (user: string, headers: Record<string, string>) =>
@@ -50,32 +44,10 @@ describe("GET /api/v1/users/:id/export", () => {
     expect(text).not.toMatch(/figs|limes/);
     const lines = parseLines(text);
     expect(lines[0]).toMatchObject({ kind: "header", tenant: "acme", user: "艾达" });
-    expect(new Set(lines.slice(1, -1).map(({ kind }) => kind))).toEqual(
-      new Set([
-        "conversations",
-        "messages",
-        "conversation_summaries",
-        "conversation_summary_versions",
-        "memory_cursors",
-        "archived_memories",
-        "turns",
-        "core_memory_sections",
-        "core_memory_versions",
-        "core_memory_lines",
-        "memory_operations",
-      ]),
-    );
+    const ofConversation = "conversations messages conversation_summaries conversation_summary_versions turns";
+    const ofUser = "memory_cursors archived_memories core_memory_sections core_memory_versions core_memory_lines memory_operations";
+    expect(new Set(lines.slice(1, -1).map(({ kind }) => kind))).toEqual(new Set(`${ofConversation} ${ofUser}`.split(" ")));
     expect(lines.at(-1)).toMatchObject({ kind: "end", rows: { conversations: 1, messages: 4, turns: 2, knowledge_bases: 0 } });
-  });
-
-  test("gives what npm run restore brings back", async () => {
-    const file = await folder.write(await (await get("艾达", bearer(KEYS.acme))).text());
-    const target = await openTestEmbedded();
-    try {
-      expect((await restoreExport({ database: target, file })).get("messages")).toBe(4);
-    } finally {
-      await target.close();
-    }
   });
 
   test("of somebody of whom nothing is there has a first and a last line only", async () => {
@@ -84,8 +56,7 @@ describe("GET /api/v1/users/:id/export", () => {
   });
 
   test("is for the user of a token, also one that may only read, and 404 for another", async () => {
-    const claims = new SignJWT({ sub: "bob", tenant: "acme", scope: "read" }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("5m");
-    const token = await claims.sign(Buffer.from(SECRET));
+    const token = secretToken({ sub: "bob", tenant: "acme", scope: "read" });
     const own = await get("bob", bearer(token));
     expect(own.status).toBe(200);
     expect(await own.text()).toContain("figs");
@@ -105,22 +76,17 @@ describe("GET /api/v1/users/:id/export", () => {
   });
 
   test("is one moment of the store, and leaves nothing on the disk", async () => {
-    const owner = { tenantId: "acme", userId: "busy" };
     let isWriting = true;
     const writing = (async () => {
-      while (isWriting) await storeExchange(database, owner, `session ${Math.random()}`, "leeks");
+      while (isWriting) await storeExchange(database, { tenantId: "acme", userId: "busy" }, `session ${Math.random()}`, "leeks");
     })();
-    try {
-      for (let time = 0; time < 10; time++) {
-        const lines = parseLines(await (await get("busy", bearer(KEYS.acme))).text());
-        const rowsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ row }) => row);
-        const counted = rowsOf("conversations").reduce((sum, row) => sum + Number(row["message_count"]), 0);
-        expect(rowsOf("messages")).toHaveLength(counted);
-      }
-    } finally {
-      isWriting = false;
-      await writing;
+    for (let time = 0; time < 10; time++) {
+      const lines = parseLines(await (await get("busy", bearer(KEYS.acme))).text());
+      const rowsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ row }) => row);
+      expect(rowsOf("messages")).toHaveLength(rowsOf("conversations").reduce((sum, row) => sum + Number(row["message_count"]), 0));
     }
+    isWriting = false;
+    await writing;
     expect((await readdir(os.tmpdir())).filter((name) => name.startsWith("conversation-graph-user-export"))).toEqual([]);
   });
 

@@ -1,70 +1,122 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../../support/clients/api-client.ts";
-import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithSummaries, type ServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
+import { readFileSync } from "node:fs";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { readMetrics, type ReadMetrics } from "../../support/clients/read-metrics.ts";
+import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
-const ACME = { authorization: "Bearer key-of-acme" };
+interface Dashboard {
+  uid: string;
+  title: string;
+  panels: { id: number; type: string; title: string; targets?: { expr: string }[] }[];
+}
 
-describe("GET /metrics", () => {
-  let running: ServiceWithSummaries;
+const MINE = "conversation_graph_";
+
+/** The metrics of a service whose turns recalled, called for jobs, and failed. */
+describe("what the metrics tell of", () => {
+  let running: ServiceWithEpisodes;
+  let metrics: ReadMetrics;
+
   beforeAll(async () => {
-    running = await openServiceWithSummaries({ API_KEYS: "key-of-acme:acme" });
+    running = await openServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true", MEMORY_MODEL: "test-memory" });
+    const { conversation_id: id } = await running.say("ada", "My bicycle is red and stands in the cellar.", "first");
+    await running.settle(id);
+    await running.say("ada", "What colour is my bicycle?", "second");
+    await callApi(`${running.url}/api/v1/conversations/${id}/messages`);
+    await callApi(`${running.url}/API/V1/users/ada/core-memory`);
+    await callApi(`${running.url}/nowhere/ada`);
+    await postJson(`${running.url}/api/v1/chat/stream`, { user_id: "ada" });
+    metrics = await readMetrics(running.url);
   });
   afterAll(() => running.close());
 
-  /** The samples of Prometheus' text, by name and labels. */
-  async function readMetrics(): Promise<{ type: string | null; samples: Map<string, number> }> {
-    const response = await fetch(`${running.url}/metrics`, { headers: ACME });
-    expect(response.status).toBe(200);
-    const lines = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    const samples = lines.map((line): [string, number] => [
-      line.slice(0, line.lastIndexOf(" ")),
-      Number(line.slice(line.lastIndexOf(" "))),
-    ]);
-    return { type: response.headers.get("content-type"), samples: new Map(samples) };
+  /** The sum of all samples of a family whose labels have these values. */
+  function sum(name: string, labels: Record<string, string> = {}): number {
+    const fitting = [...metrics.samples].filter(
+      ([sample]) =>
+        (sample === MINE + name || sample.startsWith(`${MINE}${name}{`)) &&
+        Object.entries(labels).every(([label, value]) => sample.includes(`${label}="${value}"`)),
+    );
+    return fitting.reduce((total, [, value]) => total + value, 0);
   }
 
-  test("counts turns by outcome, their time and that to their first token, jobs and their runs", async () => {
-    await running.say("ada", "one", ACME);
-    const { conversation_id: id } = await running.say("ada", "two", ACME);
-    await running.settle(id, 30_000, ACME);
-    const { type, samples } = await readMetrics();
-    expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(samples.get('conversation_graph_turns_total{outcome="done"}')).toBe(2);
-    expect(samples.get("conversation_graph_turn_duration_seconds_count")).toBe(2);
-    expect(samples.get("conversation_graph_turn_first_token_seconds_count")).toBe(2);
-    expect(samples.get('conversation_graph_job_runs_total{kind="summarise",outcome="done"}')).toBe(1);
-    expect(samples.get('conversation_graph_job_run_duration_seconds_count{kind="summarise"}')).toBe(1);
-    expect([...samples.keys()].filter((name) => name.startsWith('conversation_graph_jobs{kind="summarise"'))).toEqual([]);
-    const firstToken = samples.get("conversation_graph_turn_first_token_seconds_sum") ?? NaN;
-    const whole = samples.get("conversation_graph_turn_duration_seconds_sum") ?? NaN;
-    expect(firstToken).toBeGreaterThan(0);
-    expect(firstToken).toBeLessThanOrEqual(whole);
-    for (const [name, value] of samples) if (name.startsWith("conversation_graph_")) expect([name, value]).not.toEqual([name, NaN]);
+  test("turns and jobs by outcome, their time and that to their first token", () => {
+    expect(metrics.contentType).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(sum("turns_total", { outcome: "done" })).toBe(2);
+    for (const name of ["turn_duration_seconds_count", "turn_first_token_seconds_count"]) expect([name, sum(name)]).toEqual([name, 2]);
+    expect(sum("turn_first_token_seconds_sum")).toBeGreaterThan(0);
+    expect(sum("turn_first_token_seconds_sum")).toBeLessThanOrEqual(sum("turn_duration_seconds_sum"));
+    expect(sum("job_runs_total", { kind: "remember", outcome: "done" })).toBeGreaterThan(0);
+    expect(sum("job_run_duration_seconds_count", { kind: "remember" })).toBe(sum("job_runs_total", { kind: "remember" }));
+    for (const [name, value] of metrics.samples) if (name.startsWith(MINE)) expect([name, value]).not.toEqual([name, NaN]);
   });
 
-  test("counts a failed turn by the code of its error, and the jobs that are in the queue", async () => {
-    running.summarise({ tokens: ["late"], firstTokenMs: 1_500 });
-    await running.say("grace", "one", ACME);
-    const { conversation_id: id } = await running.say("grace", "two", ACME);
-    const during = await readMetrics();
-    const inQueue = [...during.samples].filter(([name]) => name.startsWith('conversation_graph_jobs{kind="summarise"'));
-    expect(inQueue.map(([, count]) => count)).toEqual([1]);
-    await running.settle(id, 30_000, ACME);
-
-    running.model.answer({ status: 401 });
-    const body = JSON.stringify({ user_id: "alan", session_id: "s", message: "hello" });
-    await callApi(`${running.url}/api/v1/chat`, { method: "POST", headers: { "content-type": "application/json", ...ACME }, body });
-    const { samples } = await readMetrics();
-    expect(samples.get('conversation_graph_turns_total{outcome="model_refused"}')).toBe(1);
-    expect([...samples.keys()].filter((name) => name.startsWith('conversation_graph_jobs{kind="summarise"'))).toEqual([]);
+  test("nodes: one time for each turn and node", () => {
+    for (const node of ["route", "history", "core_memory", "retrieve", "generate_rag", "persist"])
+      expect([node, sum("node_duration_seconds_count", { node })]).toEqual([node, 2]);
+    expect(sum("node_errors_total")).toBe(0);
   });
 
-  test("needs a key when keys are set, and says nothing of who said what", async () => {
-    expectRefusal(await callApi(`${running.url}/metrics`), { status: 401, code: "unauthorized" });
-    const text = await (await fetch(`${running.url}/metrics`, { headers: ACME })).text();
-    const own = text.split("\n").filter((line) => line.startsWith("conversation_graph_"));
-    expect(own.length).toBeGreaterThan(100);
-    expect(own.join("\n")).not.toMatch(/\b(ada|grace|acme)\b/);
+  test("models: calls by purpose and outcome, their time and tokens, under the names of the configuration", () => {
+    expect(sum("model_calls_total", { purpose: "chat", model: "test-chat", outcome: "ok" })).toBe(2);
+    expect(sum("model_call_duration_seconds_count", { purpose: "chat", model: "test-chat" })).toBe(2);
+    expect(sum("model_first_token_seconds_count", { purpose: "chat" })).toBe(2);
+    expect(sum("model_calls_total", { purpose: "memory", model: "test-memory", outcome: "ok" })).toBeGreaterThan(0);
+    expect(sum("model_calls_total", { purpose: "embed_question", model: "built-in", outcome: "ok" })).toBe(1);
+    expect(sum("model_calls_total", { purpose: "embed_passages", model: "built-in", outcome: "ok" })).toBeGreaterThan(0);
+    for (const direction of ["prompt", "completion"])
+      expect([direction, sum("tokens_total", { purpose: "chat", direction }) > 0]).toEqual([direction, true]);
+  });
+
+  test("stores: statements by name without their variants, the index by operation, and no errors", () => {
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "turn-begin" })).toBe(2);
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "transaction" })).toBeGreaterThan(0);
+    expect(sum("postgres_statement_duration_seconds_count", { statement: "job-claim" })).toBeGreaterThan(0);
+    expect(metrics.text).not.toMatch(/statement="[^"]*\d"/);
+    for (const operation of ["upsert", "search_words", "search_vectors"])
+      expect([operation, sum("search_duration_seconds_count", { store: "postgres", operation }) > 0]).toEqual([operation, true]);
+    expect(sum("postgres_errors_total") + sum("search_errors_total")).toBe(0);
+  });
+
+  test("recall and circuits", () => {
+    expect(sum("turn_recalled_episodes_sum")).toBe(1);
+    expect(sum("turn_recalled_episodes_count")).toBe(2);
+    for (const circuit of ["episode_index", "episode_embedder", "passage_index", "passage_embedder", "router_embedder", "router_model"]) {
+      expect([circuit, sum("circuit_state", { circuit, state: "closed" })]).toEqual([circuit, 1]);
+      expect([circuit, sum("circuit_state", { circuit, state: "open" })]).toEqual([circuit, 0]);
+    }
+  });
+
+  test("requests: by the template of their route, however it was spelt and whether it was answered or refused", () => {
+    const requests = (method: string, route: string, status: string): number => sum("http_requests_total", { method, route, status });
+    expect(requests("POST", "/api/v1/chat", "200")).toBe(2);
+    expect(requests("GET", "/api/v1/conversations/:id/messages", "200")).toBe(1);
+    expect(requests("GET", "/api/v1/users/:id/core-memory", "200")).toBe(1);
+    expect(requests("POST", "/api/v1/chat/stream", "400")).toBe(1);
+    expect(requests("GET", "unmatched", "404")).toBe(1);
+    expect(sum("http_requests_open")).toBe(1); // the one that asks
+  });
+
+  test("the process: its event loop, memory and CPU", () => {
+    for (const name of ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes", "process_cpu_seconds_total"])
+      expect(metrics.families).toContain(name);
+  });
+
+  test("nothing that tells users apart, and a thousand samples at most of each family", () => {
+    expect(metrics.text).not.toMatch(/\bada\b|bicycle|[0-9a-f]{8}-[0-9a-f]{4}-/);
+    const perFamily = Map.groupBy(metrics.samples.keys(), (sample) => sample.split("{")[0]);
+    for (const [family, samples] of perFamily) expect([family, samples.length < 1_000]).toEqual([family, true]);
+  });
+
+  test("the dashboard: every metric of the service, and none that is not there", () => {
+    const dashboard = JSON.parse(readFileSync("monitoring/grafana-dashboard.json", "utf8")) as Dashboard;
+    expect(dashboard).toMatchObject({ uid: "conversation-graph", title: "conversation-graph" });
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const named = new Set(expressions.flatMap((expr) => expr.match(/\b(conversation_graph|nodejs|process)_\w+/g) ?? []));
+    const families = [...named].map((name) => (metrics.families.has(name) ? name : name.replace(/_(bucket|sum|count)$/, "")));
+    expect(families.filter((name) => !metrics.families.has(name))).toEqual([]);
+    const unseen = [...metrics.families].filter((name) => name.startsWith(MINE) && !families.includes(name));
+    expect(unseen).toEqual([]);
   });
 });

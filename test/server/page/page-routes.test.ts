@@ -38,10 +38,8 @@ describe("the page over HTTP", () => {
       expect(asset).toMatch(/-[A-Z0-9]{8}\.(js|css)$/);
       for (const encoding of ["br", "gzip", "identity"]) {
         const response = await fetch(service.url + asset, { headers: { "accept-encoding": encoding } });
-        expect({ status: response.status, encoding: response.headers.get("content-encoding") ?? "identity" }).toEqual({
-          status: 200,
-          encoding,
-        });
+        const sent = { status: response.status, encoding: response.headers.get("content-encoding") ?? "identity" };
+        expect(sent).toEqual({ status: 200, encoding });
         expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
         expect((await response.text()).length).toBeGreaterThan(10_000);
       }

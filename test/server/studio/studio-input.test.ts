@@ -17,27 +17,14 @@ describe("a run in Studio becomes a turn", () => {
 
   test("of whom it names, or of whom an earlier run of the thread has named", () => {
     const message = "Hello!";
-    expect(turn({ message, userId: "ada", sessionId: "s1", tenantId: "acme" })).toMatchObject({
-      userId: "ada",
-      sessionId: "s1",
-      tenantId: "acme",
-    });
     const earlier = { userId: "ada", sessionId: "s1" };
+    expect(turn({ message, ...earlier, tenantId: "acme" })).toMatchObject({ ...earlier, tenantId: "acme" });
     expect(turn({ message }, { id: "thread-1", earlier })).toMatchObject(earlier);
   });
 
   test.each([
     ["a list whose last human message counts", [human("first"), { type: "ai", content: "answer" }, human("last")], "last"],
-    [
-      "parts of text",
-      [
-        human([
-          { type: "text", text: "one " },
-          { type: "text", text: "two" },
-        ]),
-      ],
-      "one two",
-    ],
+    ["parts of text", [human(["one ", "two"].map((text) => ({ type: "text", text })))], "one two"],
     ["messages as OpenAI writes them", [{ role: "user", content: "Hello!" }], "Hello!"],
     ["a single message", human("Hello!"), "Hello!"],
     ["a message of LangChain", [new HumanMessage("Hello!")], "Hello!"],

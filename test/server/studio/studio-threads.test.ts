@@ -20,25 +20,19 @@ async function sayAsStudio(studio: StudioProcess, thread: Thread, content: strin
   return messages.at(-1)?.content ?? "";
 }
 
-const STORES: [string, () => Promise<{ environment: Record<string, string>; remove: () => Promise<void> }>][] = [
-  ["in memory", async () => ({ environment: {}, remove: async () => undefined })],
-  [
-    "with DATA_DIR",
-    async () => {
-      const { folder, remove } = await createDataFolder();
-      return { environment: { DATA_DIR: folder }, remove };
-    },
-  ],
-  [
-    "with a real Postgres",
-    async () => {
-      const { url, drop } = await createRealDatabase();
-      return { environment: { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" }, remove: drop };
-    },
-  ],
-];
+async function createFolder() {
+  const { folder, remove } = await createDataFolder();
+  return { environment: { DATA_DIR: folder }, remove };
+}
+async function createPostgres() {
+  const { url, drop } = await createRealDatabase();
+  return { environment: { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" }, remove: drop };
+}
 
-describe.each(STORES)("a thread in Studio %s", (_name, createStore) => {
+describe.each([
+  ["with DATA_DIR", createFolder],
+  ["with a real Postgres", createPostgres],
+])("a thread in Studio %s", (_name, createStore: () => Promise<{ environment: Record<string, string>; remove: () => Promise<void> }>) => {
   let studio: StudioProcess;
   let databaseUrl: string | undefined;
   let remove: () => Promise<void>;

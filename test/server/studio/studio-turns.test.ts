@@ -22,12 +22,9 @@ describe("a turn of a thread in Studio that has had a turn before", () => {
   async function run(thread: string, input: object): Promise<{ state: ConversationState; outcome: TurnOutcome }> {
     const turn = toTurnInput(input, { id: thread, earlier: {} }, 100);
     const state = await graph.invoke(turn, { configurable: { thread_id: thread } });
-    const rows = await opened.database.query<{ outcome: TurnOutcome }>({
-      text: "select outcome from turns where id = $1",
-      values: [state.turnId],
-    });
-    const [{ outcome } = { outcome: {} as TurnOutcome }] = rows;
-    return { state, outcome };
+    const text = "select outcome from turns where id = $1";
+    const [row] = await opened.database.query<{ outcome: TurnOutcome }>({ text, values: [state.turnId] });
+    return { state, outcome: row?.outcome ?? ({} as TurnOutcome) };
   }
   const withoutIds = (state: ConversationState): object =>
     Object.fromEntries(

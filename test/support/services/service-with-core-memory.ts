@@ -2,7 +2,7 @@ import { expect } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, ScriptedToolCall, SeenRequest } from "../../servers/model-server.ts";
-import type { ImportedMessage } from "./service-with-episodes.ts";
+import type { ImportedMessage, ShownEpisode } from "./service-with-episodes.ts";
 import { openServiceWithModel, type ServiceWithModel } from "./service-with-model.ts";
 import { openTestService, type TestService } from "./service.ts";
 
@@ -65,6 +65,7 @@ export interface CoreMemoryApi {
   ): Promise<ApiResponse<{ operations: ShownOperation[]; next: string | null }>>;
   say(userId: string, message: string, sessionId?: string, headers?: Headers): Promise<TurnResult>;
   bring(userId: string, messages: readonly ImportedMessage[], sessionId?: string): Promise<{ conversation_id: string; imported: number }>;
+  episodes(userId: string, query: string, limit?: number): Promise<ShownEpisode[]>;
   /** Waits until the jobs of a conversation and of its user are done, which they must be. */
   settle(conversationId: string): Promise<void>;
 }
@@ -105,6 +106,10 @@ export function coreMemoryApi(url: string): CoreMemoryApi {
     say: (userId, message, sessionId = "s", headers = {}) => post("/chat", { user_id: userId, session_id: sessionId, message }, headers),
     bring: (userId, messages, sessionId = "imported") =>
       post("/conversations/import", { user_id: userId, session_id: sessionId, messages }),
+    async episodes(userId, query, limit = 5) {
+      const found = `${user(userId)}/episodes?${new URLSearchParams({ query, limit: `${limit}` }).toString()}`;
+      return (await callApi<{ episodes: ShownEpisode[] }>(found)).json.episodes;
+    },
     async settle(conversationId) {
       expect(await post(`/conversations/${conversationId}/settle?timeout_ms=50000`, {})).toEqual({ settled: true, pending: 0 });
     },
