@@ -1,19 +1,18 @@
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
-  /** What callers send as kb_prefix. */
+  /** The `kb_prefix` of requests. */
   prefix: string;
   description: string;
-  /** Words that route a message here. English ones match whole words, Chinese ones anywhere. */
+  /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
-  /** The agent type for its turns, unless the caller chose one. */
+  /** The agent type of its turns, unless the caller chose one. */
   worker?: string;
-  /** Titles of its newest documents, for routing. */
+  /** Of its newest documents. */
   titles?: readonly string[];
 }
 
 /** The knowledge bases of tenants. */
 export interface KnowledgeCatalog {
-  /** All of a tenant. */
   list(tenantId: string): Promise<KnowledgeBase[]>;
 }
 

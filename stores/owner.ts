@@ -4,13 +4,12 @@ export interface Owner {
   userId: string;
 }
 
-/** Whose data a look-up by id may find: one user, or with null the whole tenant. */
+/** One user, or with null the whole tenant. */
 export interface OwnerScope {
   tenantId: string;
   userId: string | null;
 }
 
-/** A conversation and its owner. */
 export interface OwnedConversation extends Owner {
   conversationId: string;
 }

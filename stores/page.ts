@@ -22,7 +22,7 @@ export interface PageRequest {
 /** A part of a list. */
 export interface Page<Item> {
   items: Item[];
-  /** The cursor for the next page; null at the end. */
+  /** Cursor of the next page; null at the end. */
   next: string | null;
 }
 
@@ -35,7 +35,7 @@ export function encodeCursor({ createdAt, id }: Cursor): string {
 export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
-  // Four-digit years: Date reaches further than Postgres.
+  // Date reaches further than Postgres.
   if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
     throw AppError.invalid([
       { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
@@ -44,7 +44,7 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
-/** Makes a page of rows that were read with `limit + 1`. */
+/** Takes rows that were read with `limit + 1`. */
 export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

@@ -24,7 +24,6 @@ export interface DeadLetter {
   diedAt: Date;
 }
 
-/** A job that waits, runs or failed for good. */
 interface ListedJob {
   id: string;
   kind: JobKind;
@@ -36,17 +35,16 @@ interface ListedJob {
   createdAt: Date;
 }
 
-/** What operators see of the queue, and how they retry. A tenant of null stands for all of them. */
+/** What operators see of the queue, and how they retry. A tenant of null stands for all. */
 export interface JobOverview {
-  /** Jobs by kind and state, without zeros. */
   count(tenantId: string | null): Promise<JobCount[]>;
-  /** Jobs of a conversation that wait or run, its user's memory agent among them. */
+  /** Jobs of a conversation and of its user's memory agent that wait or run. */
   pending(conversation: OwnedConversation): Promise<number>;
-  /** The same jobs, and dead ones of the conversation, oldest first. */
+  /** The same jobs, and dead ones, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
-  /** The newest dead letters. */
+  /** Newest first. */
   listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
-  /** Puts dead letters back into the queue, those that match; returns how many. One whose work is queued anew is dropped. */
+  /** Puts matching dead letters back into the queue; returns their number. One whose work is queued anew is dropped. */
   retryDead(which: {
     tenantId: string | null;
     kind?: JobKind | undefined;
@@ -63,12 +61,12 @@ from pgboss.job
 where name in ('${QUEUE}', '${DEAD_LETTERS}') and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
 group by 1, 3 order by 1, 3`;
 
-/** Spelt like pg-boss' unique index of exclusive queues, so that Postgres uses it. */
+/** Spelt like the unique index of pg-boss, so that Postgres uses it. */
 const PENDING = `
 select count(*)::int as count from pgboss.job
 where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
 
-/** A dead letter has its job's key, but no index on it: its queue is not exclusive. */
+/** Dead letters have no index on the key. */
 const LIST_OF = `
 select id, data->>'kind' as kind, ${STATE}, coalesce(source_retry_count + 1, retry_count + (state = 'retry')::int) as attempts, coalesce(source_output, output) as output, coalesce(source_created_on, created_on) as "createdAt"
 from pgboss.job
@@ -141,7 +139,7 @@ export function makeJobOverview(database: Database): JobOverview {
       while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {
         moved += await boss.redrive(DEAD_LETTERS, { ...filter, limit: REDRIVE_LIMIT });
       }
-      // What could not be put back, because a newer job has the same work, is marked failed.
+      // A dead letter whose work is queued anew stays behind, marked as failed.
       await boss.deleteStoredJobs(DEAD_LETTERS);
       return moved;
     },
@@ -154,12 +152,11 @@ export interface OldestWaiting {
   seconds: number;
 }
 
-/** https://pgboss.io/sql */
 const OLDEST = `
 select data->>'kind' as kind, greatest(0, extract(epoch from clock_timestamp() - min(created_on)))::float8 as seconds
 from pgboss.job where name = '${QUEUE}' and state in ('created', 'retry') group by 1 order by 1`;
 
-/** The age of the oldest waiting job of each kind, over all tenants. */
+/** Over all tenants. */
 export function findOldestWaiting(database: Queryable): Promise<OldestWaiting[]> {
   return database.query<OldestWaiting>({ name: "job-oldest", text: OLDEST });
 }

@@ -10,82 +10,79 @@ export interface JobFailure {
   message: string;
 }
 
-/** When a failed job is tried again; without `retryAfterSeconds` the delays of the queue apply. */
+/** Without `retryAfterSeconds` the delays of the queue apply. */
 export interface RetryPlan {
   retryAfterSeconds?: number;
   /** The next try is the last one. */
   isLast?: boolean;
-  /** No other try: the job is a dead letter at once. */
+  /** The job becomes a dead letter at once. */
   isOver?: boolean;
 }
 
 /** Changes to jobs that commit or roll back with a transaction. */
 export interface JobTransaction {
-  /** Adds jobs, to start at once or after a while. A job is not added while another with its key waits or runs. */
+  /** A job is not added while another with its key waits or runs. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
-  /** Adds the job that vacuums an embedded database; a real Postgres vacuums itself. */
+  /** Of an embedded database; a real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
-  /** Removes a finished job; false when another process has claimed it, or it was erased. */
+  /** Removes a finished job; false when the claim is lost. */
   settle(claimed: ClaimedJob): Promise<boolean>;
-  /** Returns a job for another try; false, with nothing changed, when the claim is lost. */
+  /** Returns a job for another try; false when the claim is lost. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
-  /** Removes the waiting, running and dead jobs of a conversation. Returns their number. */
+  /** Removes all jobs of a conversation; returns their number. */
   erase(conversation: OwnedConversation): Promise<number>;
-  /** Removes every job of a user. Returns their number. */
+  /** Removes all jobs of a user; returns their number. */
   eraseOwner(owner: Owner): Promise<number>;
 }
 
 /** The durable queue of background jobs: pg-boss in the same Postgres. */
 export interface JobQueue {
-  /** Runs `work` in one database transaction. */
   transaction<Result>(work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result>;
-  /** Takes up to `limit` jobs that are due, oldest first. */
+  /** Takes up to `limit` due jobs, oldest first. */
   claim(limit: number): Promise<ClaimedJob[]>;
-  /** Stores, before a run begins, how many earlier runs never ended; false when the claim is lost. */
+  /** Stores how many earlier runs never ended; false when the claim is lost. */
   keepUnended(claimed: ClaimedJob): Promise<boolean>;
-  /** Renews the heartbeat of these claims; returns those that still hold. */
+  /** Renews the heartbeat; returns the claims that still hold. */
   touch(claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
-  /** Takes over jobs of dead processes, and calls `onJobs` when jobs may be waiting. Returns what stops it. */
+  /** Takes over jobs of dead processes, and calls `onJobs` when jobs may be waiting. Returns the stop. */
   watch(onJobs: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>;
 }
 
 /**
- * pg-boss deletes one key and queue at a time; its documented table takes one statement. A dead letter keeps the key of its job. A job that
- * failed for good has two rows, failed and dead letter, and counts once. https://pgboss.io/sql
+ * pg-boss deletes by one key and queue; its documented table takes one statement. A dead job has two rows, failed and dead letter: one
+ * counts. https://pgboss.io/sql
  */
 const OF_OWNER = `name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;
 const ERASE_CONVERSATION = `delete from pgboss.job where ${OF_OWNER} and singleton_key = any($3)`;
 const ERASE_OWNER = `delete from pgboss.job where (name, id) in (select name, id from pgboss.job where ${OF_OWNER} limit $3)`;
 const COUNTS = "returning state <> 'failed' as counts";
-/** Jobs that one statement deletes. */
 const ERASE_BATCH = 5_000;
 
-/** After the request that erased has its answer. */
+/** Later than the answer to the request. */
 const VACUUM_AFTER_SECONDS = 1;
 
-/** A job as pg-boss stores it. */
 type StoredJob = Job & { unended?: number };
 
 const THIS_CLAIM = `name = '${QUEUE}' and id = $1 and retry_count = $2 and state = 'active'`;
 const KEEP_UNENDED = `update pgboss.job set data = data || jsonb_build_object('unended', $3::int) where ${THIS_CLAIM} returning id`;
-/** No try is left; one by hand begins anew. */
+/** A retry by hand begins anew. */
 const END_TRIES = `update pgboss.job set data = data - 'unended', retry_limit = retry_count where ${THIS_CLAIM}`;
 
-/** A failure without our code comes from pg-boss: the process of the run died. */
+/** An output without our code comes from pg-boss: the process died. */
 function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<StoredJob>): ClaimedJob {
   const { unended = 0, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
   return { id, retryCount, job, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
 }
 
-/** With the heartbeat of 10 seconds, a job of a dead process is taken over within 20. */
+/** A job of a dead process is taken over within 20 seconds. */
 const SUPERVISE_SECONDS = 5;
 
 /** A queue over a database in which `migrate` has installed it. */
 export function makeJobQueue(database: Database): JobQueue {
   const boss = makeBoss({ database, onError: () => undefined });
-  // pg-boss looks a queue up once, over the database. Inside a transaction of the embedded database, with its only connection taken, that would
-  // wait for ever, so the look-up comes first.
+  // pg-boss looks a queue up once, over the database. Inside a transaction of the embedded database, which has one
+  // connection, that would wait for ever.
   let known: Promise<unknown> | undefined;
   const lookUp = (): Promise<unknown> => {
     known ??= Promise.all([QUEUE, DEAD_LETTERS].map((queue) => boss.findJobs(queue, { id: crypto.randomUUID() }))).catch((error) => {
@@ -112,7 +109,7 @@ export function makeJobQueue(database: Database): JobQueue {
       add,
       addVacuum: async () => (database.isEmbedded ? add([{ kind: "vacuum" }], VACUUM_AFTER_SECONDS) : undefined),
       async settle({ id, retryCount }) {
-        // Deleted, not completed: no row is left to read, vacuum or erase.
+        // Deleted, not completed: no row is left to vacuum or erase.
         const { affected } = (await boss.deleteJob(QUEUE, [{ id, retryCount }], db("job-settle"))) as Affected;
         return affected === 1;
       },

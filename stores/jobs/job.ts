@@ -1,10 +1,9 @@
 import type { OwnedConversation, Owner } from "../owner.ts";
 import { ownerKey } from "../search/index-keys.ts";
 
-/** Kinds of jobs about one conversation: erased with it, awaited by `settle`. */
+/** Jobs about one conversation: erased with it, awaited by `settle`. */
 export const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;
 
-/** Updates a conversation's summary, or its episodes. */
 export interface ConversationJob<
   Kind extends (typeof CONVERSATION_JOB_KINDS)[number] = (typeof CONVERSATION_JOB_KINDS)[number],
 > extends Owner {
@@ -12,34 +11,33 @@ export interface ConversationJob<
   conversationId: string;
 }
 
-/** Has the memory agent read a user's new turns; one job a user. */
+/** The memory agent reads a user's new turns. */
 export interface RememberJob extends Owner {
   kind: "remember";
 }
 
-/** Removes erased entries from the index. Holds hashes and ids only. */
+/** Removes entries from the index. Holds hashes and ids only. */
 export interface EraseEpisodesJob {
   kind: "erase_episodes";
   id: string;
   ownerKey: string;
   groupIds: string[];
   episodeIds: string[];
-  /** `chunks` of documents; else episodes. */
+  /** Default episodes. */
   of?: "chunks";
 }
 
-/** Purges, in batches, what a large erase has soft-deleted. */
+/** Purges what a large erase has soft-deleted. */
 export interface EraseJob {
   kind: "erase";
   id: string;
 }
 
-/** Rewrites the files of an embedded database without what was erased. */
+/** Rewrites the files of an embedded database without erased text. */
 export interface VacuumJob {
   kind: "vacuum";
 }
 
-/** Reads a document, indexes it and publishes it. */
 export interface IngestJob {
   kind: "ingest";
   tenantId: string;
@@ -61,24 +59,22 @@ export const JOB_KINDS = [
   "ingest",
 ] as const satisfies readonly JobKind[];
 
-/** Jobs that new messages give rise to, by layer of memory. */
+/** Jobs that new messages add. */
 export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "vacuum" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: OwnedConversation): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
 }
 
-/** Keys of all jobs a conversation can have. */
 export function conversationJobKeys(conversationId: string): string[] {
   return CONVERSATION_JOB_KINDS.map((kind) => `${kind}/${conversationId}`);
 }
 
-/** Key of a user's one job. */
 export function ownerJobKey({ tenantId, userId }: Owner): string {
   return `remember/${ownerKey(tenantId, userId)}`;
 }
 
-/** At most one job waits or runs under a key: a second would find the same work. */
+/** At most one job waits or runs under a key. */
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);
   if (job.kind === "vacuum") return job.kind;
@@ -86,13 +82,13 @@ export function jobKey(job: Job): string {
   return `${job.kind}/${job.kind === "ingest" ? job.documentId : job.conversationId}`;
 }
 
-/** A job this process works on. `id` and `retryCount` identify the claim. */
+/** `id` and `retryCount` identify the claim. */
 export interface ClaimedJob {
   id: string;
   retryCount: number;
   job: Job;
-  /** When it was added, retries included. */
+  /** When it was first added. */
   createdAt: Date;
-  /** Runs that never ended: their process died, or lost its heartbeat. */
+  /** Runs whose process died or lost its heartbeat. */
   unended: number;
 }

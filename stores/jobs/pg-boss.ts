@@ -1,11 +1,10 @@
 import { type ConstructorOptions, type Db, PgBoss, type QueuePolicy } from "pg-boss";
 import type { Database, Queryable } from "../postgres/database/database.ts";
 
-/** The queue of all jobs, and its dead letters. */
 export const QUEUE = "memory";
 export const DEAD_LETTERS = "memory_dead";
 
-/** pg-boss' view of our connection or transaction. With a `name` the server keeps the plan; a name always goes with the same text. */
+/** pg-boss over a connection or transaction. `name` makes the server keep the plan. */
 export function toBossDatabase(queryable: Queryable, name?: string): Db {
   return {
     async executeSql(text, values = []) {
@@ -29,13 +28,12 @@ function toStatementValue(value: unknown): string | number | boolean | Date | nu
 
 interface BossParts {
   database: Database;
-  /** Hears of failures in pg-boss' background work; unhandled, the first would end the process. */
+  /** Called with failures of background work. */
   onError: (error: unknown) => void;
-  /** Called as soon as jobs are committed, in any process; needs `useListenNotify`. */
+  /** Called when any process commits jobs; needs `useListenNotify`. */
   onJobs?: () => void;
 }
 
-/** pg-boss over our database. */
 export function makeBoss({ database, onError, onJobs }: BossParts, options: Partial<ConstructorOptions> = {}): PgBoss {
   const boss = new PgBoss({
     schedule: false,
@@ -44,7 +42,7 @@ export function makeBoss({ database, onError, onJobs }: BossParts, options: Part
     ...options,
     db: {
       ...toBossDatabase(database),
-      // pg-boss listens only for its own workers, of which there are none: see decision 7.
+      // pg-boss listens only for its own workers: see decision 7.
       async listen(channel) {
         const wake = (): void => onJobs?.();
         return { close: await database.listen(channel, { onNotification: wake, onConnect: wake }) };
@@ -54,44 +52,35 @@ export function makeBoss({ database, onError, onJobs }: BossParts, options: Part
   return boss.on("error", onError);
 }
 
-/** What pg-boss' calls on jobs return; its types leave it out. https://pgboss.io/api/jobs */
+/** Returned by calls on jobs; missing in pg-boss' types. https://pgboss.io/api/jobs */
 export interface Affected {
   affected: number;
-  /** Ids of the affected jobs. */
   settled?: string[];
 }
 
 const DAY_SECONDS = 24 * 60 * 60;
 
 const SETTINGS = {
-  /** A NOTIFY for each added job: a worker of any process starts it within milliseconds. */
+  /** A NOTIFY for each added job wakes workers within milliseconds. */
   notify: true,
-  /** Without a heartbeat for so long, its process is dead. 10 is the least pg-boss takes. */
+  /** The least that pg-boss takes. */
   heartbeatSeconds: 10,
-  /** Longer than any job: heartbeats reveal dead processes, the model's deadlines end calls that hang. */
+  /** Longer than any job: heartbeats find dead processes, deadlines end calls of models. */
   expireInSeconds: DAY_SECONDS,
-  /** 1 to 2 seconds, doubling up to 10; workers poll every 2 seconds, so tries are at most 15 apart. */
+  /** 1 to 2 seconds, doubling up to 10. */
   retryBackoff: true,
   retryDelay: 1,
   retryDelayMax: 10,
-  /**
-   * More than fit in a day: the worker ends a job by age, see memory/jobs/retry-plan.ts. This bound is for jobs that take their process
-   * down.
-   */
+  /** More than fit in a day: memory/jobs/retry-plan.ts ends a job by age. This bounds jobs that crash their process. */
   retryLimit: 6_000,
-  /** A failed job's own row; the dead letter stays. */
   deleteAfterSeconds: 60,
-  /** pg-boss deletes a job that waits longer: practically never. */
+  /** pg-boss deletes a job that waits longer. */
   retentionSeconds: 3_650 * DAY_SECONDS,
 };
 
-/** One waiting or running job for each key. */
 const POLICY: QueuePolicy = "exclusive";
 
-/**
- * Installs or updates pg-boss' tables and both queues in the schema `pgboss`. Safe when several processes start together: pg-boss takes
- * advisory locks, and repeating the calls changes nothing.
- */
+/** Installs or updates pg-boss' tables and both queues. Safe in several processes at once: pg-boss takes advisory locks. */
 export async function installJobQueue(database: Database): Promise<void> {
   let failure: unknown;
   const boss = makeBoss({ database, onError: (error) => (failure ??= error) }, { migrate: true, createSchema: false });

@@ -1,7 +1,7 @@
 import type { Database } from "./database/database.ts";
 
 export interface TokenUsageStore {
-  /** Adds to the tokens of a tenant and UTC day (YYYY-MM-DD), and returns the sum over all processes; 0 only reads. */
+  /** Returns the sum of a tenant and UTC day (YYYY-MM-DD) over all processes; 0 only reads. */
   add(tenantId: string, day: string, tokens: number): Promise<number>;
 }
 

@@ -1,16 +1,13 @@
 import { createHash } from "node:crypto";
 import { v5 as uuidv5 } from "uuid";
 
-/**
- * The only form in which an index knows an owner: base64url of a SHA-256 over tenant and user, or the tenant alone. No text of a caller is
- * ever part of a filter.
- */
+/** The only form in which an index knows an owner, a hash: no text of a caller is ever part of a filter. */
 export function ownerKey(tenantId: string, userId?: string): string {
   const parts = userId === undefined ? [tenantId] : [tenantId, userId];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** The same for the chunks of a knowledge base, never equal to an owner's key. */
+/** The same for the chunks of a knowledge base; never equal to an owner's key. */
 export function knowledgeKey(tenantId: string, prefix: string): string {
   return createHash("sha256")
     .update(JSON.stringify(["knowledge", tenantId, prefix]))
@@ -20,7 +17,7 @@ export function knowledgeKey(tenantId: string, prefix: string): string {
 /** Drawn at random once. */
 const NAMESPACE = "0d0c6a52-6d0e-4f55-9a5e-5a4f1f0a8f3b";
 
-/** The group of the episodes of a conversation: a hash of its id, as the job that sweeps the index after an erase may hold nothing else. */
+/** A hash, as sweep jobs may hold nothing else. */
 export function episodeGroupId(conversationId: string): string {
   return uuidv5(conversationId, NAMESPACE);
 }
@@ -32,17 +29,17 @@ function refuse(kind: string, value: string): never {
   throw new TypeError(`"${value.slice(0, 80)}" is no ${kind}: nothing that a caller wrote may become part of a filter.`);
 }
 
-/** Returns the key if it is one from above. Throws TypeError otherwise. */
+/** Throws TypeError for anything but such a key. */
 export function checkOwnerKey(key: string): string {
   return OWNER_KEY.test(key) ? key : refuse("owner key", key);
 }
 
-/** Returns the id if it is a UUID in lower case: stores compare ids as text or as numbers. Throws TypeError otherwise. */
+/** Throws TypeError unless it is a UUID in lower case: stores compare ids as text or as numbers. */
 export function checkUuid(id: string): string {
   return UUID.test(id) ? id : refuse("UUID in small letters", id);
 }
 
-/** Returns the date if it is valid. Throws TypeError otherwise. */
+/** Throws TypeError for an invalid date. */
 export function checkMoment(moment: Date): Date {
   if (Number.isSafeInteger(moment.getTime())) return moment;
   throw new TypeError("A moment of a filter is no valid date.");

@@ -5,15 +5,14 @@ import type { Database, Queryable } from "../postgres/database/database.ts";
 import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
 import { knowledgeKey, ownerKey } from "./index-keys.ts";
 
-/** The indexes of one kind of documents, of which one serves. */
 export interface ServingIndex {
-  /** The serving one. Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
+  /** Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */
   name(): Promise<string>;
   /** Opened at its first use, and again after a failure: the service starts without its store. */
   open(name: string): Promise<SearchIndex>;
 }
 
-/** The indexes of episodes, and of chunks: made with the same embedder, replaced together. */
+/** Indexes of episodes and of chunks: made with the same embedder, replaced together. */
 export interface EpisodeIndex extends ServingIndex {
   chunks: ServingIndex;
 }
@@ -31,21 +30,19 @@ interface IndexRecord {
   dimensions: number;
 }
 
-/** Attributes besides the common fields. */
 const ATTRIBUTES = {
   episodes: { conversation_id: "text", answer_id: "text", episode_type: "text", importance: "number" },
   chunks: { position: "number" },
 } as const satisfies Record<string, IndexDefinition["attributes"]>;
 type IndexContent = keyof typeof ATTRIBUTES;
 
-/** The index of chunks beside an index of episodes. */
 export function chunkIndexName(name: string): string {
   return name.replace(/^episodes_/, "chunks_");
 }
 
-/** For so long, in milliseconds, a process may use an index that another has replaced. */
+/** Milliseconds for which a process may use a replaced index. */
 export const NAME_CACHE_MS = 5_000;
-/** After so long, in milliseconds, no process does. */
+/** Milliseconds after which no process does. */
 export const OLD_NAME_UNUSED_MS = NAME_CACHE_MS + 1_000;
 
 function newEpisodeIndexName(): string {
@@ -58,11 +55,10 @@ const ADD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at) values ($1, 'episodes', $2, $3, $4, $5, clock_timestamp())
 on conflict (kind, state) do nothing`;
 
-/** Retires the index $1 of state $2. */
 export const RETIRE_INDEX =
   "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
 
-/** An index without content may be replaced. What a job just writes to it is dropped. */
+/** What a job just writes to it is dropped. */
 const LEAVE_UNUSED = `${RETIRE_INDEX}
   and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
@@ -73,7 +69,7 @@ export async function findIndexRecord(database: Queryable, state: "current" | "b
   return record ?? null;
 }
 
-/** Names of all indexes in a store: serving, building and retired. */
+/** Serving, building and retired. */
 export async function listIndexNames(database: Queryable, store: SearchStore["kind"]): Promise<string[]> {
   const text = "select name from search_indexes where store = $1 order by name";
   return (await database.query<{ name: string }>({ text, values: [store] })).map(({ name }) => name);
@@ -96,7 +92,7 @@ function mismatch(record: IndexRecord, { store, embedder }: EpisodeIndexParts): 
   );
 }
 
-/** Finds or adds the record of the serving index. Throws AppError `invalid_configuration` when it is of another embedder or store. */
+/** Throws AppError `invalid_configuration` when the record is of another embedder or store. */
 async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
   for (;;) {
     const record = await findIndexRecord(parts.database, "current");
@@ -110,9 +106,9 @@ async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
 }
 
 /**
- * Opens each index once, by the name of its record, and again after a failure. With `records`, opening and writing end with a check of the
- * record: Milvus recreates a collection for a write that a rebuild has overtaken. Then it is dropped again and AppError `index_unavailable`
- * is thrown: the job repeats the write in the new index.
+ * Opens each index once, and again after a failure. With `records`, opening and writing end with a check of the record: Milvus recreates a
+ * collection for a write that a rebuild has overtaken. Then it is dropped and AppError `index_unavailable` is thrown: the job repeats the
+ * write in the new index.
  */
 export function makeIndexOpener(
   store: SearchStore,
@@ -172,7 +168,7 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
 }
 
-/** Some rows that the index $1 must have, each with tenant, and user or knowledge base. */
+/** Some rows that the index $1 must have. */
 const INDEXED = {
   episodes: `
 select last_episode_id as id, tenant_id as tenant, user_id as owner
@@ -204,9 +200,8 @@ function rejectLost(): Promise<never> {
 }
 
 /**
- * Opens an index and detects a lost one: the database was moved without it, and an empty one was created. Searches and writes then throw
- * AppError `index_unavailable`: an empty result would mislead, and a write would make it look whole. Erasing is allowed. A restored index
- * is detected at its next use.
+ * Detects a lost index: the database was moved without it, and an empty one was created. Searches and writes then throw AppError
+ * `index_unavailable`: a write would make it look whole. Erasing is allowed.
  */
 function detectLostIndex(
   records: Queryable,

@@ -6,24 +6,23 @@ import { chunkIndexName, RETIRE_INDEX, NAME_CACHE_MS } from "./open-episode-inde
 import { dropIndexTable } from "./postgres/index-table.ts";
 import type { SearchStore } from "./search-index.ts";
 
-/** A retired index that still exists. */
 export interface RetiredIndex {
   name: string;
-  /** Its tables or collections, for people. */
+  /** For people. */
   places: string;
-  /** Processes may still use it: it is dropped some seconds later. */
+  /** Processes may still use it. */
   isInUse: boolean;
-  /** Why it was not dropped; `invalid_configuration` without its store. */
+  /** `invalid_configuration` without its store. */
   why: AppError;
 }
 
 export interface DropParts {
   database: Database;
-  /** The store besides the database, where indexes can be dropped whichever store serves. */
+  /** The store besides the database. */
   store: SearchStore | null;
-  /** No other process uses the database, nor a replaced index. Default false. */
+  /** No other process uses the database. Default false. */
   isAlone?: boolean;
-  /** Stops it; the next call goes on. */
+  /** The next call goes on. */
   signal?: AbortSignal;
 }
 
@@ -40,7 +39,7 @@ const FORGET = "delete from search_indexes where name = $1 and state = 'leaving 
 
 /** Rows of one statement, whose locks erases wait for. */
 const BATCH = 1_000;
-/** The progress of an index; $1 its name, $2 the last id of the batch before. */
+/** $1 the name, $2 the last id of the batch before. */
 const FORGET_PROGRESS = [
   `delete from episode_cursors where index_name = $1::text and conversation_id in (
   select conversation_id from episode_cursors where index_name = $1::text and conversation_id > $2 order by conversation_id limit ${BATCH})
@@ -52,10 +51,7 @@ returning id`,
   ),
 ];
 
-/**
- * Retires an index of this state. Its record stays until it is dropped, so that neither a crash nor an absent store leaves it behind
- * unknown.
- */
+/** The record stays until the index is dropped, so that neither a crash nor an absent store hides it. */
 export async function retireIndex(queryable: Queryable, name: string, state: "current" | "building"): Promise<void> {
   await queryable.query({ text: RETIRE_INDEX, values: [name, state] });
 }
@@ -94,7 +90,7 @@ async function dropIndex(parts: DropParts, row: Row): Promise<AppError | null> {
     await forgetProgress(parts, row.name);
     await dropIndexAndChunks(parts, row);
     await parts.database.query({ text: FORGET, values: [row.name] });
-    // A write that began before may have recreated it; one that ends later finds no record and drops it itself (makeIndexOpener).
+    // A write that began before may have recreated it; a later one drops it itself (makeIndexOpener).
     await dropIndexAndChunks(parts, row);
     return null;
   } catch (error) {
@@ -105,7 +101,6 @@ async function dropIndex(parts: DropParts, row: Row): Promise<AppError | null> {
 
 /**
  * Drops retired indexes that no process uses, and returns the remaining ones. Touches nothing without a record: the store may be shared.
- * Safe in several processes at once.
  */
 export async function dropRetiredIndexes(parts: DropParts): Promise<RetiredIndex[]> {
   const remaining: RetiredIndex[] = [];

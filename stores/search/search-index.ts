@@ -1,25 +1,22 @@
 import { AppError } from "../../errors/app-error.ts";
 
-/** One searchable text of an index: an episode, say. */
+/** An episode, say. */
 export interface SearchDocument {
-  /** UUID derived from its source row: writing it again replaces it. */
+  /** Derived from its source row: writing it again replaces it. */
   id: string;
-  /** Its owner: see index-keys.ts. */
+  /** See index-keys.ts. */
   ownerKey: string;
-  /** UUID of what it belongs to and is erased with: a conversation, say. */
+  /** What it is erased with: a conversation, say. */
   groupId: string;
-  /** The document before it in its group. */
   previousId: string | null;
   createdAt: Date;
-  /** Words for keyword ranking, separated by spaces: see text/lexical-text.ts. */
+  /** Words for keyword ranking: see text/lexical-text.ts. */
   lexicalText: string;
-  /** Of the dimensions of the index and of length 1. */
+  /** Of length 1. */
   embedding: readonly number[];
-  /** Further columns, as the index was opened with. */
   attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Which documents to search; always of one owner. */
 export interface SearchFilter {
   ownerKey: string;
   groupId?: string | undefined;
@@ -34,27 +31,26 @@ export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalTe
   score: number;
 }
 
-/** An index of one kind of documents: dense vectors and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
+/** Dense vectors, and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
 export interface SearchIndex {
   readonly dimensions: number;
-  /** Writes documents in one batch; repeating it changes nothing. */
+  /** In one batch; repeating it changes nothing. */
   upsert(documents: readonly SearchDocument[]): Promise<void>;
-  /** The nearest by cosine similarity, which is the score: -1 to 1. */
+  /** By cosine similarity, which is the score. */
   searchVectors(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<SearchHit[]>;
-  /** The best by BM25 (k1 1.2, b 0.75) for the words of `lexicalQuery`, repeated words counting again; none without a common word. */
+  /** By BM25 (k1 1.2, b 0.75); repeated words of the query count again. */
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
-  /** The documents of these ids that exist, in any order, with score 0. */
+  /** In any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
-  /** Removes whole groups, or single documents: later searches do not find them. Returns their number. */
+  /** Later searches do not find them. Returns their number. */
   removeGroups(ownerKey: string, groupIds: readonly string[]): Promise<number>;
   remove(ownerKey: string, ids: readonly string[]): Promise<number>;
-  /** Documents of an owner, or of all. */
+  /** Of an owner, or of all. */
   count(ownerKey?: string): Promise<number>;
-  /** Optimises for searching after bulk writes; not needed to find them. */
+  /** Optimises for searching after bulk writes. */
   flush(): Promise<void>;
 }
 
-/** The definition of an index. */
 export interface IndexDefinition {
   /** Letters, digits and underscores. */
   name: string;
@@ -64,22 +60,19 @@ export interface IndexDefinition {
 
 /** A server or database with indexes. Whoever opens it closes it. */
 export interface SearchStore {
-  /** Recorded with the index. */
   readonly kind: "postgres" | "milvus";
-  /** For the log; without password. */
+  /** Without password. */
   readonly description: string;
-  /** Creates the index if needed and makes it ready to search. */
+  /** Creates the index if needed. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;
-  /** Their names. */
   listIndexes(): Promise<string[]>;
-  /** Deletes an index with its content. */
   dropIndex(name: string): Promise<void>;
-  /** Resolves when the store can serve; rejects otherwise. */
+  /** Rejects when the store cannot serve. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Returns the vector if it fits the index. Throws RangeError otherwise. */
+/** Throws RangeError unless the vector fits the index. */
 export function checkEmbedding(embedding: readonly number[], dimensions: number): readonly number[] {
   if (embedding.length === dimensions && embedding.every(Number.isFinite)) return embedding;
   throw new RangeError(`An embedding must be ${dimensions} finite numbers; this one has ${embedding.length}.`);
@@ -106,13 +99,13 @@ const OWN_FIELDS = new Set([
   "matching",
 ]);
 
-/** Returns the name if an index or attribute can have it. Throws TypeError otherwise. */
+/** Throws TypeError unless an index or attribute can have the name. */
 export function checkName(name: string): string {
   if (NAME.test(name)) return name;
   throw new TypeError(`"${name.slice(0, 80)}" is no name of an index or attribute: small letters, digits and underscores, at most 47.`);
 }
 
-/** Returns the definition if every store can make the index. Throws TypeError otherwise. */
+/** Throws TypeError unless every store can make the index. */
 export function checkDefinition(definition: IndexDefinition): IndexDefinition {
   checkName(definition.name);
   for (const attribute of Object.keys(definition.attributes).map(checkName)) {
@@ -124,7 +117,7 @@ export function checkDefinition(definition: IndexDefinition): IndexDefinition {
   return definition;
 }
 
-/** The store of an index cannot be reached: a turn goes on without memory. */
+/** A turn goes on without memory. */
 export function indexUnreachable(cause: unknown): AppError {
   return new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", { cause });
 }

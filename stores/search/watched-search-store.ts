@@ -1,7 +1,6 @@
 import type { Observer } from "../../observe/observer.ts";
 import type { SearchIndex, SearchStore } from "./search-index.ts";
 
-/** The same store, each call observed. */
 export function observedSearchStore(store: SearchStore, observer: Observer): SearchStore {
   const watch = <Result>(operation: string, call: () => Promise<Result>): Promise<Result> =>
     observer.watch({ work: "search", store: store.kind, operation }, call);

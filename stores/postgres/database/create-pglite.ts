@@ -6,8 +6,8 @@ import { AppError } from "../../../errors/app-error.ts";
 // A file of its own: PGlite's types need those of Emscripten, so no declaration of the package may reach them.
 
 /**
- * pg_textsearch must be preloaded. As a start parameter: written into the folder, it would make the folder open nowhere else. Old log files
- * are deleted, not recycled: they hold what was erased. https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
+ * pg_textsearch must be preloaded; a setting in the folder would make it open nowhere else. Recycled log files would hold erased text.
+ * https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
  */
 const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch", "-c", "wal_recycle=off"];
 const TEXT_SEARCH: typeof pg_textsearch = {
@@ -15,7 +15,7 @@ const TEXT_SEARCH: typeof pg_textsearch = {
   setup: async (...given) => ({ ...(await pg_textsearch.setup(...given)), sharedPreloadLibraries: [] }),
 };
 
-/** PGlite with the extensions of the search index. Throws AppError `invalid_configuration` when the folder cannot be opened. */
+/** Throws AppError `invalid_configuration` when the folder cannot be opened. */
 export async function createPGlite(dataDir: string, options: PGliteOptions): Promise<PGlite> {
   try {
     return await PGlite.create({

@@ -32,8 +32,8 @@ async function openLockFile(dataDir: string): Promise<DatabaseSync> {
 }
 
 /**
- * Locks a data folder for this process; returns the release. PGlite has no lock: writes of a second process vanish silently. Node offers no
- * file lock, so an exclusive SQLite transaction serves as one: the operating system frees it when the process dies, kill -9 included.
+ * Locks a data folder for this process; returns the release. PGlite has no lock and Node no file lock, so an exclusive SQLite transaction
+ * serves: the operating system ends it with the process.
  */
 export async function lockDataFolder(dataDir: string): Promise<() => void> {
   const lock = await openLockFile(dataDir);

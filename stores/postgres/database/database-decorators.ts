@@ -3,10 +3,10 @@ import { bulkhead } from "cockatiel";
 import type { Observer } from "../../../observe/observer.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
 
-/** The part of a name that varies within a kind: a batch size, or the digest of an index. */
+/** A batch size, or the digest of an index. */
 const VARIANT = /-(\d+|[0-9a-f]{16})$/;
 
-/** The name of a statement without its variant, `other` without a name: as many kinds as statements in the code. */
+/** The name of a statement without its variant; `other` without a name. */
 export function statementKind({ name }: Pick<Statement, "name">): string {
   return name?.replace(VARIANT, "") ?? "other";
 }
@@ -32,14 +32,14 @@ export function watchedDatabase(database: Database, observer: Observer): Databas
   };
 }
 
-/** The deadline of a statement that no turn waits for, in milliseconds. */
+/** For work that no turn waits for, in milliseconds. */
 export const LONG_STATEMENT_MS = 600_000;
 
 function queryableWithTimeout(queryable: Queryable, timeoutMs: number): Queryable {
   return { query: (statement) => queryable.query({ ...statement, timeoutMs }) };
 }
 
-/** The same database with another deadline for each statement: for work that no turn waits for. */
+/** The same database with another deadline for each statement. */
 export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEMENT_MS): Database {
   return {
     ...database,
@@ -48,13 +48,12 @@ export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEM
   };
 }
 
-/** Late work yields to the event loop after so many milliseconds. */
+/** In milliseconds. */
 const SLICE_MS = 5;
 
 /**
- * The embedded database for background work: one statement or transaction at a time, and the event loop runs before each. Otherwise jobs,
- * whose statements block the loop in turn, would hold back requests and tokens (docs/decisions/0007). While `isLate`, background work
- * competes like any other. Observed times leave out the wait.
+ * The embedded database for background work: one statement or transaction at a time, after a round of the event loop, which statements
+ * block (docs/decisions/0007). While `isLate`, background work does not wait.
  */
 export function backgroundDatabase(database: Database, isLate: () => boolean): Database {
   const mutex = bulkhead(1, Infinity);

@@ -1,12 +1,9 @@
 import type pg from "pg";
 
-/** The most that one round of the event loop counts, in milliseconds. */
+/** Most milliseconds that one round of the event loop counts. */
 const LONGEST_ROUND_MS = 100;
 
-/**
- * Calls `onTimeout` after so many milliseconds in which the event loop ran. Time while it was blocked does not count: the answer may have
- * arrived unread. Returns what stops the timer.
- */
+/** Calls `onTimeout` after these milliseconds of a running event loop: while it is blocked, an answer may wait unread. Returns the stop. */
 export function startEventLoopTimer(milliseconds: number, onTimeout: () => void): () => void {
   let left = milliseconds;
   let timer: NodeJS.Timeout;
@@ -26,18 +23,14 @@ export function startEventLoopTimer(milliseconds: number, onTimeout: () => void)
   };
 }
 
-/** The server's share of a deadline: it gives up first, so that no abandoned statement is carried out. */
+/** The server gives up first, so that no abandoned statement is carried out. */
 const SERVER_SHARE = 0.8;
-/** How long a transaction may be idle, in milliseconds: a dead process must not keep its locks. */
+/** In milliseconds: a dead process must not keep its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
-/** The statement timeout set on each connection. */
 const serverTimeouts = new WeakMap<pg.PoolClient, number>();
 
-/**
- * Sets the timeouts of the server for the next statement of this connection, unless they are set. Not as startup parameters: poolers refuse
- * them.
- */
+/** Sets the server's timeouts for this connection. Poolers refuse them as startup parameters. */
 export async function setServerTimeouts(client: pg.PoolClient, statementMs: number): Promise<void> {
   if (serverTimeouts.get(client) === statementMs) return;
   const serverMs = Math.max(1, Math.floor(statementMs * SERVER_SHARE));

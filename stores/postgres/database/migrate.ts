@@ -7,18 +7,16 @@ import { LONG_STATEMENT_MS, withStatementTimeout } from "./database-decorators.t
 import { isLockFailure } from "./storage-errors.ts";
 
 const MIGRATIONS = new URL("../migrations/", import.meta.url);
-/** The advisory lock of migrations: the ASCII bytes of "convers" as a number. */
+/** The ASCII bytes of "convers" as a number. */
 const LOCK_KEY = "27988542917800563";
 /**
- * How long a migration waits for a table's lock, in milliseconds, before it rolls back and tries again: others queue behind it. Less than
- * the second of Postgres' deadlock check, so that no turn is ever its victim.
+ * Milliseconds for a table's lock: others queue behind it. Less than the second of Postgres' deadlock check, so that no turn is its victim.
  */
 const LOCK_WAIT_MS = 500;
-/** Tries, and the pause between them in milliseconds. */
 const TRIES = 60;
 const PAUSE_MS = 500;
 
-/** The first line of a migration: the newest migration of the version before, which may serve beside it. */
+/** The newest migration of the version before, which may serve beside this one. */
 const COMPATIBLE_FROM = /^-- Compatible from (\d{4})\.$/m;
 
 interface Migration {
@@ -39,7 +37,6 @@ async function listMigrations(folder: URL): Promise<Migration[]> {
   return files.map((name) => ({ version: Number.parseInt(name, 10), name, file: new URL(name, folder) }));
 }
 
-/** The number of the newest migration of this version. */
 export async function newestMigration(): Promise<number> {
   return (await listMigrations(MIGRATIONS)).at(-1)?.version ?? 0;
 }
@@ -58,7 +55,7 @@ async function listApplied(database: Database): Promise<AppliedMigration[]> {
   return table?.exists ? database.query<AppliedMigration>({ text: APPLIED }) : [];
 }
 
-/** Throws AppError `invalid_configuration` when the schema is too new for a process that knows `newest`. */
+/** Throws AppError `invalid_configuration` when the schema is too new. */
 function assertCompatible(applied: readonly AppliedMigration[], newest: number): void {
   const tooNew = applied.find(({ version, compatibleFrom }) => version > newest && (compatibleFrom ?? 0) > newest);
   if (!tooNew) return;
@@ -69,7 +66,7 @@ function assertCompatible(applied: readonly AppliedMigration[], newest: number):
   );
 }
 
-/** Runs one migration in a transaction; false when another process was faster. */
+/** False when another process was faster. */
 async function applyMigration(database: Database, migration: Migration): Promise<boolean> {
   const sql = await readFile(migration.file, "utf8");
   return database.transaction(async (transaction) => {
@@ -100,10 +97,9 @@ async function applyInTurn(database: Database, migration: Migration): Promise<bo
 }
 
 /**
- * Brings the schema up to date, the job queue included, and returns the names of the migrations it applied. Each migration is one
- * transaction under an advisory lock, so several processes may start together. Unknown migrations of the next version are left alone: its
- * schema serves this version too. Throws AppError `storage_unavailable` when Postgres cannot be reached or a table stays locked,
- * `invalid_configuration` when the schema is more than one version newer.
+ * Brings the schema up to date, the job queue included, and returns the names of the migrations it applied. Safe in several processes at
+ * once. Unknown migrations of the next version are left alone. Throws AppError `storage_unavailable` when Postgres cannot be reached or a
+ * table stays locked, `invalid_configuration` when the schema is more than one version newer.
  */
 export function migrate(database: Database): Promise<string[]> {
   return migrateFrom(database, MIGRATIONS);

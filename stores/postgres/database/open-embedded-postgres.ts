@@ -10,8 +10,7 @@ export const IN_MEMORY = "memory://";
 
 /**
  * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `loadDataDir`
- * is an archive of PGlite's `dumpDataDir` for a new folder. Throws AppError `invalid_configuration` when another process has the folder or
- * it cannot be used.
+ * is an archive of `dumpDataDir`. Throws AppError `invalid_configuration` when another process has the folder or it cannot be used.
  */
 export async function openEmbeddedPostgres(dataDir: string, options: { loadDataDir?: Blob } = {}): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);

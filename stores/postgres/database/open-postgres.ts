@@ -6,10 +6,7 @@ import { startEventLoopTimer } from "./deadlines.ts";
 import type { Database, Deadlines, Listener } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
-/**
- * The driver parses input without a guard: bytes that are no Postgres protocol would throw out of the event loop and end the process. Here
- * they end the connection.
- */
+/** The driver parses input unguarded: bytes of another protocol would end the process. Here they end the connection. */
 class PostgresSocket extends Socket {
   override emit(event: string | symbol, ...values: unknown[]): boolean {
     if (event !== "data") return super.emit(event, ...values);
@@ -24,11 +21,10 @@ class PostgresSocket extends Socket {
 
 /** node-postgres itself would wait for ever. */
 const DEADLINES: Deadlines = { connectMs: 5_000, statementMs: 10_000 };
-/** For the listening connection. */
 const LISTENING = { connectionTimeoutMillis: DEADLINES.connectMs, query_timeout: DEADLINES.statementMs };
 const POOL_SIZE = 10;
 
-/** Where the database is, without user and password. */
+/** Without user and password. */
 function describe(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `Postgres at ${hostname || "a local socket"}${port ? `:${port}` : ""}${pathname}`;
@@ -40,7 +36,6 @@ function reportedCode(error: unknown): string {
   return typeof reported === "object" && reported !== null && "code" in reported ? String(reported.code) : "no answer";
 }
 
-/** A client with a deadline for connecting. */
 function clientWith(deadlines: Deadlines): typeof pg.Client {
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
@@ -57,7 +52,7 @@ function clientWith(deadlines: Deadlines): typeof pg.Client {
     private async connectInTime(): Promise<pg.Client> {
       const giveUp = (): void => void this.connection.stream.destroy(new Error("no connection in time"));
       const stopTimer = startEventLoopTimer(deadlines.connectMs, giveUp);
-      // Without a listener, an 'error' between two steps would end the process; the next step fails anyway.
+      // Without a listener, an 'error' between two steps would end the process.
       const ignoreError = (): void => undefined;
       this.on("error", ignoreError);
       try {
@@ -103,7 +98,7 @@ export async function openPostgres(url: string, deadlines = DEADLINES): Promise<
   return database;
 }
 
-/** How long to wait for the goodbye of the server, in milliseconds: a dead network never answers. */
+/** For the server's goodbye, in milliseconds. */
 const END_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 1_000;
 
@@ -113,10 +108,7 @@ async function close(client: pg.Client): Promise<void> {
   client.connection.stream.destroy();
 }
 
-/**
- * Listens on a connection of its own, outside the pool, and reconnects until the returned function is called. Throws when the first
- * connection fails.
- */
+/** Listens on a connection of its own and reconnects. Throws when the first connection fails. */
 async function listenOnPostgres(
   connection: pg.ClientConfig,
   channel: string,
@@ -128,7 +120,7 @@ async function listenOnPostgres(
   async function connect(): Promise<void> {
     const client = new pg.Client(connection);
     current = client;
-    // An unhandled 'error' ends the process; 'end' follows anyway.
+    // Without a listener, an 'error' ends the process; 'end' follows.
     client.on("error", () => undefined);
     client.on("notification", ({ payload }) => onNotification(payload ?? ""));
     try {
@@ -150,7 +142,7 @@ async function listenOnPostgres(
       try {
         return await connect();
       } catch {
-        // Still away: the next try comes after the pause.
+        // The next try comes after the pause.
       }
     }
   }

@@ -4,7 +4,7 @@ import { forgetServerTimeouts, startEventLoopTimer, setServerTimeouts } from "./
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
 import { ReplyLost, toStatementError, toStorageError } from "./storage-errors.ts";
 
-/** A connection within `connectMs`; a late one goes back to the pool. */
+/** A late connection goes back to the pool. */
 async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg.PoolClient> {
   if (pool.ending) throw new AppError("storage_unavailable", "The database was closed.", { retryable: false });
   const connecting = pool.connect();
@@ -31,10 +31,9 @@ async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg
 const BEGIN = "begin";
 const COMMIT = "commit";
 const ROLLBACK = "rollback";
-/** Statements that must pass also in a failed transaction, without settings before them. */
+/** They must pass in a failed transaction too. */
 const CONTROL = new Set([BEGIN, COMMIT, ROLLBACK]);
 
-/** A failed statement was ignored, so the commit became a rollback. */
 class RolledBack extends Error {
   override readonly name = "RolledBack";
   override readonly message = "The transaction was rolled back at its commit, because a statement of it had failed before.";
@@ -45,23 +44,19 @@ function assertCommitted({ command }: pg.QueryResult): void {
   if (command === "ROLLBACK") throw new RolledBack();
 }
 
-/**
- * Checks out a client for `work`, and destroys it only when its connection is in doubt. `pool.query` would destroy it after any failed
- * statement, and the embedded database has no second one.
- */
+/** Destroys a client only when its connection is in doubt. `pool.query` would after any failed statement. */
 async function withClient<Result>(
   { pool, deadlines }: Pick<PooledDatabaseParts, "pool" | "deadlines">,
   work: (client: Queryable) => Promise<Result>,
 ): Promise<Result> {
   const client = await connect(pool, deadlines?.connectMs);
   let broken: Error | undefined;
-  // A dropped connection emits 'error'; without a listener that ends the process.
+  // Without a listener, an 'error' ends the process.
   const onError = (error: Error): void => {
     broken ??= error;
   };
   client.on("error", onError);
 
-  /** Ends the connection of a statement that gets no answer in time. */
   async function answerInTime<Answer>(statementMs: number, ask: () => Promise<Answer>): Promise<Answer> {
     const stopTimer = startEventLoopTimer(statementMs, () => client.connection.stream.destroy(new Error("no answer in time")));
     return ask().finally(stopTimer);
@@ -69,7 +64,7 @@ async function withClient<Result>(
 
   function send({ name, text, values = [], timeoutMs }: Statement): Promise<pg.QueryResult> {
     const ask = () => client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
-    if (!deadlines) return ask(); // at once: a tick before it would let the end of pglite.listen overtake, and the statement would hang
+    if (!deadlines) return ask(); // at once: after a tick the end of pglite.listen could overtake, and the statement would hang
     const statementMs = timeoutMs ?? deadlines.statementMs;
     return answerInTime(statementMs, async () => {
       if (!CONTROL.has(text)) await setServerTimeouts(client, statementMs);
@@ -102,12 +97,11 @@ async function withClient<Result>(
   }
 }
 
-/** A script without values may have begun a transaction: when it fails, that must end before the connection is reused. */
+/** A script without values may have begun a transaction, which must end before the connection is reused. */
 async function runAlone<Row>(client: Queryable, statement: Statement): Promise<Row[]> {
   try {
     return await client.query<Row>(statement);
   } catch (error) {
-    // A connection that lost a reply is not reused.
     if (!statement.values && !(error instanceof ReplyLost)) await client.query({ text: ROLLBACK }).catch(() => undefined);
     throw error;
   }
@@ -120,13 +114,11 @@ export interface PooledDatabaseParts {
   description: string;
   isEmbedded: boolean;
   listen: (channel: string, listener: Listener) => Promise<() => Promise<void>>;
-  /** Releases what is under the pool. */
   afterClose: () => Promise<void>;
 }
 
-/** A Database over a node-postgres pool. */
 export function makePooledDatabase({ pool, deadlines, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
-  // An idle connection that drops emits 'error' on the pool; unhandled, it ends the process.
+  // Without a listener, an 'error' of an idle connection ends the process.
   pool.on("error", () => undefined);
   const connections = deadlines ? { pool, deadlines } : { pool };
   return {

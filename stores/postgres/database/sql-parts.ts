@@ -2,23 +2,22 @@ import type { OwnedConversation } from "../../owner.ts";
 import type { PageRequest } from "../../page.ts";
 import type { StatementValue } from "./database.ts";
 
-/** The least and the greatest UUID, as SQL. */
 export const MIN_UUID = "'00000000-0000-0000-0000-000000000000'";
 export const MAX_UUID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
 
-/** The id of a conversation, if it belongs to its owner. $1 to $3 are `ownedValues`. */
+/** Of the owner. $1 to $3 are `ownedValues`. */
 export const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
 
 export function ownedValues({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] {
   return [conversationId, tenantId, userId];
 }
 
-/** Whether a row comes before a cursor, for lists with the newest first. The cursor is two of `pageValues`, from `parameter` on. */
+/** For lists with the newest first. The cursor is two of `pageValues`, from `parameter` on. */
 export function isBeforeCursor(parameter: number): string {
   return `(created_at, id) < (coalesce($${parameter}::timestamptz, 'infinity'), coalesce($${parameter + 1}::uuid, ${MAX_UUID}))`;
 }
 
-/** The cursor, and a limit of one row more than the page, which tells whether another follows. */
+/** One row more than the page tells whether another follows. */
 export function pageValues({ limit, after }: PageRequest): StatementValue[] {
   return [after?.createdAt ?? null, after?.id ?? null, limit + 1];
 }

@@ -1,24 +1,24 @@
 import { AppError } from "../../../errors/app-error.ts";
 
 /**
- * SQLSTATEs about the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 25006 read-only.
+ * About the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 25006 read-only.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const SERVER_TROUBLE = /^(08|53|57)|^25(P03|006)$/;
 
-/** With these the server ends the connection; an earlier statement may have been carried out. */
+/** The server ends the connection. */
 const CONNECTION_OVER = /^(08|57P)|^(25P03|53300)$/;
 
 const AWAY = "The database cannot be reached at the moment. Send the request again in a few seconds.";
 
-/** The connection ended before a statement was answered: it may have been carried out. */
+/** The connection ended before the answer: the statement may have been carried out. */
 export class ReplyLost extends AppError {
   constructor(cause: unknown) {
     super("storage_unavailable", AWAY, { cause });
   }
 }
 
-/** The SQLSTATE of an error from Postgres. PGlite has its own error class, so `instanceof` does not serve. */
+/** PGlite has its own error class, so `instanceof` does not serve. */
 function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("severity" in error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -33,17 +33,16 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === "23503";
 }
 
-/** A column or constraint refused a value: SQLSTATE classes 22 and 23. */
+/** SQLSTATE classes 22 and 23. */
 export function isRefusedRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");
 }
 
-/** A lock timeout or a deadlock. */
 export function isLockFailure(error: unknown): boolean {
   return ["55P03", "40P01"].includes(sqlState(error) ?? "");
 }
 
-/** Turns an unreachable Postgres into `storage_unavailable`; errors of a statement pass unchanged. */
+/** An unreachable Postgres as `storage_unavailable`; errors of a statement pass unchanged. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const state = sqlState(error);

@@ -8,23 +8,21 @@ import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 import { addTurnsToReread, removeTurnsToReread } from "../memory/memory-agent-store.ts";
 
-/** The erased messages: of a whole conversation, or some. */
 export interface ErasedMessages {
   conversationId: string;
-  /** Undefined for all. */
+  /** Undefined for the whole conversation. */
   messageIds?: readonly string[];
-  /** Takes the job of the memory agent. */
   jobs: JobTransaction;
 }
 
-/** Operations of erased messages alone; those that changed no section go with any of their messages, which they may quote. */
+/** Operations that changed no section go with any of their messages, which they may quote. */
 const ERASE_OPERATIONS = `
 delete from memory_operations
 where tenant_id = $1 and user_id = $2 and conversation_id = $3 and ($4::uuid[] is null or ${ALL_TRIGGERS} && $4 and (
   ${ALL_TRIGGERS} <@ $4 or operation <> 'core_update' or refused is not null))
 returning id`;
 
-/** Of the sources of core memory, those in no other conversation. */
+/** Sources that are in no other conversation. */
 const GONE_WITH = `
 select given.id from unnest($1::uuid[]) as given (id)
 where not exists (select from messages where messages.id = given.id and conversation_id <> $2)`;
@@ -61,7 +59,6 @@ interface Affected extends RebuiltSection {
   isErased: (version: SectionVersionLines) => boolean;
 }
 
-/** The sections that erased messages affect, rebuilt. */
 async function rebuildSections(
   transaction: Queryable,
   owner: Owner,
@@ -94,7 +91,7 @@ async function rebuildSections(
   return { sections, remaining: (ids) => ids.filter((id) => !isGone(id)) };
 }
 
-/** The new version of a section whose last one is erased or has changed; null when it needs none. */
+/** Null when the last version is neither erased nor changed. */
 function nextVersion({ section, versions, isErased, now }: Affected, remaining: (ids: readonly string[]) => string[]) {
   const last = versions.at(-1);
   if (!last || (!isErased(last) && now.content === last.content)) return null;
@@ -113,9 +110,8 @@ function nextVersion({ section, versions, isErased, now }: Affected, remaining: 
 }
 
 /**
- * Erases what was derived from erased messages: lines of core memory in every version and operation, operations, archived memories. A
- * section gets a new version as if it had never been said; the memory agent decides again on what has other sources too. The transaction
- * holds the owner's lock. Returns the numbers of sections and operations, and the ids of archived memories.
+ * Erases lines of core memory in every version and operation, operations, and archived memories. A section gets a new version as if the
+ * messages had never been; the memory agent decides again on what has other sources too. Needs the owner's lock.
  */
 export async function eraseDerivedMemory(
   transaction: Queryable,
@@ -129,7 +125,7 @@ export async function eraseDerivedMemory(
     text: ERASE_OPERATIONS,
     values: [tenantId, userId, conversationId, messageIds ?? null],
   });
-  // Archived memories of a whole conversation go with its row.
+  // Those of a whole conversation go with its row.
   const archived = messageIds ? await eraseArchived(transaction, owner, { conversationId, messageIds }) : [];
   const { sections, remaining } = await rebuildSections(transaction, owner, erased);
   await writeRebuilt(transaction, owner, sections, remaining);
@@ -181,7 +177,7 @@ async function writeRebuilt(
   await run("unlearn-change-operations", CHANGE_OPERATIONS, changed);
   await saveLines(transaction, owner, kept);
   await addVersions(transaction, owner, next);
-  // Deleted first, not overwritten: without the erased messages a section may be older.
+  // Not overwritten: without the erased messages a section may be older.
   await transaction.query({
     name: "unlearn-clear",
     text: "delete from core_memory_sections where tenant_id = $1 and user_id = $2 and section = any($3)",

@@ -7,7 +7,7 @@ import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
-/** Rows that were deleted, by kind. */
+/** Deleted rows. */
 export interface Erased {
   messages: number;
   summaries: number;
@@ -16,10 +16,7 @@ export interface Erased {
   jobs: number;
 }
 
-/**
- * The first message of an exchange with its answers: of a turn those of each attempt, of an import its partner. The answer to a question is
- * no first message.
- */
+/** The first message of an exchange and its answers: those of each attempt of a turn, or the partner of an import. */
 const EXCHANGE = `
 select first.conversation_id, first.created_at, first.partner_id,
   array(
@@ -41,14 +38,11 @@ select count(*)::int as messages from removed`;
 
 export interface ErasedExchange {
   erased: Erased;
-  /** Further episodes: of an imported answer from before its question came, and archived memories from the exchange. */
+  /** Of an imported answer that came before its question, and archived memories. */
   episodeIds: string[];
 }
 
-/**
- * Deletes an exchange, by the id of its first message, with its turns and all that was derived from it; null when there is none. A late
- * answer to it loses the conversation.
- */
+/** Deletes an exchange by the id of its first message, with all that was derived from it; null when there is none. */
 export async function eraseExchange(
   transaction: Queryable,
   jobs: JobTransaction,

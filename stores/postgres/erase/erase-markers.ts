@@ -8,15 +8,15 @@ export interface EntriesToSweep {
   ownerKey: string;
   groupIds: string[];
   episodeIds: string[];
-  /** `chunks` of documents; else episodes. */
+  /** Default episodes. */
   of?: "chunks";
 }
 
-/** Seconds until the sweeps of the index: the second comes when a job that was writing at the time of the erase is over. */
+/** Seconds. The second sweep comes after jobs that wrote during the erase. */
 const SWEEP_DELAYS = [5, 60];
-/** Groups of one job, to bound its filter. */
+/** Bounds the filter. */
 const GROUPS_PER_JOB = 500;
-/** Markers serve turns and rebuilds that ran beside the erase. */
+/** For turns and rebuilds that run beside the erase. */
 export const MARKER_LIFETIME = "30 days";
 /** More than one erase adds. */
 const PRUNE_LIMIT = 10_000;
@@ -29,7 +29,7 @@ with marked as (
 )
 select exists (select from search_indexes) as "isIndexed"`;
 
-/** Adds markers in the erasing transaction, with `isWhole` one for the whole owner. Returns whether there is an index. */
+/** Returns whether there is an index. `isWhole` adds a marker of the whole owner. */
 export async function addMarkers(
   transaction: Queryable,
   { ownerKey: key, groupIds, episodeIds }: EntriesToSweep,
@@ -53,7 +53,6 @@ export async function addMarkers(
   return row?.isIndexed ?? false;
 }
 
-/** Adds the jobs that sweep the index, and the vacuum of an embedded database. */
 export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupIds, episodeIds, of }: EntriesToSweep): Promise<void> {
   for (const seconds of SWEEP_DELAYS) {
     const sweeps: Job[] = [];
@@ -68,7 +67,7 @@ export async function addSweepJobs(jobs: JobTransaction, { ownerKey: key, groupI
   if (groupIds.length + episodeIds.length > 0) await jobs.addVacuum();
 }
 
-/** Adds markers and sweep jobs in the erasing transaction. Returns whether there is an index. */
+/** Returns whether there is an index. */
 export async function addMarkersAndSweeps(
   transaction: Queryable,
   jobs: JobTransaction,

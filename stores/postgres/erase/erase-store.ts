@@ -10,32 +10,31 @@ import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { ERASE_BATCH_ROWS, type Erasure, isLargeErase, recordErasure, softDeleteConversations } from "./soft-delete.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
-/** What was deleted in Postgres, and what is still in the index. */
 export interface ErasedRows {
   erased: Erased;
-  /** Null after a large erase: a job purges Postgres and the index. */
+  /** Null after a large erase. */
   entries: EntriesToSweep | null;
   /** Some process has an index. */
   isIndexed: boolean;
 }
 
 /**
- * Erases a user, a conversation or one exchange from Postgres. A small erase is one transaction, which adds markers and sweep jobs for the
- * index. A large one soft-deletes its rows, and a job purges them; see erasure-store.ts.
+ * Erases a user, a conversation or one exchange from Postgres. A small erase is one transaction with markers and sweep jobs. A large one
+ * soft-deletes its rows, and a job purges them.
  */
 export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
-  /** Null when there is no such conversation. */
+  /** Null when there is none. */
   conversation(conversation: OwnedConversation): Promise<ErasedRows | null>;
   /** Also of an unknown user. */
   user(owner: Owner): Promise<ErasedRows>;
   /**
-   * One exchange, by the id of its first message, or one archived memory; null when there is none. A summary that covered it is rebuilt.
-   * Throws AppError `conversation_busy` while a turn holds the conversation.
+   * An exchange by the id of its first message, or an archived memory; null when there is none. Throws AppError `conversation_busy` while a
+   * turn holds the conversation.
    */
   episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
 }
 
-/** One snapshot: a message written meanwhile goes with the conversation's row, by its foreign key. */
+/** One snapshot. The foreign key deletes a message written meanwhile. */
 const ERASE_CONVERSATIONS = `
 with erased as (
   delete from conversations where id = any($1) and tenant_id = $2 and user_id = $3 returning id
@@ -47,7 +46,7 @@ with erased as (
 select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages,
   (select count(*) from summaries)::int as summaries`;
 
-/** At most $3 rows of each table that grows with use. */
+/** At most $3 rows of each table. */
 const ERASE_MEMORY = `
 with versions as (
   delete from core_memory_versions where ctid = any(array(select ctid from core_memory_versions where tenant_id = $1 and user_id = $2 limit $3)) returning 1
@@ -73,7 +72,7 @@ returning id`;
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
-/** Erases core memory: all, or `limit` rows of the tables that grow. */
+/** Core memory: all, or `limit` rows of the tables that grow. */
 async function eraseMemory(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -90,7 +89,7 @@ async function eraseMemory(
   return { sections: sections.length, operations, isAll };
 }
 
-/** Erases from a database; `queue` takes the jobs. An erase of more than `atOnce` rows is large, and no transaction touches more. */
+/** Erases from a database; `queue` takes the jobs. More than `atOnce` rows are a large erase. */
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
   /** Locks in everyone's order: owner, conversations, jobs. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
@@ -162,7 +161,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     return { erased, entries, isIndexed };
   }
 
-  /** One transaction of a large erase of a user; null while more is left. The last adds the marker of the whole user. */
+  /** One transaction; null while more is left. */
   async function softDeleteUser(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
     const { conversations, messages } = await softDeleteConversations(transaction, owner, erasure, atOnce);
     const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);

@@ -6,40 +6,34 @@ import { addSweepJobs, type EntriesToSweep, MARKER_LIFETIME } from "./erase-mark
 import type { Erased } from "./erase-exchange.ts";
 import { ERASE_BATCH_ROWS, ERASED_TENANT } from "./soft-delete.ts";
 
-/** Progress of large erases, added up. */
+/** Of large erases, added up. */
 export interface ErasureProgress {
-  /** Purged so far, with the episodes of the index. */
   erased: Erased & { episodes: number };
   /** Null when done. The id of the unfinished erasure that began last. */
   left: { erasureId: string; messages: number } | null;
 }
 
-/** Conversations or documents without content, and their entries in the index. */
 export interface EmptyGroups {
   ids: string[];
   entries: EntriesToSweep;
 }
 
-/** Purges soft-deleted rows, in batches of one transaction each, so that a restart repeats nothing. */
+/** Purges soft-deleted rows, one batch a transaction, so that a restart repeats nothing. */
 export interface ErasureStore {
-  /** Deletes the next rows with text; false when there are none. */
+  /** False when no rows with text are left. */
   purgeRows(id: string): Promise<boolean>;
-  /** The next conversations or documents that the index may have; null when there are none. */
+  /** Conversations or documents that the index may have; null without any. */
   nextGroups(id: string): Promise<EmptyGroups | null>;
-  /** Deletes groups that the index has dropped, with its number of episodes. */
+  /** Deletes groups that the index has dropped. */
   purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
   /** Ends an erasure; false when rows are left. Locks it against further soft deletes. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
-  /**
-   * Progress of the erasures of a user or conversation; null without any. Finished ones are reported once. A purge job that gave up is
-   * added again.
-   */
+  /** Of a user or conversation; null without any. Finished ones are reported once. Adds a purge job that gave up again. */
   report(scope: OwnerScope, conversationId: string | null): Promise<ErasureProgress | null>;
-  /** Progress of one erasure, stored as long as markers are; null without one. */
+  /** Of one erasure; null without one. */
   find(scope: OwnerScope, id: string): Promise<ErasureProgress | null>;
 }
 
-/** Conversations or documents of one transaction. */
 const GROUP_BATCH = 200;
 
 /** $1 is the erasure. */
@@ -47,7 +41,7 @@ const CONVERSATIONS = `from conversations where tenant_id = '${ERASED_TENANT}' a
 const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
 const IN_ORDER = `order by created_at, id limit ${GROUP_BATCH}`;
 
-/** Deletes at most $2 rows of these groups. */
+/** At most $2 rows. */
 const deletionSql = (table: string, group: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where ${group} = any($1::uuid[]) limit $2)) returning 1
@@ -65,7 +59,7 @@ with versions as (
 )
 select count(*)::int as count from summaries`;
 
-/** Counts $2 rows of $1 as deleted; $3: there are no more. */
+/** $2 rows of $1 are deleted; $3: no more are left. */
 const LESS_MESSAGES =
   "update conversations set message_count = case when $3 then 0 else greatest(1, message_count - $2) end where id = any($1::uuid[])";
 const LESS_CHUNKS =
@@ -90,7 +84,6 @@ function takeBatch(groups: readonly { id: string; rows: number }[], atOnce: numb
   return groups.filter((_, position) => position === 0 || isWithin[position]).map(({ id }) => id);
 }
 
-/** Their sum; null without any. */
 function sumProgress(pending: readonly ErasureRow[], done: readonly ErasureRow[]): ErasureProgress | null {
   if (pending.length + done.length === 0) return null;
   const erased = { messages: 0, summaries: 0, episodes: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
@@ -105,10 +98,10 @@ const scopeKeys = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
   userId === null ? null : ownerKey(tenantId, userId),
 ];
 
-/** The embedded database blocks the event loop: turns wait for a batch. */
+/** A batch blocks the event loop. */
 const ERASED_AT_ONCE_EMBEDDED = 500;
 
-/** The erasures of a database. One transaction deletes at most `atOnce` rows of each kind. */
+/** The erasures of a database. A transaction deletes at most `atOnce` rows of each kind. */
 export function makeErasureStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),

@@ -1,18 +1,17 @@
 import { linesByKey, lineKey, type SectionVersionLines, type VersionLine } from "../memory/section-versions.ts";
 
-/** A version of a section, and whether all its messages are erased. */
 export interface VersionToRebuild extends Pick<SectionVersionLines, "version" | "content" | "triggerMessageIds" | "lines"> {
   isErased: boolean;
 }
 
-/** A version that stays, without what is erased. */
+/** A version that stays. */
 export interface RemainingVersion {
   version: number;
   content: string | null;
   lines: VersionLine[];
   /** Content of the remaining version before. */
   before: string | null;
-  /** This version or an earlier one has changed. */
+  /** Or an earlier version has. */
   isChanged: boolean;
   /** Erased lines that its author had added or removed. */
   touched: VersionLine[];
@@ -20,17 +19,16 @@ export interface RemainingVersion {
 
 export interface RebuiltSection {
   kept: RemainingVersion[];
-  /** The present content. */
   now: Pick<RemainingVersion, "content" | "lines">;
   /** Erased lines of all versions. */
   gone: VersionLine[];
-  /** Remaining messages behind erased or doubtful lines: the memory agent decides on them again. */
+  /** Messages on which the memory agent decides again. */
   undecided: string[];
 }
 
 /**
- * The versions of one section without erased messages. A line goes with any of its sources. A line that was removed only because of erased
- * messages, or for lines that are all gone, is back. What others wrote stays.
+ * The versions of a section without erased messages. A line goes with any of its sources. A line is back if it was removed only for erased
+ * messages, or for lines that are all gone.
  */
 export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (messageId: string) => boolean): RebuiltSection {
   const remaining = (ids: readonly string[]): string[] => ids.filter((id) => !isGone(id));
@@ -42,7 +40,6 @@ export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (m
 
   const versionsLeft: RemainingVersion[] = [];
   const gone: VersionLine[] = [];
-  /** Lines that may be true again. */
   const doubtful: { line: VersionLine; restsOn: readonly string[] }[] = [];
   let [was, lines]: [readonly VersionLine[], VersionLine[]] = [[], []]; // as written, as rebuilt
   let content: string | null = null;
@@ -50,7 +47,7 @@ export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (m
   for (const { version, content: written, triggerMessageIds, lines: writtenLines, isErased: isErased } of versions) {
     const [before, now] = [linesByKey(was), linesByKey(writtenLines)];
     const added = writtenLines.filter((line) => !before.has(lineKey(line.content)));
-    // The agent replaced other lines by lines that are all erased.
+    // The agent replaced lines by lines that are all erased.
     const isPlaceFree = added.length > 0 && added.every(isLost) && triggerMessageIds.length > 0;
     const isBack = (line: VersionLine): boolean => {
       const fact = lineKey(line.content);

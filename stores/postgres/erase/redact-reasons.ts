@@ -3,11 +3,10 @@ import { lexicalText } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, type VersionLine } from "../memory/section-versions.ts";
 
-/** A remaining version, and what its author did with erased lines. */
 interface WrittenVersion {
   section: string;
   version: number;
-  /** Its author had read an erased message, among others. */
+  /** Its author had read an erased message. */
   hasReadIt: boolean;
   /** Erased lines that its author had added or removed. */
   touched: readonly VersionLine[];
@@ -26,8 +25,8 @@ const QUOTED_CHARACTERS = 4;
 const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
 
 /**
- * Deletes reasons of section changes that may quote erased lines: the author had read an erased message, or changed such a line and names a
- * word of it, or the reason quotes one of `facts`.
+ * Deletes reasons of section changes that may quote erased lines: the author had read an erased message, changed such a line and names a
+ * word of it, or quotes one of `facts`.
  */
 export async function redactReasons(
   transaction: Queryable,

@@ -6,16 +6,12 @@ import { CLEARED } from "../conversations/turn-record-store.ts";
 import { addMarkers } from "./erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
 
-/**
- * The tenant of soft-deleted rows, which no caller can be: every read and write names its tenant, so nothing finds them. The id of the
- * erasure takes the place of user or knowledge base.
- */
+/** The tenant of soft-deleted rows, which no caller has. The id of the erasure replaces user or knowledge base. */
 export const ERASED_TENANT = "";
 
-/** Rows of one transaction: a fraction of a second. */
+/** A fraction of a second. */
 export const ERASE_BATCH_ROWS = 5_000;
 
-/** An erase of more than one transaction. */
 export interface Erasure {
   id: string;
   tenantId: string;
@@ -24,7 +20,7 @@ export interface Erasure {
   conversationId: string | null;
 }
 
-/** $3 is a conversation, or null for the user. No part counts beyond the limit. */
+/** $3 is null for the user. No part counts beyond the limit. */
 const IS_LARGE = `
 select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
   (select message_count + 1 as rows from conversations where tenant_id = $1 and user_id = $2 and ($3::uuid is null or id = $3) limit $4 + 1)
@@ -34,7 +30,6 @@ select coalesce(sum(rows), 0) > $4::int as "isLarge" from (
   union all (select 1 from core_memory_versions where tenant_id = $1 and user_id = $2 and $3::uuid is null limit $4 + 1)
 ) counted`;
 
-/** Whether a user, or a conversation, has more rows than one transaction should erase. */
 export async function isLargeErase(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -46,20 +41,16 @@ export async function isLargeErase(
   return row?.isLarge ?? false;
 }
 
-/** The first call adds the record, later ones add to its counts. */
+/** Later calls add to the counts. */
 const RECORD = `
 insert into erasures as existing (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
 on conflict (id) do update set all_messages = existing.all_messages + excluded.all_messages, core_memory_sections = existing.core_memory_sections + excluded.core_memory_sections,
   memory_operations = existing.memory_operations + excluded.memory_operations, jobs = existing.jobs + excluded.jobs, finished_at = null, told_at = null`;
 
-/** Messages soft-deleted, and other rows deleted, in one transaction. */
 export type SoftDeletedCounts = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
 
-/**
- * Records an erasure and adds its purge job. The row is locked before the job is added: a job that ends now has either seen the new rows or
- * is over.
- */
+/** Records an erasure and adds its purge job. The row is locked first: a job that ends now sees the new rows. */
 export async function recordErasure(
   transaction: Queryable,
   jobs: JobTransaction,
@@ -84,8 +75,8 @@ from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 
 /**
- * Soft-deletes at most `limit` conversations of a user, or the one of the erasure, and adds their markers. Returns the numbers of
- * conversations and messages, and whether there is an index. The transaction holds the owner's lock.
+ * Soft-deletes up to `limit` conversations, and adds their markers. Returns the numbers of conversations and messages, and whether there is
+ * an index. Needs the owner's lock.
  */
 export async function softDeleteConversations(
   transaction: Queryable,

@@ -1,12 +1,11 @@
 import type { Database } from "../database/database.ts";
 
-/** A table, with its indexes, that user data may have been in. */
 export interface TableSize {
   name: string;
   bytes: number;
 }
 
-/** Tables of the service, its queue and its search index, and the planner's statistics, which sample values. */
+/** With the planner's statistics, which sample values. */
 const TABLES = `
 select format('%I.%I', nspname, relname) as name, pg_total_relation_size(pg_class.oid)::float8 as bytes
 from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -18,28 +17,27 @@ select exists (select from conversations where turn_id is not null and turn_leas
   or exists (select from pgboss.job where data->>'kind' <> 'vacuum' and (state = 'active' or state < 'active' and start_after <= clock_timestamp()))
   as "isBusy"`;
 
-/** Only the file being written. */
+/** The file being written. */
 const LOG_FILES = 1;
-/** Enough for the recycled files of older versions. */
+/** For recycled files of older versions. */
 const MOST_SWITCHES = 100;
 
-/** In vacuum order: the statistics change with each table, so they come last. */
+/** The statistics change with each table, so they come last. */
 export function listTables(database: Database): Promise<TableSize[]> {
   return database.query<TableSize>({ text: TABLES });
 }
 
-/** Whether a turn runs, or a job runs or is due. */
 export async function isBusy(database: Database): Promise<boolean> {
   const [row] = await database.query<{ isBusy: boolean }>({ text: IS_BUSY });
   return row?.isBusy ?? false;
 }
 
-/** Rewrites a table and its indexes, locked meanwhile: a plain vacuum leaves deleted text in free space. */
+/** Locks the table. A plain vacuum leaves deleted text in free space. */
 export async function rewriteTable(database: Database, { name }: TableSize): Promise<void> {
   await database.query({ text: name === "pg_catalog.pg_statistic" ? `vacuum (full) ${name}` : `vacuum (full, analyze) ${name}` });
 }
 
-/** Switches log files until the old ones, which hold what was written before, are deleted. For a database without replicas. */
+/** Switches log files until the old ones are deleted. For a database without replicas. */
 export async function dropOldLog(database: Database): Promise<void> {
   for (let switches = 0; switches < MOST_SWITCHES; switches++) {
     await database.query({ text: "select pg_switch_wal()" });
@@ -49,7 +47,7 @@ export async function dropOldLog(database: Database): Promise<void> {
   }
 }
 
-/** The time of the last erase, as text; null when no marker is stored. */
+/** As text; null when no marker is stored. */
 export async function lastErase(database: Pick<Database, "query">): Promise<string | null> {
   const [row] = await database.query<{ at: string | null }>({ text: "select max(erased_at)::text as at from erase_markers" });
   return row?.at ?? null;

@@ -6,14 +6,14 @@ import { ERASED_TENANT } from "../erase/soft-delete.ts";
 import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
 import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
 
-/** Rows of a page; 1 with bytes of files, up to 20 MiB each. */
+/** 1 with files, up to 20 MiB each. */
 const PAGE = 500;
 
-/** No timeouts on the server, and a plan for all rows of a cursor, not the first few. */
+/** A plan for all rows of a cursor, not the first few. */
 const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
 set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
-/** Runs `work` in one snapshot, however long it takes. Others read and write meanwhile, except in an embedded database. */
+/** One snapshot, however long. Others read and write meanwhile, except in an embedded database. */
 export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
   return withStatementTimeout(database).transaction(async (transaction) => {
     await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
@@ -22,7 +22,7 @@ export function inSnapshot<Result>(database: Database, work: (snapshot: Queryabl
   });
 }
 
-/** A cursor takes no parameters, so the scope is a setting of the transaction. */
+/** A cursor takes no parameters. */
 const SET_SCOPE = "select set_config('export.tenant', $1, true), set_config('export.user', $2, true)";
 const OF_TENANT = "tenant_id = current_setting('export.tenant')";
 const OF_USER = `${OF_TENANT} and user_id = current_setting('export.user')`;
@@ -34,7 +34,7 @@ async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: Exp
 const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
 const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${ERASED_TENANT}')`;
 
-/** All rows but soft-deleted ones and turns that never began. */
+/** Without soft-deleted rows and turns that never began. */
 function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
   if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
@@ -42,7 +42,6 @@ function notErased(table: ExportedTable, columns: TableColumns["columns"]): stri
   return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${ERASED_TENANT}'` : ofConversation;
 }
 
-/** SQL: the rows of a table in scope. */
 function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: ExportScope): string {
   if (tenantId === undefined) return notErased(table, columns);
   const owner = userId === undefined ? OF_TENANT : OF_USER;
@@ -56,7 +55,6 @@ function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: Ex
   return userId === undefined || has("user_id") ? owner : "false"; // a tenant's rows are no user's
 }
 
-/** The number of rows of an export. */
 export async function countRows(snapshot: Queryable, scope: ExportScope): Promise<number> {
   await setScope(snapshot, scope);
   let total = 0;
@@ -68,7 +66,7 @@ export async function countRows(snapshot: Queryable, scope: ExportScope): Promis
   return total;
 }
 
-/** The rows of a table as JSON, page by page, in the order of the primary key. */
+/** As JSON, page by page, by primary key. */
 async function* readPages(snapshot: Queryable, table: TableColumns, scope: ExportScope): AsyncGenerator<string[]> {
   const { columns } = table;
   const key = columns
@@ -89,8 +87,8 @@ async function* readPages(snapshot: Queryable, table: TableColumns, scope: Expor
 }
 
 /**
- * An export, some lines at a time: a header, a line a row, and at the end the counts and the SHA-256 of everything before. `onRows` hears
- * the number of rows so far.
+ * An export in pieces: a header, a line a row, at the end the counts and the SHA-256 of all before. `onRows` gets the number of rows so
+ * far.
  */
 export async function* exportLines(
   snapshot: Queryable,

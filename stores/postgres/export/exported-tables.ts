@@ -2,26 +2,26 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { Queryable } from "../database/database.ts";
 import { newestMigration } from "../database/migrate.ts";
 
-/** Whose data: everybody's, a tenant's, or one user's. */
+/** Everybody's, a tenant's, or one user's data. */
 export interface ExportScope {
   tenantId?: string | undefined;
   /** Only with a tenant. */
   userId?: string | undefined;
 }
 
-/** A table of source data, not derived. */
+/** A table of source data. */
 export interface ExportedTable {
   name: string;
-  /** How rows belong to their owner, where no column says it. */
+  /** Where no column names the owner. */
   belongs?: "by its question" | "by its document";
-  /** Columns without export, each with the reason. Restored rows have their defaults. */
+  /** Columns without export, with the reason. Restored rows have their defaults. */
   omitted?: Readonly<Record<string, string>>;
 }
 
 const OF_THE_INDEX = "derived: says which indexes have it, and there is none after a restore";
 const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 
-/** The tables of an export, in the order of restoring: referenced ones first. Columns come from the catalogue. */
+/** In the order of restoring: referenced tables first. */
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
   { name: "messages" },
@@ -41,7 +41,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "token_usage" },
 ];
 
-/** Tables without export, each with the reason. A test compares both lists with the catalogue. */
+/** Tables without export, with the reason. A test compares both lists with the catalogue. */
 export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   schema_migrations: "the first line of an export names the newest migration",
   search_indexes: "derived: a service makes an index when it starts and finds none",
@@ -50,30 +50,27 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   erase_markers: "runtime: for turns and rebuilds that ran beside an erase, in the old store",
 };
 
-/** Schemas without export, each with the reason. */
 export const SCHEMAS_NOT_EXPORTED: Readonly<Record<string, string>> = {
   pgboss: "runtime: jobs are added anew for what a restored store has left to do",
   search: "derived: the index, made from messages and documents",
 };
 
-/** A column as the catalogue describes it. */
 export interface Column {
   name: string;
   /** As Postgres writes it: `uuid`, `text[]`, `timestamp(3) with time zone`. */
   type: string;
   isNullable: boolean;
   hasDefault: boolean;
-  /** Its place in the primary key, if any. */
+  /** Its place in the primary key. */
   keyPosition: number | null;
 }
 
-/** An exported table with its exported columns in order. */
 export interface TableColumns {
   table: ExportedTable;
   columns: Column[];
 }
 
-/** Generated columns are left out. */
+/** Without generated columns. */
 const COLUMNS = `
 select relname as "table", attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as "isNullable", atthasdef as "hasDefault",
   array_position(conkey, attnum) as "keyPosition"
@@ -81,7 +78,6 @@ from pg_attribute join pg_class on pg_class.oid = attrelid left join pg_constrai
 where relnamespace = 'public'::regnamespace and relname = any($1) and attnum > 0 and not attisdropped and attgenerated = ''
 order by relname, attnum`;
 
-/** The tables of an export as this database has them. */
 export async function readColumns(queryable: Queryable): Promise<TableColumns[]> {
   const names = EXPORTED_TABLES.map(({ name }) => name);
   const rows = await queryable.query<Column & { table: string }>({ text: COLUMNS, values: [names] });
@@ -92,10 +88,7 @@ export async function readColumns(queryable: Queryable): Promise<TableColumns[]>
   });
 }
 
-/**
- * The newest migration of this database. Throws AppError `invalid_configuration` when this version does not know it, and perhaps not all
- * tables.
- */
+/** The newest migration. Throws AppError `invalid_configuration` when this version does not know it. */
 export async function readSchemaVersion(queryable: Queryable): Promise<number> {
   const [row] = await queryable.query<{ version: number }>({ text: "select max(version) as version from schema_migrations" });
   const version = row?.version ?? 0;

@@ -2,30 +2,27 @@ import { z } from "zod";
 import type { Column, TableColumns } from "./exported-tables.ts";
 
 export const EXPORT_FORMAT = "conversation-graph export";
-/** Of the lines; the schema's number is that of their content. */
 export const FORMAT_VERSION = 1;
 
-/** The first line. */
 export const Header = z.object({
   kind: z.literal("header"),
   format: z.literal(EXPORT_FORMAT),
   version: z.int(),
-  /** The newest migration of its database. */
+  /** The newest migration. */
   schema: z.int(),
-  /** Whose data; null for everybody's. */
+  /** Null for everybody's data. */
   tenant: z.string().nullable(),
   user: z.string().nullable(),
   exported_at: z.iso.datetime(),
 });
 
-/** The last line: rows of each table, and the SHA-256 of all lines before. */
+/** The SHA-256 is of all lines before. */
 export const End = z.object({
   kind: z.literal("end"),
   rows: z.record(z.string(), z.int().nonnegative()),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, "is no SHA-256"),
 });
 
-/** A text that Postgres can store. */
 const text = z
   .string()
   .refine((value) => !value.includes("\0") && value.isWellFormed(), "holds a NUL character or half of a surrogate pair");
@@ -35,7 +32,7 @@ const integer = (bits: number) =>
     .min(-(2 ** (bits - 1)))
     .max(2 ** (bits - 1) - 1);
 
-/** Types as Postgres' row_to_json writes them. */
+/** As row_to_json writes them. */
 const OF_TYPE: Readonly<Record<string, z.ZodType>> = {
   uuid: z.guid(),
   text,
@@ -61,7 +58,7 @@ function schemaOf({ name, type, isNullable, hasDefault }: Column): z.ZodType {
   return hasDefault ? value.optional() : value;
 }
 
-/** The schema of a row; nullable columns and those with a default may be missing, as in older exports. */
+/** Nullable columns and those with a default may be missing, as in older exports. */
 export function rowSchema({ columns }: TableColumns): z.ZodObject {
   return z.strictObject(Object.fromEntries(columns.map((column) => [column.name, schemaOf(column)])));
 }

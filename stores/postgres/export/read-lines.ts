@@ -8,35 +8,31 @@ import type { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { End, FORMAT_VERSION, Header } from "./line-schemas.ts";
 
-/** One valid row of an export. */
 export interface RowLine {
-  /** Its table. */
   kind: string;
   /** From 1. */
   number: number;
-  /** The whole line: Postgres parses the row from it, so that no number loses a digit. */
+  /** Postgres parses the row from it, so that no number loses a digit. */
   text: string;
   columns: string[];
 }
 
 export interface ReadParts {
   file: string;
-  /** The row schema of each table. */
+  /** By table. */
   rows: ReadonlyMap<string, z.ZodObject>;
   /** The newest migration of the target database. */
   schema: number;
-  /** Hears the bytes read. */
   onBytes?: (done: number, total: number) => void;
 }
 
-/** A document of 20 MiB in hexadecimal, with title and metadata. */
+/** A document of 20 MiB in hexadecimal. */
 const LONGEST_LINE = 64 * 1024 * 1024;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const CUT = "The export is not whole: it was cut off, or changed. Nothing was restored. Take another copy of it.";
 
 const refuse = (problem: string, cause?: unknown): AppError => new AppError("invalid_request", problem, { cause });
 
-/** The text of a file, compressed or not, and the bytes read. */
 async function openText(file: string): Promise<{ text: Readable; bytesRead: () => number; size: number }> {
   try {
     await using handle = await open(file);
@@ -51,7 +47,7 @@ async function openText(file: string): Promise<{ text: Readable; bytesRead: () =
   }
 }
 
-/** Lines without their ends. Throws AppError `invalid_request` for an impossibly long one, or a truncated file. */
+/** Throws AppError `invalid_request` for a very long line or a truncated file. */
 async function* splitLines({ file, onBytes = () => undefined }: ReadParts): AsyncGenerator<string> {
   const { text, bytesRead, size } = await openText(file);
   let parts: string[] = [];
@@ -107,8 +103,8 @@ function checkHeader(line: { kind?: unknown }, schema: number): void {
 }
 
 /**
- * The rows of an export, validated, in order. Throws AppError `invalid_request` when it is none, is newer than the database, was truncated
- * or changed, or has an invalid row; truncation shows for certain only at the end.
+ * The validated rows of an export in order. Throws AppError `invalid_request` when it is none, is newer than the database, was truncated or
+ * changed, or has an invalid row; truncation may show only at the end.
  */
 export async function* readLines(parts: ReadParts): AsyncGenerator<RowLine> {
   const hash = createHash("sha256");

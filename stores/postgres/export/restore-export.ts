@@ -13,19 +13,16 @@ import type { OwnedConversation, Owner } from "../../owner.ts";
 interface RestoreParts {
   /** Migrated, and empty. */
   database: Database;
-  /** An export, compressed or not. */
   file: string;
-  /** Hears the bytes validated, before anything is written. */
+  /** Called with bytes, before anything is written. */
   onChecked?: (bytes: number, total: number) => void;
-  /** Hears the rows stored. */
   onStored?: (rows: number, total: number) => void;
 }
 
-/** Rows of one statement, and characters of their lines. */
+/** Rows of one statement, and characters. */
 const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
-/** Throws AppError `invalid_request` when a table has rows. */
 async function assertEmpty(database: Database, transaction: Queryable, tables: readonly string[]): Promise<void> {
   const exists = tables.map((name) => `select '${name}' as name where exists (select from ${name})`).join(" union all ");
   const filled = await transaction.query<{ name: string }>({ text: exists });
@@ -37,7 +34,6 @@ async function assertEmpty(database: Database, transaction: Queryable, tables: r
   );
 }
 
-/** Stores rows of one table and the same columns. */
 async function storeRows(transaction: Queryable, lines: readonly RowLine[]): Promise<void> {
   const [first] = lines;
   if (!first) return;
@@ -55,7 +51,7 @@ select ${names} from json_array_elements($1::json) as line cross join lateral js
   }
 }
 
-/** Batches of one table and the same columns. */
+/** Of one table and the same columns. */
 async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine[]> {
   let batch: RowLine[] = [];
   let characters = 0;
@@ -75,9 +71,8 @@ async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine
 }
 
 /**
- * Restores an export into an empty database, all or nothing, and adds the jobs for derived data; returns the rows of each table. The file
- * is validated first. Throws AppError `invalid_request` when it was changed or is newer than the database, or when the database is not
- * empty.
+ * Restores an export into an empty database, all or nothing, and adds the jobs for derived data; returns the number of rows by table.
+ * Throws AppError `invalid_request` when the file was changed or is newer, or the database is not empty.
  */
 export async function restoreExport({ database, file, onChecked, onStored }: RestoreParts): Promise<ReadonlyMap<string, number>> {
   const patient = withStatementTimeout(database);
@@ -92,7 +87,6 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
 
   return makeJobQueue(patient).transaction(async (transaction, jobs) => {
     await transaction.query({ text: "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0" });
-    // Against writes of a service or another restore.
     await transaction.query({ text: `lock table ${names.join(", ")} in share row exclusive mode` });
     await assertEmpty(database, transaction, names);
     const stored = new Map<string, number>();
@@ -108,7 +102,6 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
   });
 }
 
-/** Rows, and jobs, at a time. */
 const PAGE = 500;
 
 const CONVERSATIONS = `
@@ -119,15 +112,11 @@ const OWNERS = `
 select distinct tenant_id as "tenantId", user_id as "userId" from conversations
 where (tenant_id, user_id) > ($1, $2) order by 1, 2 limit ${PAGE}`;
 
-/** All but failed documents are indexed again. */
 const DOCUMENTS = `
 select id as "documentId", tenant_id as "tenantId" from knowledge_documents
 where id > $1 and status <> 'failed' order by id limit ${PAGE}`;
 
-/**
- * Adds every job that a restored store may need: there is no index, and summaries or the memory agent may lag. A job without work ends at
- * once.
- */
+/** Adds every job that a restored store may need; one without work ends at once. */
 async function addJobsOfRestored(transaction: Queryable, jobs: JobTransaction): Promise<void> {
   async function addFor<Row>(text: string, first: string[], keyOf: (row: Row) => string[], jobsOf: (row: Row) => Job[]): Promise<void> {
     for (let after: string[] | undefined = first; after !== undefined;) {

@@ -5,7 +5,6 @@ import type { Database, Queryable } from "../database/database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
 import { ERASED_TENANT } from "../erase/soft-delete.ts";
 
-/** A piece of a document. */
 export interface ChunkToStore {
   /** From 0. */
   position: number;
@@ -14,13 +13,11 @@ export interface ChunkToStore {
   text: string;
 }
 
-/** A document of a tenant. */
 export interface OwnedDocument {
   tenantId: string;
   documentId: string;
 }
 
-/** A document to read and index. */
 export interface DocumentToIngest extends DocumentPlace {
   title: string;
   contentType: string;
@@ -34,7 +31,6 @@ export interface UnindexedChunk extends ChunkToStore {
   id: string;
 }
 
-/** A piece of an indexed document, as a prompt quotes it. */
 export interface StoredPassage {
   id: string;
   documentId: string;
@@ -46,27 +42,26 @@ export interface StoredPassage {
 
 /** Chunks of documents, for the ingest job and for turns. */
 export interface ChunkStore {
-  /** Null when the document is gone. */
+  /** Null when it is gone. */
   findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
-  /** Stores the chunks of a document and drops its source; false when it is gone or already read. */
+  /** Stores the chunks and drops the source; false when the document is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
-  /** Records why a document cannot be read, and drops its source. */
+  /** Records why a document cannot be read, and drops the source. */
   fail(document: OwnedDocument, reason: string): Promise<void>;
-  /** The next chunks that an index lacks. */
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
-  /** Records that an index has these chunks; false when one is gone. */
+  /** False when one is gone. */
   markIndexed(document: OwnedDocument, chunkIds: readonly string[], indexName: string): Promise<boolean>;
-  /** Makes a document searchable, in place of earlier ones of the same external_id, which are deleted. */
+  /** Makes a document searchable, and deletes earlier ones of the same external_id. */
   publish(document: OwnedDocument): Promise<void>;
   /** Whether a document needs work; null when it is gone. Locks it. */
   lockAndCheck(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
-  /** Documents of all tenants with chunks that an index lacks, by id, behind `after`. */
+  /** Of all tenants, by id, behind `after`. */
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
-  /** Of these chunks those whose document is indexed, in any order. */
+  /** Chunks whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
 }
 
-/** Sizes of one statement: the embedded database blocks the event loop meanwhile. */
+/** Of one statement: the embedded database blocks the event loop. */
 const SOURCE_PART_BYTES = 1_048_576;
 const CHUNKS_AT_A_TIME = 500;
 
@@ -74,7 +69,7 @@ const FIND = `
 select tenant_id as "tenantId", prefix, title, content_type as "contentType", status, created_at as "createdAt", octet_length(source) as "sourceBytes"
 from knowledge_documents where id = $1 and tenant_id = $2`;
 
-/** The source is stored uncompressed, so that Postgres reads only this part. */
+/** Stored uncompressed, so that Postgres reads only this part. */
 const SOURCE_PART = `
 select encode(substring(source from $3::int for ${SOURCE_PART_BYTES}), 'base64') as part from knowledge_documents where id = $1 and tenant_id = $2`;
 
@@ -112,7 +107,7 @@ const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
 where document_id > $2 and tenant_id <> '${ERASED_TENANT}' and not index_names @> array[$1::text] order by document_id limit $3`;
 
-/** An indexed document needs work while the serving index lacks chunks of it. */
+/** An indexed document needs work while the serving index lacks chunks. */
 const LOOK = `
 select status = 'pending' or status = 'indexed' and exists (
   select from knowledge_chunks join search_indexes on kind = 'episodes' and state = 'current'
@@ -123,7 +118,6 @@ from knowledge_documents where id = $1 and tenant_id = $2 for update of knowledg
 export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ChunkStore {
   const owned = ({ tenantId, documentId }: OwnedDocument): [string, string] => [documentId, tenantId];
 
-  /** Null when the source is gone. */
   async function readSource(document: OwnedDocument, sourceBytes: number): Promise<Buffer | null> {
     const parts: Buffer[] = [];
     for (let start = 0; start < sourceBytes; start += SOURCE_PART_BYTES) {

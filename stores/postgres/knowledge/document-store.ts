@@ -34,7 +34,6 @@ export interface StoredDocument {
 /** A document to add. It replaces one of the same `externalId` once it is indexed. */
 export interface DocumentToAdd {
   title: string;
-  /** Its media type, as in a Content-Type header. */
   contentType: string;
   bytes: Uint8Array;
   externalId: string | null;
@@ -43,11 +42,11 @@ export interface DocumentToAdd {
 
 /** Documents as people add, list and delete them. A job reads and indexes them. */
 export interface DocumentStore {
-  /** Stores a document and adds its ingest job. Throws AppError `not_found` when there is no such knowledge base. */
+  /** Adds its ingest job. Throws AppError `not_found` when there is no such knowledge base. */
   add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
   /** Newest first. */
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
-  /** Deletes a document with its chunks; false when there is none. */
+  /** With its chunks; false when there is none. */
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
 
@@ -58,7 +57,7 @@ insert into knowledge_documents (id, tenant_id, prefix, external_id, title, cont
 values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, clock_timestamp(), clock_timestamp())
 returning ${COLUMNS}`;
 
-/** A newer version replaces pending and failed ones at once. */
+/** Pending and failed ones are replaced at once. */
 const SUPERSEDE = `
 delete from knowledge_documents
 where tenant_id = $1 and prefix = $2 and external_id = $3 and status <> 'indexed' and id <> $4
@@ -70,7 +69,6 @@ where tenant_id = $1 and prefix = $2
   and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
 
-/** Adds markers and sweep jobs for the chunks of deleted documents. */
 export async function addChunkSweeps(
   transaction: Queryable,
   jobs: JobTransaction,

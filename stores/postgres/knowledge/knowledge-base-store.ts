@@ -10,13 +10,13 @@ import { ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/soft-de
 export interface KnowledgeBaseStore extends KnowledgeCatalog {
   /** Null when there is none. */
   find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
-  /** Creates or changes it; false when it was there. */
+  /** False when it was there. */
   put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
   /** Deletes it with its documents, whose chunks a job purges. Returns the number of documents; null when there is no such base. */
   remove(tenantId: string, prefix: string): Promise<number | null>;
 }
 
-/** Titles of the newest documents, for routing. */
+/** Of the newest documents. */
 const TITLES = 50;
 
 const COLUMNS = `prefix, description, keywords, worker, array(
@@ -51,7 +51,7 @@ function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
   return { ...base, ...(worker === null ? {} : { worker }) };
 }
 
-/** Documents cannot be added to a locked base. */
+/** Also keeps documents from being added. */
 async function lockBase(transaction: Queryable, tenantId: string, prefix: string): Promise<boolean> {
   const text = "select from knowledge_bases where tenant_id = $1 and prefix = $2 for update";
   return (await transaction.query({ text, values: [tenantId, prefix] })).length === 1;

@@ -3,32 +3,30 @@ import { AppError } from "../../../errors/app-error.ts";
 import { MilvusRefusal, throwRefusal } from "./milvus-errors.ts";
 
 /**
- * From preparing to the first write, in milliseconds: twice the time of preparing, within these. When two calls first touch a collection,
- * Milvus Lite opens it twice and keeps the later one: writes to the other are lost. Any other process should be done by then. Milvus does
- * not need it.
+ * Milliseconds from preparing to the first write: twice the time of preparing, within these. When two calls first touch a collection,
+ * Milvus Lite opens it twice and loses the writes to the first. Milvus does not need it.
  */
 const SETTLE_MS = { least: 500, most: 3_000 };
 
-/** One more than usual: Milvus Lite may have loaded the copy that it does not keep. */
+/** One more than usual: Milvus Lite may have loaded the copy that it drops. */
 const READ_REPEATS = 2;
 
 /** Creates the collection only with `creates`. Returns whether it exists. */
 export type Prepare = (creates: boolean) => Promise<boolean>;
 
-/** A collection, created and loaded when needed. */
 export interface PreparedCollection {
   isThere(): Promise<boolean>;
   prepare: Prepare;
 }
 
 export interface Readiness {
-  /** Prepares once; one attempt at a time, a failed one is repeated at the next use. Returns whether it exists. */
+  /** One attempt at a time; the next use repeats a failed one. */
   prepare: Prepare;
   /** Runs a call on an existing collection, else returns `absent`. Prepares only when the server refuses the call. */
   read<Result>(call: () => Promise<Result>, absent: Result): Promise<Result>;
   /** The same for a change: prepares first, however long that takes. */
   change<Result>(call: () => Promise<Result>, absent: Result): Promise<Result>;
-  /** Creates and prepares the collection, however long that takes, and runs the call. */
+  /** Creates and prepares the collection first, however long that takes. */
   write<Result>(call: () => Promise<Result>): Promise<Result>;
 }
 
@@ -52,9 +50,9 @@ async function withPatience<Result>(preparing: Promise<Result>, patienceMs: numb
 export function makeReadiness(collection: PreparedCollection, patienceMs: number): Readiness {
   let attempt: Promise<boolean> | undefined;
   let isReady = false;
-  /** A read succeeded without preparing: the next one need not check for existence. */
+  /** A read succeeded: the next one need not look whether it exists. */
   let isServed = false;
-  /** When writes may begin: see SETTLE_MS. */
+  /** See SETTLE_MS. */
   let settledAt = 0;
 
   async function begin(creates: boolean): Promise<boolean> {
@@ -71,14 +69,13 @@ export function makeReadiness(collection: PreparedCollection, patienceMs: number
     return isReady;
   }
   const prepare: Prepare = (creates) => (attempt ??= begin(creates));
-  /** Unless another call is already preparing. */
   function forget(used: Promise<boolean> | undefined): void {
     if (attempt !== used || !isReady) return;
     attempt = undefined;
     isReady = false;
   }
 
-  /** Prepares, waits for `settledAt` and runs the call; once more when the server has released or lost the collection. */
+  /** Repeats the call once when the server has released or lost the collection. */
   async function onSettled<Result>(call: () => Promise<Result>, ifAbsent?: { result: Result }): Promise<Result> {
     for (let isFirst = true; ; isFirst = false) {
       let used = prepare(!ifAbsent);

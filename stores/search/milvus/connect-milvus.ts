@@ -17,19 +17,18 @@ export interface MilvusAddress {
   database?: string | undefined;
 }
 
-/** Timeout and error handler. */
 export interface MilvusOptions {
-  /** In milliseconds: for a search, and for finding out whether the server answers. */
+  /** For a search, and for finding out whether the server answers. */
   timeoutMs: number;
-  /** Hears of failed preparations, which the next use repeats. */
+  /** Called with failed preparations, which the next use repeats. */
   onError?: (error: unknown) => void;
 }
 
-/** For calls that create, look up, load or drop, in milliseconds: slow on a healthy server. Whether it answers is asked before. */
+/** To create, look up, load or drop, in milliseconds. */
 const PREPARE_TIMEOUT_MS = 30_000;
-/** For that question; longer than a search, so that slow servers get prepared. No turn waits for it. */
+/** In milliseconds: longer than a search, so that slow servers get prepared. */
 const ANSWER_TIMEOUT_MS = 5_000;
-/** gRPC would wait up to two minutes to reconnect. Milvus Lite closes connections with keepalives more often than every five minutes. */
+/** gRPC would wait up to two minutes to reconnect. Milvus Lite refuses keepalives more often than every five minutes. */
 const CHANNEL_OPTIONS = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.min_reconnect_backoff_ms": 100,
@@ -47,7 +46,7 @@ function describe({ address, database }: MilvusAddress): string {
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
-/** See openMilvusSearchStore, which loads this module and the SDK on demand. */
+/** Loaded on demand, with the SDK. */
 export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () => undefined }: MilvusOptions): SearchStore {
   const { address, token, database } = where;
   const client = new MilvusClient({
@@ -78,7 +77,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
   let isClosed = false;
   const report = (error: unknown): void => (isClosed ? undefined : onError(error));
 
-  /** Prepares existing parts one after the other, so that no search has to. */
+  /** One after the other, so that no search has to. */
   async function prepareAll(parts: readonly Part[]): Promise<void> {
     const names = await collectionNames(client);
     for (const { readiness } of parts.filter(({ definition }) => names.includes(definition.name))) {
@@ -97,7 +96,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
         const part = { ...definition, name };
         return { definition: part, readiness: readinessOf(part) };
       });
-      // The first shows whether the server can serve. Others are created by their first write: few users need few collections.
+      // Shows whether the server can serve. Others are created by their first write.
       await parts[0]?.readiness.prepare(true);
       void prepareAll(parts).catch(report);
       return makePartedIndex(

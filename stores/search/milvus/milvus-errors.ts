@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { indexUnreachable } from "../search-index.ts";
 
-/** A failure that the server answered with, and its code. https://milvus.io/docs/error_code.md */
+/** A failure that the server answered with. https://milvus.io/docs/error_code.md */
 export class MilvusRefusal extends Error {
   override readonly name = "MilvusRefusal";
   readonly code: number | string;
@@ -11,7 +11,7 @@ export class MilvusRefusal extends Error {
     this.code = code;
   }
 
-  /** Released: after a restart of the server, say. */
+  /** After a restart of the server, say. */
   get isNotLoaded(): boolean {
     return this.code === 101;
   }
@@ -35,7 +35,7 @@ function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && ("error_code" in value || "code" in value) && "reason" in value;
 }
 
-/** A status is the response or a part of it. Older servers set `error_code` only. */
+/** Older servers set `error_code` only. */
 function refusalIn(response: unknown): MilvusRefusal | undefined {
   const status: unknown = typeof response === "object" && response !== null && "status" in response ? response.status : response;
   if (!isStatus(status)) return undefined;
@@ -45,8 +45,8 @@ function refusalIn(response: unknown): MilvusRefusal | undefined {
 }
 
 /**
- * Checks the response of a call to Milvus: the SDK reports some failures in the response and throws others, also responses. Throws
- * MilvusRefusal when the server answered with a failure, else AppError `index_unavailable`.
+ * The SDK returns some failures and throws others, also as responses. Throws MilvusRefusal when the server answered with a failure, else
+ * AppError `index_unavailable`.
  */
 export async function checkMilvusResponse<Response>(call: Promise<Response>): Promise<Response> {
   const response = await call.catch((error: unknown) => {
@@ -58,7 +58,7 @@ export async function checkMilvusResponse<Response>(call: Promise<Response>): Pr
   return response;
 }
 
-/** Rethrows errors of checkMilvusResponse, a refusal as AppError `index_unavailable`: the turn goes on without memory. */
+/** A refusal becomes AppError `index_unavailable`: the turn goes on without memory. */
 export function throwRefusal(error: unknown): never {
   if (!(error instanceof MilvusRefusal)) throw error;
   throw new AppError("index_unavailable", "The search index refused a request. The log has its reason.", { cause: error });

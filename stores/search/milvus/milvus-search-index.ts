@@ -16,7 +16,7 @@ import { MAX_TEXT_BYTES } from "./prepare-collection.ts";
 
 type MilvusRow = Record<string, string | number | number[]>;
 
-/** Cuts a text to the limit, at a whole character. */
+/** Cuts at a whole character. */
 function truncateText(text: string): string {
   const storable = storableText(text);
   if (storable.length * 3 <= MAX_TEXT_BYTES) return storable;
@@ -42,7 +42,6 @@ function toMilvusRow(document: SearchDocument, { dimensions, attributes }: Index
   };
 }
 
-/** The fields of toHit. */
 function hitFields({ attributes }: IndexDefinition): string[] {
   return ["id", "owner_key", "group_id", "previous_id", "created_at", ...Object.keys(attributes)];
 }
@@ -67,12 +66,11 @@ interface MilvusSelection extends SearchFilter {
 
 const listOf = (ids: readonly string[]): string => `[${ids.map((id) => `"${checkUuid(id)}"`).join(", ")}]`;
 
-/** Selects documents by id, of any owner. Throws TypeError for what is no UUID. */
+/** Throws TypeError for what is no UUID. */
 const filterByIds = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
 
 /**
- * Selects documents. Milvus Lite has no parameters, so values stand in the text: checked keys and ids, and whole numbers. Throws TypeError
- * for anything else.
+ * Milvus Lite has no parameters, so values stand in the text: checked keys and ids, and whole numbers. Throws TypeError for anything else.
  */
 function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusSelection): string {
   const conditions = [
@@ -86,11 +84,11 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
   return conditions.filter(Boolean).join(" and ");
 }
 
-/** The limit of Milvus. */
+/** Of Milvus. */
 const MAX_LIMIT = 16_384;
-/** Documents of one deletion: a group may have any number. */
+/** Of one deletion. */
 const REMOVED_AT_ONCE = 1_000;
-/** A message may have 64 MB, each text of a document 65 KB. */
+/** A message may have 64 MB, each text 65 KB. */
 const ROWS_PER_MESSAGE = 200;
 /** In milliseconds. Milvus Lite under load may take more than 10 s for 200 rows. */
 const WRITE_TIMEOUT_MS = 30_000;
@@ -128,7 +126,6 @@ export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: 
   const ask = async (what: { filter: string; output_fields: string[]; limit?: number; timeout?: number }) =>
     (await checkMilvusResponse(client.query({ ...target, ...consistent, ...what }))).data;
   const query = (filter: string, output_fields: string[]) => readiness.read(() => ask({ filter, output_fields }), []);
-  // No turn waits for writes.
   const removeSome = (filter: string): Promise<number> =>
     mutex.execute(() =>
       readiness.change(async () => {
@@ -148,8 +145,8 @@ export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: 
     }
   }
   /**
-   * Verifies that the rows arrived: Milvus Lite may lose them (SETTLE_MS in collection-readiness.ts). Only the job may write them again:
-   * they may have been erased meanwhile.
+   * Checks that the rows arrived: Milvus Lite may lose them (SETTLE_MS in collection-readiness.ts). Only the job may repeat the write: they
+   * may have been erased meanwhile.
    */
   async function put(data: MilvusRow[]): Promise<void> {
     await checkMilvusResponse(client.upsert({ ...written, data }));

@@ -6,7 +6,7 @@ import type { SearchStore } from "../search-index.ts";
  * index reconnects by itself.
  */
 export async function openMilvusSearchStore(where: MilvusAddress, options: MilvusOptions): Promise<SearchStore> {
-  // On demand: loading the SDK takes longer than the rest of the service.
+  // Loading the SDK takes longer than the rest of the service.
   const { connectMilvus } = await import("./connect-milvus.ts");
   return connectMilvus(where, options);
 }

@@ -1,25 +1,21 @@
 import { checkOwnerKey } from "../index-keys.ts";
 import type { SearchDocument, SearchIndex } from "../search-index.ts";
 
-/**
- * Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012).
- * Milvus itself filters by partition key.
- */
+/** Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012). */
 export const PARTS = 16;
 
 const PART_NAME = /^(.+)_part\d+$/;
 
-/** Names of the collections of an index. */
 export function partNames(name: string): string[] {
   return Array.from({ length: PARTS }, (_, part) => `${name}_part${part}`);
 }
 
-/** The index of a collection; its own name when it is no part. */
+/** Its own name when it is no part. */
 export function indexOfPart(collection: string): string {
   return PART_NAME.exec(collection)?.[1] ?? collection;
 }
 
-/** The part of an owner, always the same; keys are hashes, so parts are about equal. */
+/** Keys are hashes, so parts are about equal. */
 export function partOf(ownerKey: string): number {
   return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
 }

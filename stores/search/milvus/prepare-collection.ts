@@ -4,7 +4,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { IndexDefinition } from "../search-index.ts";
 import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
 
-/** The limit of Milvus. */
+/** Of Milvus. */
 export const MAX_TEXT_BYTES = 65_535;
 const KEY_BYTES = 64;
 
@@ -25,7 +25,7 @@ function fields({ dimensions, attributes }: IndexDefinition): FieldType[] {
       data_type: DataType.VarChar,
       max_length: MAX_TEXT_BYTES,
       enable_analyzer: true,
-      // Splits lexical text at its spaces, and nothing else. Milvus Lite has no "whitespace".
+      // Splits at spaces only. Milvus Lite has no "whitespace".
       analyzer_params: { tokenizer: "standard" },
     },
     { name: "lexical_vector", data_type: DataType.SparseFloatVector },
@@ -54,7 +54,7 @@ const VECTOR_INDEXES = [
 ];
 
 const POLL_MS = 50;
-/** Looks for a collection that another process is creating: Milvus Lite refuses the second before it shows the first. */
+/** Milvus Lite refuses the second creation before it shows the first. */
 const LOOKS = 20;
 
 /** Throws AppError `invalid_configuration` when the collection has another schema. */
@@ -80,7 +80,7 @@ async function indexedFields(client: MilvusClient, name: string, timeout: number
   }
 }
 
-/** Within `timeout` milliseconds; by default the client's. */
+/** In milliseconds; by default the client's. */
 export async function exists(client: MilvusClient, name: string, timeout?: number): Promise<boolean> {
   const { value } = await checkMilvusResponse(
     client.hasCollection({ collection_name: name, ...(timeout === undefined ? {} : { timeout }) }),
@@ -116,7 +116,7 @@ async function createIndexes(client: MilvusClient, name: string, timeout: number
     try {
       await checkMilvusResponse(client.createIndex({ collection_name: name, ...index, timeout }));
     } catch (error) {
-      // Here too; Milvus Lite refuses the second.
+      // Here too.
       if (!(error instanceof MilvusRefusal) || !(await indexedFields(client, name, timeout)).includes(index.field_name)) throw error;
     }
   }

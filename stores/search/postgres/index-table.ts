@@ -2,7 +2,7 @@ import type { Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
 import { checkName, type IndexDefinition, indexUnreachable } from "../search-index.ts";
 
-/** Rethrows an unreachable database as `index_unavailable`: the turn goes on without memory. Errors of a statement pass unchanged. */
+/** An unreachable database becomes `index_unavailable`: the turn goes on without memory. */
 export function throwUnreachable(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== "storage_unavailable") throw error;
   throw indexUnreachable(error);
@@ -10,7 +10,7 @@ export function throwUnreachable(error: unknown): never {
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
-/** Columns of an index and their types, as Postgres writes them. */
+/** As Postgres writes them. */
 export function indexColumns({ dimensions, attributes }: IndexDefinition): Record<string, string> {
   const own = Object.entries(attributes).map(([name, type]) => [name, ATTRIBUTE_TYPES[type]]);
   return {
@@ -25,19 +25,18 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition): Recor
   };
 }
 
-/** Generated from the lexical text, for searchWords. */
 const DERIVED = {
   lexemes: "tsvector generated always as (to_tsvector('simple', lexical_text)) stored",
   word_count: "integer generated always as (coalesce(cardinality(string_to_array(lexical_text, ' ')), 0)) stored",
 } as const;
 
 /**
- * Keeps rows whole up to a page, where Postgres moves columns out from 2 kB: a search reads one page a document instead of four.
+ * Keeps rows whole up to a page; Postgres moves columns out from 2 kB.
  * https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-TOAST-TUPLE-TARGET
  */
 const WHOLE_ROWS = "toast_tuple_target = 8160";
 
-/** No index on the embedding: the thousands of documents of one owner are compared exactly, in milliseconds. */
+/** No index on the embedding: the thousands of documents of one owner are compared in milliseconds. */
 function creation(definition: IndexDefinition): string {
   const { name } = definition;
   const columns = Object.entries(indexColumns(definition)).map(([column, type]) => {
@@ -57,7 +56,7 @@ const FOUND_COLUMNS = `
 select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
 where attrelid = format('search.%I', $1::text)::regclass and attnum > 0 and not attisdropped and attgenerated = ''`;
 
-/** Creates the table of an index if needed. Throws AppError `invalid_configuration` when its columns differ. */
+/** Throws AppError `invalid_configuration` when the columns differ. */
 export async function createIndexTable(transaction: Queryable, definition: IndexDefinition): Promise<void> {
   await transaction.query({ text: creation(definition) });
   const found = await transaction.query<{ name: string; type: string }>({ text: FOUND_COLUMNS, values: [definition.name] });
@@ -72,7 +71,7 @@ export async function createIndexTable(transaction: Queryable, definition: Index
   );
 }
 
-/** Drops the table of an index, if any; extensions and schema may be missing. */
+/** Extensions and schema may be missing. */
 export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
   await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwUnreachable);
 }

@@ -4,7 +4,7 @@ import { checkDefinition, type SearchStore } from "../search-index.ts";
 import { createIndexTable, dropIndexTable, throwUnreachable } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
 
-/** "if not exists" alone races. An arbitrary number, used only here. */
+/** "if not exists" alone races. An arbitrary number. */
 const LOCK_CREATION = "select pg_advisory_xact_lock(7223910)";
 const CREATE_EXTENSIONS = `
 create extension if not exists vector;

@@ -14,7 +14,7 @@ import { hitColumns, hitOf, hitsAsJson, type HitValues, realsValue, vectorValue 
 import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { matchesByWords, rankByWords, type WordMatches } from "./word-ranking.ts";
 
-/** Documents of one deletion: a group may have any number. */
+/** Of one deletion. */
 const REMOVED_AT_ONCE = 2_000;
 /** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
@@ -23,12 +23,12 @@ function wordsOf(lexicalText: string): string[] {
   return storableText(lexicalText).split(/\s+/).filter(Boolean);
 }
 
-/** A tsquery for any of these words. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSQUERY */
+/** A tsquery. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSQUERY */
 function toAlternatives(words: readonly string[]): string {
   return [...new Set(words)].map((word) => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** The values of a document in the order of indexColumns, without its embedding. */
+/** In the order of indexColumns, without the embedding. */
 function toTexts(document: SearchDocument, { attributes }: IndexDefinition): string[] {
   return [
     checkUuid(document.id),
@@ -50,7 +50,6 @@ function filterValues({ ownerKey, groupId, from, until }: SearchFilter): Stateme
   ];
 }
 
-/** An index in an existing table. */
 export function makePostgresSearchIndex(database: Database, definition: IndexDefinition): SearchIndex {
   const { dimensions } = definition;
   const statements = indexStatements(definition);
@@ -112,7 +111,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   };
 }
 
-/** $1 owner, $2 group or null, $3 from or null, $4 until or null. */
+/** $1 owner, $2 group, $3 from, $4 until; the last three may be null. */
 const MATCHES = `
 where owner_key = $1 and ($2::uuid is null or group_id = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
@@ -124,7 +123,7 @@ with removed as (
 )
 select count(*)::int as count from removed`;
 
-/** The statements of one index. Only its name and attributes vary in them, and both are checked. */
+/** Only name and attributes vary in them, and both are checked. */
 function indexStatements(definition: IndexDefinition) {
   const { name, dimensions } = definition;
   const table = `search."${name}"`;
@@ -138,7 +137,7 @@ function indexStatements(definition: IndexDefinition) {
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
   const unscored = hitsAsJson(definition, { score: "0" });
-  // With a digest: an index recreated with other columns must not share statement names.
+  // With a digest: an index with other columns must not share statement names.
   const statement = (what: string, text: string) => ({
     name: `search-${what}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
     text,

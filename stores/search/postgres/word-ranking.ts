@@ -1,18 +1,14 @@
 import type { HitValues } from "./wire-format.ts";
 
-/** Parts of the statement: the table, its word index, the condition, the columns of a hit, and the JSON of hits. */
+/** SQL: the table, its word index, the condition, the columns of a hit, and the JSON of hits. */
 type MatchesParts = Record<"table" | "wordIndex" | "matches" | "hit" | "hits", string>;
 
 /**
- * SQL: what BM25 needs, with the index's statistics and exact document lengths. The operator of pg_textsearch rounds lengths above 40
- * words, which ranks unlike Milvus, and is slow, as it reads each document anew. So it only weighs each word: alone a word scores idf * 2.2
- * / (1.3 + 0.9 / average), as one of 40 words, the longest exact length, idf * 2.2 / (1.3 + 36 / average). Both give the average, and that
- * every other score. 1.3 is 1 + k1 (1 - b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25
- *
- * Matches come as text, one line a document, and are summed here: rows of SQL take five times as long. Only asked words keep the weight A.
- *
- * $5 is the words, repetitions counting, $6 the same as alternatives of a tsquery. Up to $7 documents, the limit, come as hits at once,
- * which spares most users a second statement.
+ * SQL: what BM25 needs. The operator of pg_textsearch is slow and rounds lengths above 40 words, so it only weighs each word: alone a word
+ * scores idf * 2.2 / (1.3 + 0.9 / average), as one of 40 words idf * 2.2 / (1.3 + 36 / average). Both give the average. 1.3 is 1 + k1 (1 -
+ * b), 0.9 is k1 b. https://en.wikipedia.org/wiki/Okapi_BM25 Matches come as text, a line a document, a fifth of the time of rows. Asked
+ * words have the weight A. $5 is the words, repetitions counting, $6 the same as a tsquery. Up to $7 documents come as hits at once, which
+ * spares a second statement.
  */
 export function matchesByWords({ table, wordIndex, matches, hit, hits }: MatchesParts): string {
   const score = (text: string): string => `-(${text} <@> to_bm25query(word, '${wordIndex}'))`;
@@ -33,23 +29,20 @@ select words, weights, (
 from listed`;
 }
 
-/** The one row of `matchesByWords`; nulls when no document has any of the words. */
+/** Null when no document has any of the words. */
 export interface WordMatches {
   words: string[] | null;
-  /** The weight of each word, repetitions counted. */
+  /** Repetitions counted. */
   weights: number[] | null;
   /** One word's share of the average document length. */
   per_word: number | null;
-  /** A line for each document: id, number of words, and matching words as a tsvector. */
+  /** A line a document: id, number of words, and matching words as a tsvector. */
   documents: string | null;
-  /** All matches; null for none, or for more than the limit. */
+  /** Null for none, or for more than the limit. */
   hits: HitValues[] | null;
 }
 
-/**
- * A lexeme of a tsvector as text: quoted, then its positions. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-
- * TSVECTOR
- */
+/** A lexeme of a tsvector: quoted, then its positions. */
 function readLexeme(lexeme: string): { word: string; frequency: number } {
   const colon = lexeme.lastIndexOf(":");
   const quoted = lexeme.slice(1, colon - 1);
@@ -57,7 +50,7 @@ function readLexeme(lexeme: string): { word: string; frequency: number } {
   return { word, frequency: lexeme.slice(colon).split(",").length };
 }
 
-/** The best `limit` documents by BM25, ties by id. */
+/** Ties by id. */
 export function rankByWords({ words, weights, per_word, documents }: WordMatches, limit: number): { id: string; score: number }[] {
   if (!words || !weights || per_word === null || documents === null) return [];
   const weightOf = new Map(words.map((word, position) => [word, (weights[position] ?? 0) * (1.3 + 0.9 * per_word)]));
