@@ -11,8 +11,8 @@ export const DEFAULT_TIMEOUTS: Readonly<AnswerTimeouts> = { firstTokenMs: 30_000
 
 export interface AnswerDeadlines {
   signal: AbortSignal;
-  tokenCame(): void;
-  clear(): void;
+  tokenCame: () => void;
+  clear: () => void;
 }
 
 /**

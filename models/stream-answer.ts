@@ -1,11 +1,12 @@
-import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Callbacks } from "@langchain/core/callbacks/manager";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
+import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { toModelError } from "./model-error.ts";
-import { type ModelCallObserver, observeModelCall, UNOBSERVED } from "./observe-model-call.ts";
 
 /** A chunk of a streamed answer. */
 export interface AnswerChunk {
@@ -39,10 +40,7 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
   return Object.create(model, { _streamResponseChunks: { value: streamResponseChunks } }) as BaseChatModel;
 }
 
-/**
- * Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `BaseChatModel.stream` also joins all chunks and
- * takes a third longer.
- */
+/** Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `stream` also joins all chunks, and takes a third longer. */
 export async function* streamChunks(
   model: BaseChatModel,
   prompt: BaseMessage[],
@@ -61,9 +59,83 @@ export async function* streamChunks(
   }
 }
 
+/** The observer of a model's calls, and their purpose. */
+export interface ModelCallObserver {
+  observer: Observer;
+  purpose: ModelPurpose;
+}
+
+interface CallFacts {
+  answer: string;
+  /** Without it both counts are estimated. */
+  usage: UsageMetadata | undefined;
+  firstTokenMs?: number | undefined;
+  /** The code of an error that is not thrown. */
+  outcome?: string | undefined;
+}
+
+/** Runs a model call and reports its facts. Without an observer it counts nothing. */
+function observeCall<Result>(
+  { observer, purpose }: ModelCallObserver,
+  model: BaseChatModel,
+  prompt: readonly BaseMessage[],
+  call: (learn: (facts: CallFacts) => void) => Promise<Result>,
+): Promise<Result> {
+  if (observer === NOOP_OBSERVER) return call(() => undefined);
+  const name = "model" in model && typeof model.model === "string" ? model.model : model._llmType();
+  return observer.watch({ work: "model_call", purpose, model: name }, (learn) =>
+    call(({ answer, usage, firstTokenMs, outcome }) => {
+      const inputTokens = usage?.input_tokens ?? prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0);
+      learn({
+        inputTokens,
+        outputTokens: usage?.output_tokens ?? estimateTokens(answer),
+        tokensAreEstimated: usage === undefined,
+        ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
+        ...(outcome === undefined ? {} : { outcome }),
+      });
+    }),
+  );
+}
+
+/** Only the finish reason tells a complete answer from a connection that closed early. */
+const incomplete = (purpose: string): AppError =>
+  new AppError("model_incomplete", `The ${purpose} model ended its answer without saying that it was complete. Try again.`);
+
+export interface WholeAnswerRequest {
+  model: BaseChatModel;
+  /** The model with its tools. */
+  bound: Pick<BaseChatModel, "stream">;
+  prompt: BaseMessage[];
+  signal: AbortSignal;
+  watched: ModelCallObserver;
+  onChunk?: () => void;
+}
+
+/** One whole answer with its tool calls, streamed so that it can be given up in the middle. Throws AppError. */
+export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: WholeAnswerRequest): Promise<AIMessageChunk> {
+  async function* stream(): AsyncGenerator<AIMessageChunk, void> {
+    yield* await bound.stream(prompt, { signal, tags: ["nostream"] }); // Studio would show its words as the answer's
+  }
+  return observeCall(watched, model, prompt, async (learn) => {
+    let whole: AIMessageChunk | undefined;
+    try {
+      for await (const chunk of abortableItems(stream(), signal)) {
+        onChunk?.();
+        whole = whole?.concat(chunk) ?? chunk;
+      }
+    } catch (error) {
+      throw toModelError(signal.aborted ? signal.reason : error, whole !== undefined);
+    }
+    // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
+    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose);
+    learn({ answer: whole.text + JSON.stringify(whole.tool_calls), usage: whole.usage_metadata });
+    return whole;
+  });
+}
+
 /** Pause before the one retry, in milliseconds. */
 const RETRY_DELAY_MS = 250;
-/** Characters at which an answer is cut: about 100 times a long one, for models that never stop. */
+/** For models that never stop: about 100 times a long answer. */
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 
 export interface AnswerRequest {
@@ -73,9 +145,8 @@ export interface AnswerRequest {
   /** Cancels the call at once; its reason, an AppError, becomes the answer's error. */
   signal?: AbortSignal | undefined;
   callbacks?: Callbacks | undefined;
-  /** The message id that callbacks see. Default: the model's own. */
   messageId?: string | undefined;
-  /** Watches each call. Default: nobody. */
+  /** Default: nobody. */
   watched?: ModelCallObserver | undefined;
   onToken: (token: string) => void;
 }
@@ -83,14 +154,9 @@ export interface AnswerRequest {
 /** A model's answer, partial when there is an error. */
 export interface ModelAnswer {
   text: string;
-  /** Counted by the model's server; undefined when it sent none. */
+  /** Undefined when the server counted none. */
   usage: UsageMetadata | undefined;
   error: AppError | null;
-}
-
-/** Replaces NUL, which Postgres cannot store: what is streamed is what is stored. */
-function withoutNul(text: string): string {
-  return text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
 }
 
 async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messageId, onToken }: AnswerRequest): Promise<ModelAnswer> {
@@ -100,7 +166,7 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
   try {
     const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks, messageId });
     for await (const chunk of abortableItems(chunks, deadlines.signal)) {
-      const token = withoutNul(chunk.text);
+      const token = chunk.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
       if (token) {
         deadlines.tokenCame();
         answer.text += token;
@@ -110,9 +176,7 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
       answer.usage = chunk.usage ?? answer.usage;
       finishReason = chunk.finishReason ?? finishReason;
     }
-    // Only the finish reason tells a complete answer from a connection that closed early.
-    if (!finishReason)
-      answer.error = new AppError("model_incomplete", "The chat model ended its answer without saying that it was complete. Try again.");
+    if (!finishReason) answer.error = incomplete("chat");
     else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model gave an empty answer. Try again.");
   } catch (error) {
     // The SDK reports an abort in words of its own.
@@ -123,31 +187,25 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
   return answer;
 }
 
-/** One call, reported to the observer. */
 function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
-  const { model, prompt, watched = UNOBSERVED } = request;
-  return observeModelCall(watched, model, async (learn) => {
+  const { model, prompt, watched = { observer: NOOP_OBSERVER, purpose: "chat" } } = request;
+  return observeCall(watched, model, prompt, async (learn) => {
     const began = performance.now();
     let firstTokenMs: number | undefined;
     const onToken = (token: string): void => {
       firstTokenMs ??= performance.now() - began;
       request.onToken(token);
     };
-    const answer = await attemptAnswer({ ...request, onToken });
-    learn({ prompt, answer: answer.text, usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
-    return answer;
+    const { text, usage, error } = await attemptAnswer({ ...request, onToken });
+    learn({ answer: text, usage, firstTokenMs, outcome: error?.code });
+    return { text, usage, error };
   });
 }
 
-/** True when the server failed before the first token, as opposed to a deadline or the caller. */
-function isWorthRetrying({ text, error }: ModelAnswer): boolean {
-  return text === "" && (error?.code === "model_unavailable" || error?.code === "model_incomplete");
-}
-
-/** Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once, before the first token only. */
+/** Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once when the server failed before the first token. */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
-  if (!isWorthRetrying(first)) return first;
+  if (first.text !== "" || (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete")) return first;
   await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
   return observedAttempt(request);
 }

@@ -3,9 +3,9 @@ import { HumanMessage, SystemMessage, type AIMessageChunk, type BaseMessage } fr
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
-import { abortableItems, startDeadline } from "../../models/deadlines.ts";
+import { startDeadline } from "../../models/deadlines.ts";
 import { toModelError } from "../../models/model-error.ts";
-import { observeWholeAnswer } from "../../models/observe-model-call.ts";
+import { wholeAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { fence, type FencedPiece } from "../../text/fence.ts";
@@ -32,8 +32,6 @@ const answerSchema = (prefixes: readonly string[]) =>
     reason: z.string().default("").describe("Why, in a few words."),
   });
 export type RouterAnswer = z.infer<ReturnType<typeof answerSchema>>;
-
-type StreamingModel = Pick<BaseChatModel, "stream">;
 
 function describeBase({ prefix, description, keywords, titles = [] }: KnowledgeBase): FencedPiece {
   const documents = titles.length === 0 ? "" : ` Documents: ${titles.slice(0, MAX_TITLES).join("; ")}`;
@@ -65,19 +63,6 @@ function readAnswer({ tool_calls = [], text }: AIMessageChunk, schema: ReturnTyp
   return answer && { ...answer, reason: storableText(answer.reason.slice(0, 300)) };
 }
 
-async function* streamAnswer(model: StreamingModel, prompt: BaseMessage[], signal: AbortSignal): AsyncGenerator<AIMessageChunk, void> {
-  yield* await model.stream(prompt, { signal, tags: ["nostream"] }); // Studio would show its words as the answer's
-}
-
-async function wholeAnswer(model: StreamingModel, prompt: BaseMessage[], signal: AbortSignal): Promise<AIMessageChunk> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of abortableItems(streamAnswer(model, prompt, signal), signal)) whole = whole?.concat(chunk) ?? chunk;
-  // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
-  if (!whole?.response_metadata["finish_reason"])
-    throw new AppError("model_incomplete", "The router model ended its answer without saying that it was complete.");
-  return whole;
-}
-
 /** Asks a model which base a message is for. Throws AppError when it names none that is there within `timeoutMs`. */
 export function makeRouteByModel(
   model: BaseChatModel,
@@ -87,11 +72,11 @@ export function makeRouteByModel(
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const schema = answerSchema([GENERAL, ...bases.map(({ prefix }) => prefix)]);
     const tool = { name: TOOL, description: "Names the knowledge base for the message.", schema };
-    const bound: StreamingModel = model.bindTools?.([tool]) ?? model;
+    const bound = model.bindTools?.([tool]) ?? model;
     const prompt = routerPrompt(message, bases);
     using deadline = startDeadline(timeoutMs, cancelled);
     const { signal } = deadline;
-    const ask = () => observeWholeAnswer({ observer, purpose: "router" }, model, prompt, () => wholeAnswer(bound, prompt, signal));
+    const ask = () => wholeAnswer({ model, bound, prompt, signal, watched: { observer, purpose: "router" } });
     const whole = await circuit(ask, signal).catch((error: unknown) => {
       if (cancelled?.aborted) throw cancelled.reason;
       if (!deadline.isOver()) throw toModelError(error, false);

@@ -1,27 +1,27 @@
 import { HumanMessage } from "@langchain/core/messages";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
-import { streamAnswer, type AnswerRequest, type ModelAnswer } from "../../models/stream-answer.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../servers/model-server.ts";
+import { streamAnswer, type AnswerRequest, type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
+import { NOOP_OBSERVER } from "../../observe/observer.ts";
+import type { ModelScript } from "../servers/model-server.ts";
 import { freePort } from "../servers/postgres-server.ts";
+import { PATIENT, useModelServer } from "../support/services/use-model-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const PATIENT = { firstTokenMs: 20_000, idleMs: 20_000 };
+const server = useModelServer();
+const PROMPT = [new HumanMessage("Hello!")];
+const reason = new AppError("turn_cancelled", "stopped");
+const modelAt = (url = server.url) => createOpenAIChatModel({ model: "test-chat", baseUrl: url });
+const closed = () => waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
+const half = ["half ", "an "];
 
 describe("streamAnswer over a socket", () => {
-  let server: ModelServer;
-  beforeAll(async () => {
-    server = await startModelServer();
-  });
-  afterAll(() => server.close());
-  beforeEach(() => void server.seen.splice(0));
-
-  async function ask(fields: Partial<AnswerRequest> = {}, url = server.url): Promise<ModelAnswer & { tokens: string[] }> {
+  async function ask(fields: Partial<AnswerRequest> = {}): Promise<ModelAnswer & { tokens: string[] }> {
     const tokens: string[] = [];
     const answer = await streamAnswer({
-      model: createOpenAIChatModel({ model: "test-chat", baseUrl: url }),
-      prompt: [new HumanMessage("Hello!")],
+      model: modelAt(),
+      prompt: PROMPT,
       timeouts: PATIENT,
       onToken: (token) => tokens.push(token),
       ...fields,
@@ -29,28 +29,21 @@ describe("streamAnswer over a socket", () => {
     return { ...answer, tokens };
   }
 
-  /** Answers the first request, the second, … each with its own script; the last one for all that follow. */
-  function answerInTurn(...scripts: ModelScript[]): void {
-    let count = 0;
-    server.answer(() => scripts[Math.min(count++, scripts.length - 1)] ?? {});
-  }
-
   describe("when the model answers", () => {
-    test("hands on each token as it comes, and all of them as the text", async () => {
-      server.answer({ tokens: ["Hel", "lo ", "世", "界", "😀"] });
-      expect(await ask()).toMatchObject({ tokens: ["Hel", "lo ", "世", "界", "😀"], text: "Hello 世界😀", error: null });
-    });
-
-    test("sends the model's name and the prompt, and asks for a stream with usage", async () => {
-      server.answer({ tokens: ["yes"] });
-      await ask();
-      expect(server.seen.map(({ body }) => body)).toEqual([
-        expect.objectContaining({
-          model: "test-chat",
-          messages: [{ role: "user", content: "Hello!" }],
-          stream: true,
-          stream_options: { include_usage: true },
-        }),
+    test("hands on each token as it comes, and all of them as the text, with the usage that the server counted", async () => {
+      const tokens = ["Hel", "lo ", "世", "界", "😀"];
+      server.answer({ tokens });
+      const usage = { input_tokens: 100, output_tokens: 5, total_tokens: 105 };
+      expect(await ask()).toMatchObject({ tokens, text: "Hello 世界😀", usage, error: null });
+      expect(server.seen).toMatchObject([
+        {
+          body: {
+            model: "test-chat",
+            messages: [{ role: "user", content: "Hello!" }],
+            stream: true,
+            stream_options: { include_usage: true },
+          },
+        },
       ]);
     });
 
@@ -63,19 +56,9 @@ describe("streamAnswer over a socket", () => {
       expect((await asked).text).toBe("firstlast");
     });
 
-    test("gives the usage that the server counted", async () => {
-      server.answer({ tokens: ["one", "two"] });
-      expect((await ask()).usage).toMatchObject({ input_tokens: 100, output_tokens: 2, total_tokens: 102 });
-    });
-
-    test("gives no usage when the server counted none", async () => {
-      server.answer({ withoutUsage: true });
-      expect(await ask()).toMatchObject({ usage: undefined, error: null });
-    });
-
-    test("replaces NUL, which Postgres cannot store, in the tokens and in the text alike", async () => {
-      server.answer({ tokens: ["a\0b", "\0"] });
-      expect(await ask()).toMatchObject({ tokens: ["a\uFFFDb", "\uFFFD"], text: "a\uFFFDb\uFFFD", error: null });
+    test("gives no usage when the server counted none, and replaces NUL, which Postgres cannot store", async () => {
+      server.answer({ tokens: ["a\0b", "\0"], withoutUsage: true });
+      expect(await ask()).toEqual({ tokens: ["a\uFFFDb", "\uFFFD"], text: "a\uFFFDb\uFFFD", usage: undefined, error: null });
     });
   });
 
@@ -87,15 +70,15 @@ describe("streamAnswer over a socket", () => {
       server.answer(script);
       const answer = await ask({ timeouts: { ...PATIENT, firstTokenMs: 150 } });
       expect(answer).toMatchObject({ text: "", error: { code: "model_first_token_timeout" } });
-      await waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
+      await closed();
       expect(server.seen).toHaveLength(1);
     });
 
     test("gives up after the idle timeout on one that stops, and keeps what was said", async () => {
-      server.answer({ tokens: ["half ", "an "], ending: "hang" });
+      server.answer({ tokens: half, ending: "hang" });
       const answer = await ask({ timeouts: { ...PATIENT, idleMs: 150 } });
-      expect(answer).toMatchObject({ text: "half an ", tokens: ["half ", "an "], error: { code: "model_stalled" } });
-      await waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
+      expect(answer).toMatchObject({ text: "half an ", tokens: half, error: { code: "model_stalled" } });
+      await closed();
       expect(server.seen).toHaveLength(1);
     });
 
@@ -105,37 +88,26 @@ describe("streamAnswer over a socket", () => {
     });
   });
 
-  describe("when the answer breaks", () => {
-    const tokens = ["half ", "an "];
-    test.each<[string, ModelScript, string]>([
-      ["a connection that is cut", { tokens, ending: "cut" }, "model_interrupted"],
-      ["an end without a finish reason", { tokens, ending: "end" }, "model_incomplete"],
-      ["a frame that is no JSON", { tokens, malformed: true }, "model_bad_response"],
-    ])("keeps what was said before %s, and does not ask again", async (_name, script, code) => {
-      server.answer(script);
-      expect(await ask()).toMatchObject({ text: "half an ", tokens, error: { code, retryable: true } });
-      expect(server.seen).toHaveLength(1);
-    });
+  test.each<[string, ModelScript, string]>([
+    ["a connection that is cut", { ending: "cut" }, "model_interrupted"],
+    ["an end without a finish reason", { ending: "end" }, "model_incomplete"],
+    ["a frame that is no JSON", { malformed: true }, "model_bad_response"],
+  ])("keeps what was said before %s, and does not ask again", async (_name, script, code) => {
+    server.answer({ tokens: half, ...script });
+    expect(await ask()).toMatchObject({ text: "half an ", tokens: half, error: { code, retryable: true } });
+    expect(server.seen).toHaveLength(1);
   });
 
   describe("when nothing was said yet", () => {
-    test.each<[string, ModelScript]>([
-      ["status 500", { status: 500 }],
-      ["status 503", { status: 503 }],
-      ["a cut connection", { tokens: [], ending: "cut" }],
-      ["an end without a finish reason", { tokens: [], ending: "end" }],
-      ["an answer of no words", { tokens: [], ending: "stop" }],
-    ])("asks once more after %s, and then gives that answer", async (_name, script) => {
-      answerInTurn(script, { tokens: ["second ", "try"] });
-      expect(await ask()).toMatchObject({ text: "second try", tokens: ["second ", "try"], error: null });
-      expect(server.seen).toHaveLength(2);
-    });
-
     test.each<[string, ModelScript, string]>([
-      ["status 500", { status: 500 }, "model_unavailable"],
+      ["status 503", { status: 503 }, "model_unavailable"],
+      ["a cut connection", { tokens: [], ending: "cut" }, "model_unavailable"],
       ["an end without a finish reason", { tokens: [], ending: "end" }, "model_incomplete"],
       ["an answer of no words", { tokens: [], ending: "stop" }, "model_incomplete"],
-    ])("gives up when %s comes twice", async (_name, script, code) => {
+    ])("asks once more after %s, and gives up when it comes twice", async (_name, script, code) => {
+      server.answerInTurn(script, { tokens: ["second ", "try"] });
+      expect(await ask()).toMatchObject({ text: "second try", tokens: ["second ", "try"], error: null });
+      expect(server.seen.splice(0)).toHaveLength(2);
       server.answer(script);
       expect(await ask()).toMatchObject({ text: "", tokens: [], error: { code } });
       expect(server.seen).toHaveLength(2);
@@ -143,9 +115,7 @@ describe("streamAnswer over a socket", () => {
 
     test.each([
       [429, "model_rate_limited"],
-      [400, "model_refused"],
       [401, "model_refused"],
-      [404, "model_refused"],
     ])("does not ask again after status %p", async (status, code) => {
       server.answer({ status });
       const { error } = await ask();
@@ -155,26 +125,22 @@ describe("streamAnswer over a socket", () => {
     });
 
     test("says that the server cannot be reached when nothing listens there", async () => {
-      const { error } = await ask({}, `http://127.0.0.1:${await freePort()}/v1`);
+      const { error } = await ask({ model: modelAt(`http://127.0.0.1:${await freePort()}/v1`) });
       expect(error).toMatchObject({ code: "model_unavailable", retryable: true });
       expect(error?.message).toContain("OPENAI_BASE_URL");
     });
   });
 
   describe("when the caller cancels", () => {
-    const reason = new AppError("turn_cancelled", "stopped");
-
     test("closes the model's connection at once and keeps what was said", async () => {
-      server.answer({ tokens: ["half ", "an "], ending: "hang" });
+      server.answer({ tokens: half, ending: "hang" });
       const cancellation = new AbortController();
       const said: string[] = [];
       const asked = ask({ signal: cancellation.signal, onToken: (token) => said.push(token) });
       await waitUntil("two tokens", () => said.length === 2);
-      const cancelledAt = performance.now();
       cancellation.abort(reason);
       expect(await asked).toMatchObject({ text: "half an ", error: reason });
-      await waitUntil("the connection to close", () => server.seen[0]?.aborted);
-      expect(performance.now() - cancelledAt).toBeLessThan(2_000);
+      await closed();
       expect(server.seen).toHaveLength(1);
     });
 
@@ -192,5 +158,41 @@ describe("streamAnswer over a socket", () => {
       expect((await ask({ signal: cancellation.signal })).error).toBe(reason);
       expect(server.seen).toHaveLength(1);
     });
+  });
+});
+
+describe("wholeAnswer over a socket", () => {
+  const toolCalls = [{ name: "route", arguments: { to: "Porto" } }];
+  function ask(signal = new AbortController().signal) {
+    const model = modelAt();
+    return wholeAnswer({ model, bound: model, prompt: PROMPT, signal, watched: { observer: NOOP_OBSERVER, purpose: "router" } });
+  }
+
+  test("gives the words and the calls of tools together", async () => {
+    server.answer({ tokens: ["Let me ", "see."], toolCalls });
+    expect(await ask()).toMatchObject({ text: "Let me see.", tool_calls: [{ name: "route", args: { to: "Porto" } }] });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test.each<[string, ModelScript, string]>([
+    ["refuses", { status: 401 }, "model_refused"],
+    ["is down", { status: 503 }, "model_unavailable"],
+    ["breaks off in a call", { toolCalls, ending: "cut" }, "model_interrupted"],
+    ["ends without a finish reason in a call", { toolCalls, ending: "end" }, "model_incomplete"],
+    ["sends a frame that is no JSON", { toolCalls, malformed: true }, "model_bad_response"],
+  ])("throws an AppError when the model %s, and does not ask again", async (_name, script, code) => {
+    server.answer(script);
+    await expect(ask()).rejects.toMatchObject({ name: "AppError", code });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test("stops at once when its signal aborts, with the reason, and closes the connection", async () => {
+    server.answer({ toolCalls, ending: "hang" });
+    const controller = new AbortController();
+    const asked = ask(controller.signal).catch((error: unknown) => error);
+    await waitUntil("the request", () => server.seen.length === 1);
+    controller.abort(reason);
+    expect(await asked).toBe(reason);
+    await closed();
   });
 });

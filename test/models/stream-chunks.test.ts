@@ -6,6 +6,7 @@ import { ChatGenerationChunk, type ChatResult, type LLMResult } from "@langchain
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { type AnswerChunk, streamAnswer, streamChunks } from "../../models/stream-answer.ts";
+import { PATIENT } from "../support/services/use-model-server.ts";
 
 const PROMPT = [new HumanMessage("Hello!")];
 const USAGE = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
@@ -65,13 +66,11 @@ describe("streamChunks", () => {
 
   test("gives the same pieces whether or not somebody listens to the call", async () => {
     const heard: string[] = [];
-    const callbacks = [
-      { awaitHandlers: true, handleLLMEnd: ({ generations }: LLMResult) => void heard.push(generations[0]?.[0]?.text ?? "") },
-    ];
-    const withListener = await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal, callbacks }));
-    const without = await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal }));
-    expect(without).toEqual({ texts: ["one ", "two"], usage: USAGE, finishReason: "stop" });
-    expect(withListener).toEqual(without);
+    const handleLLMEnd = ({ generations }: LLMResult) => void heard.push(generations[0]?.[0]?.text ?? "");
+    const callbacks = [{ awaitHandlers: true, handleLLMEnd }];
+    const expected = { texts: ["one ", "two"], usage: USAGE, finishReason: "stop" };
+    expect(await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal, callbacks }))).toEqual(expected);
+    expect(await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal }))).toEqual(expected);
     expect(heard).toEqual(["one two"]);
   });
 
@@ -93,21 +92,20 @@ describe("streamChunks", () => {
   });
 
   test("gives the whole answer in one piece of a model that cannot stream", async () => {
-    const { texts, usage, finishReason } = await collect(streamChunks(new WholeAnswerModel({}), PROMPT, { signal }));
-    expect({ texts, usage, finishReason }).toEqual({ texts: ["whole"], usage: USAGE, finishReason: "stop" });
+    const seen = await collect(streamChunks(new WholeAnswerModel({}), PROMPT, { signal }));
+    expect(seen).toEqual({ texts: ["whole"], usage: USAGE, finishReason: "stop" });
   });
 });
 
 describe("streamAnswer with a model that ignores the signal", () => {
-  const timeouts = { firstTokenMs: 20_000, idleMs: 20_000 };
-  const request = { prompt: PROMPT, timeouts, onToken: () => undefined };
+  const request = { prompt: PROMPT, timeouts: PATIENT, onToken: () => undefined };
 
   test("ends at the first-token timeout all the same", async () => {
     const model = new ScriptedModel(async function* () {
       await sleep(60_000, undefined, { ref: false });
       yield token("late");
     });
-    const answer = await streamAnswer({ ...request, model, timeouts: { ...timeouts, firstTokenMs: 100 } });
+    const answer = await streamAnswer({ ...request, model, timeouts: { ...PATIENT, firstTokenMs: 100 } });
     expect(answer).toMatchObject({ text: "", error: { code: "model_first_token_timeout" } });
   }, 10_000);
 
@@ -126,14 +124,10 @@ describe("streamAnswer with a model that ignores the signal", () => {
       }
     });
     let tokens = 0;
-    const answer = await streamAnswer({
-      ...request,
-      model,
-      signal: cancellation.signal,
-      onToken: () => {
-        if (++tokens === 3) cancellation.abort(reason);
-      },
-    });
+    const onToken = (): void => {
+      if (++tokens === 3) cancellation.abort(reason);
+    };
+    const answer = await streamAnswer({ ...request, model, signal: cancellation.signal, onToken });
     expect(answer).toMatchObject({ text: "on and on and on and ", error: reason });
     await sleep(50);
     expect(stopped).toBe(true);

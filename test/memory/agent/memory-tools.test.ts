@@ -1,62 +1,82 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ZodType } from "zod";
-import { isToolName, TOOL_ARGUMENTS, toolDefinitions } from "../../../memory/agent/memory-tools.ts";
+import { isToolName, parseTurnNumbers, TOOL_ARGUMENTS, toolDefinitions } from "../../../memory/agent/memory-tools.ts";
 
 interface Definition {
   type: string;
-  function: {
-    name: string;
-    description: string;
-    parameters: { type: string; properties: Record<string, Record<string, unknown>>; required: string[]; additionalProperties: boolean };
-  };
+  function: { name: string; description: string; parameters: { properties: Record<string, Record<string, unknown>>; required: string[] } };
 }
 
-const definitions = (sections: string[] = ["profile", "hobbies"]): Definition[] => toolDefinitions(sections) as Definition[];
+const definitions = toolDefinitions(["profile", "hobbies"]) as Definition[];
 
 describe("the memory agent's tools", () => {
-  test("are the three that are checked, each described in OpenAI's form", () => {
-    expect(definitions().map((tool) => tool.function.name)).toEqual(Object.keys(TOOL_ARGUMENTS));
-    for (const { type, function: tool } of definitions()) {
+  test("are the three that are checked, each described in OpenAI's form with the fields that are checked", () => {
+    expect(definitions.map((tool) => tool.function.name)).toEqual(Object.keys(TOOL_ARGUMENTS));
+    for (const { type, function: tool } of definitions) {
       expect(type).toBe("function");
       expect(tool.description).toMatch(/\w+ \w+/);
       expect(tool.parameters).toMatchObject({ type: "object", additionalProperties: false });
+      const shape: Record<string, ZodType> = TOOL_ARGUMENTS[tool.name as keyof typeof TOOL_ARGUMENTS].shape;
+      expect(Object.keys(tool.parameters.properties).sort()).toEqual(Object.keys(shape).sort());
+      const required = Object.keys(shape).filter((field) => !shape[field]?.safeParse(undefined).success);
+      expect(tool.parameters.required.toSorted()).toEqual(required.sort());
     }
   });
 
-  test.each(Object.keys(TOOL_ARGUMENTS) as (keyof typeof TOOL_ARGUMENTS)[])(
-    "%s is described with the fields that are checked, and those required that are",
-    (name) => {
-      const parameters = definitions().find((tool) => tool.function.name === name)?.function.parameters;
-      const shape: Record<string, ZodType> = TOOL_ARGUMENTS[name].shape;
-      expect(Object.keys(parameters?.properties ?? {}).sort()).toEqual(Object.keys(shape).sort());
-      const required = Object.entries(shape).filter(([, field]) => !field.safeParse(undefined).success);
-      expect(parameters?.required.toSorted()).toEqual(required.map(([field]) => field).toSorted());
-    },
-  );
-
-  test("name the sections that may be written, and no others", () => {
-    const [update] = definitions(["profile", "hobbies"]);
-    expect(update?.function.parameters.properties["section"]).toEqual({ type: "string", enum: ["profile", "hobbies"] });
+  test("name the sections that may be written, and the types of episodes", () => {
+    const [update, insert] = definitions.map((tool) => tool.function.parameters.properties);
+    expect(update?.["section"]).toEqual({ type: "string", enum: ["profile", "hobbies"] });
+    expect(insert?.["episode_type"]).toEqual({ type: "string", enum: ["preference", "decision", "context", "outcome"] });
   });
 
-  test("are told of with the types of episodes that are taken", () => {
-    const insert = definitions()[1]?.function.parameters.properties["episode_type"];
-    expect(insert).toEqual({ type: "string", enum: ["preference", "decision", "context", "outcome"] });
-  });
-
-  test.each(["core_memory_update", "archival_insert", "archival_search"])("%s is a tool", (name) => expect(isToolName(name)).toBe(true));
-  test.each(["", "constructor", "__proto__", "toString", "CORE_MEMORY_UPDATE", "core_memory_update "])("%j is none", (name) => {
-    expect(isToolName(name)).toBe(false);
+  test("are known by their names alone", () => {
+    const names = ["core_memory_update", "archival_insert", "archival_search"];
+    const others = ["", "constructor", "__proto__", "toString", "CORE_MEMORY_UPDATE", "core_memory_update "];
+    expect([...names, ...others].filter(isToolName)).toEqual(names);
   });
 
   test("take the ends of every range, and a search without a limit as one for five", () => {
     const { core_memory_update, archival_insert, archival_search } = TOOL_ARGUMENTS;
     expect(core_memory_update.safeParse({ section: "profile", content: "😀".repeat(2_000) }).success).toBe(true);
-    for (const importance of [0, 1]) {
+    for (const importance of [0, 1])
       expect(archival_insert.safeParse({ content: "x", episode_type: "outcome", importance }).success).toBe(true);
-    }
     expect(archival_search.parse({ query: "x" })).toEqual({ query: "x", limit: 5 });
-    for (const limit of [1, 20]) expect(archival_search.parse({ query: "x", limit }).limit).toBe(limit);
-    for (const limit of [0, 21, 1.5, "5"]) expect(archival_search.safeParse({ query: "x", limit }).success).toBe(false);
+    const limits = [0, 1, 20, 21, 1.5, "5"];
+    expect(limits.filter((limit) => archival_search.safeParse({ query: "x", limit }).success)).toEqual([1, 20]);
+  });
+});
+
+describe("the turns that a model names for lines", () => {
+  const read = (given: unknown, areNew: boolean[]): unknown => {
+    const parsed = parseTurnNumbers(given, { lines: areNew.map((isNew) => ({ isNew })), count: 5 });
+    return "refused" in parsed ? parsed.refused : parsed.turns;
+  };
+
+  test.each<[string, unknown, boolean[], number[][]]>([
+    ["one list for each line", [[1], [2, 3]], [true, true], [[1], [2, 3]]],
+    ["an empty list for a line that stays", [[], [2]], [false, true], [[], [2]]],
+    ["nothing", undefined, [true, true], [[], []]],
+    ["null", null, [true], [[]]],
+    ["a flat list for all new lines", [2, 4], [true, false, true], [[2, 4], [], [2, 4]]],
+    ["a number for one line", 3, [true], [[3]]],
+    ["one list for the only new line", [[2]], [false, true], [[], [2]]],
+    ["one list for a text whose lines all stay: it says them again", [[2]], [false, false], [[2], [2]]],
+    ["as many lists as there are new lines", [[1], [2]], [true, false, true], [[1], [], [2]]],
+    ["numbers among lists", [1, [2, 3]], [true, true], [[1], [2, 3]]],
+    ["numbers written as text", [["1"], "2"], [true, true], [[1], [2]]],
+    ["lists for a text that is cleared", [[3]], [], []],
+  ])("may be %s", (_name, given, areNew, expected) => expect(read(given, areNew)).toEqual(expected));
+
+  test.each<[string, unknown, boolean[], RegExp]>([
+    ["a turn that was not read", [[6]], [true], /no turn 6. They are numbered 1 to 5/],
+    ["turn 0", [[0]], [true], /no turn 0/],
+    ["what is no number", [["first"]], [true], /no number of a turn/],
+    ["an object", { 1: [1] }, [true], /no number of a turn/],
+    ["half a turn", [[1.5]], [true], /no number of a turn/],
+    ["more lists than lines", [[1], [2], [3]], [true, true], /has 3 lists, and the content 2 lines. Give one list/],
+  ])("may not be %s", (_name, given, areNew, expected) => expect(read(given, areNew)).toMatch(expected));
+
+  test("are all told, also for a text that has no line", () => {
+    expect(parseTurnNumbers([[3], [1, 3]], { lines: [], count: 5 })).toEqual({ turns: [], named: [3, 1] });
   });
 });

