@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
+import { makeIndexEpisodes, textToEmbed } from "../../../memory/episodes/index-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import { exchanges, openTestEpisodicMemory, type Said, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import {
+  exchanges,
+  openTestEpisodicMemory,
+  type IndexHandler,
+  type Said,
+  type TestEpisodicMemory,
+} from "../../support/services/episodic-memory.ts";
 
 const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
-const nothing = async (): Promise<void> => undefined;
 
 describe("indexing a conversation", () => {
   let memory: TestEpisodicMemory;
@@ -17,85 +22,63 @@ describe("indexing a conversation", () => {
     memory = await openTestEpisodicMemory();
   });
   afterAll(() => memory.close());
+  /** The step of another process, or of another index. */
+  const makeHandler = (index: Parameters<typeof makeIndexEpisodes>[0]["index"] = memory.index): IndexHandler =>
+    makeIndexEpisodes({ ...memory, archive: makeArchiveStore(memory.database), index, timeZone: "UTC" });
   beforeEach(() => {
     memory.embedder.fail(null);
-    memory.embedder.beforePassages(nothing);
+    memory.embedder.beforePassages(async () => undefined);
     memory.embedder.passages.splice(0);
   });
 
   test("makes each completed turn one episode: its id is that of the user's message, its time and owner are the turn's", async () => {
     const conversation = await memory.remember(exchanges(["I like green tea.", "Noted."], ["We booked Porto.", "Good."]));
-    const messages = await memory.messages(conversation);
-    const episodes = await memory.indexed(conversation);
-    expect(episodes).toMatchObject([
-      {
-        id: messages[0]?.id,
-        ownerKey: ownerKey(conversation.tenantId, conversation.userId),
-        groupId: episodeGroupId(conversation.conversationId),
-        createdAt: messages[0]?.created_at,
-        previousId: null,
-        attributes: {
-          conversation_id: conversation.conversationId,
-          answer_id: messages[1]?.id,
-          episode_type: "preference",
-          importance: 0.8,
-        },
-      },
-      { id: messages[2]?.id, previousId: messages[0]?.id, attributes: { answer_id: messages[3]?.id, episode_type: "decision" } },
-    ]);
+    const { tenantId, userId, conversationId } = conversation;
+    const [tea, noted, porto, good] = await memory.messages(conversation);
+    const [first, second] = await memory.indexed(conversation);
+    expect(first).toMatchObject({
+      id: tea?.id,
+      ownerKey: ownerKey(tenantId, userId),
+      groupId: episodeGroupId(conversationId),
+      createdAt: tea?.created_at,
+      previousId: null,
+      attributes: { conversation_id: conversationId, answer_id: noted?.id, episode_type: "preference", importance: 0.8 },
+    });
+    expect(second).toMatchObject({ id: porto?.id, previousId: tea?.id, attributes: { answer_id: good?.id, episode_type: "decision" } });
     expect(memory.embedder.passages).toEqual([["I like green tea.\nNoted.", "We booked Porto.\nGood."]]);
   });
 
-  test("a second time changes nothing and costs no embedding", async () => {
-    const conversation = await memory.remember(turns(3));
+  test("a second time changes nothing and costs no embedding, but takes up what came later, and names the episode before it", async () => {
+    const conversation = await memory.store(turns(2), { sessionId: "more" });
+    expect(await memory.indexAll(conversation)).toBe(1);
     const before = await memory.indexed(conversation);
+    expect(before).toHaveLength(2);
     memory.embedder.passages.splice(0);
     expect(await memory.indexAll(conversation)).toBe(1);
     expect(await memory.indexed(conversation)).toEqual(before);
     expect(memory.embedder.passages).toEqual([]);
-  });
-
-  test("takes up what came later, and names the episode before it", async () => {
-    const conversation = await memory.remember(turns(2));
-    const [, second] = await memory.indexed(conversation);
-    const { session_id: sessionId } = (
-      await memory.database.query<{ session_id: string }>({
-        text: "select session_id from conversations where id = $1",
-        values: [conversation.conversationId],
-      })
-    )[0] ?? { session_id: "" };
-    await memory.store(exchanges(["later", "yes"]), { ...conversation, sessionId, at: "2024-02-01T12:00:00Z" });
-    memory.embedder.passages.splice(0);
+    await memory.store(exchanges(["later", "yes"]), { ...conversation, sessionId: "more", at: "2024-02-01T12:00:00Z" });
     await memory.indexAll(conversation);
-    const all = await memory.indexed(conversation);
-    expect(all).toHaveLength(3);
-    expect(all[2]?.previousId).toBe(second?.id);
+    expect(await memory.indexed(conversation)).toEqual([...before, expect.objectContaining({ previousId: before[1]?.id })]);
     expect(memory.embedder.passages).toEqual([["later\nyes"]]);
   });
 
   test("leaves out turns without a complete answer, and makes an imported message without a partner an episode of its own", async () => {
     const owner = { tenantId: "tenant", userId: uuidv7(), sessionId: "session" };
     const store = makeTurnStore(memory.database);
-    const say = (message: string, completed: boolean | null) =>
+    const say = (message: string, answer: { completed: boolean } | null) =>
       completeTurn(
         store,
         sampleTurn({ ...owner, turnId: uuidv7(), message }),
-        completed === null ? null : sampleAnswer({ content: `re: ${message}`, completed }),
+        answer && sampleAnswer({ content: `re: ${message}`, ...answer }),
       );
-    const { conversationId } = await say("first", true);
-    await say("cut short", false);
+    const { conversationId } = await say("first", { completed: true });
+    await say("cut short", { completed: false });
     await say("unanswered", null);
-    await say("last", true);
+    await say("last", { completed: true });
     await beginFreely(store, sampleTurn({ ...owner, turnId: uuidv7(), message: "waiting", leaseMs: EXPIRED_LEASE_MS }));
-    await memory.store(
-      [
-        ["assistant", "imported first"],
-        ["user", "imported alone"],
-        ["user", "imported question"],
-        ["assistant", "imported answer"],
-      ],
-      owner,
-    );
+    const imported = [["assistant", "imported first"], ["user", "imported alone"], ...exchanges(["imported question", "imported answer"])];
+    await memory.store(imported as Said[], owner);
     const conversation = { ...owner, conversationId };
     await memory.indexAll(conversation);
     const messages = await memory.messages(conversation);
@@ -125,9 +108,8 @@ describe("indexing a conversation", () => {
 
   test("of 300 turns asks for 64 texts at a time, one request a step, and keeps the order across steps", async () => {
     const conversation = await memory.store(turns(300));
-    const steps = await memory.indexAll(conversation);
+    expect(await memory.indexAll(conversation)).toBe(5);
     expect(memory.embedder.passages.map(({ length }) => length)).toEqual([64, 64, 64, 64, 44]);
-    expect(steps).toBe(5);
     const questions = (await memory.messages(conversation)).filter(({ role }) => role === "user").map(({ id }) => id);
     const episodes = await memory.indexed(conversation);
     expect(episodes.map(({ id }) => id)).toEqual(questions);
@@ -136,13 +118,8 @@ describe("indexing a conversation", () => {
 
   test.each<[string, Said[], number]>([
     ["answers to nothing", Array.from({ length: 300 }, (_, n): Said => ["assistant", `note ${n}`]), 300],
-    ["questions only", Array.from({ length: 300 }, (_, n): Said => ["user", `question ${n}`]), 300],
     ["an answer to nothing first", [["assistant", "Welcome!"], ...turns(70)], 71],
-    [
-      "many questions before the first answer",
-      [...Array.from({ length: 290 }, (): Said => ["user", "hello?"]), ["assistant", "Yes."]],
-      290,
-    ],
+    ["many questions before the first answer", [...Array<Said>(290).fill(["user", "hello?"]), ["assistant", "Yes."]], 290],
     ["two answers each", Array.from({ length: 200 }, (_, n): Said => [n % 3 === 0 ? "user" : "assistant", `text ${n}`]), 133],
   ])("of %s comes to an end", async (_name, said, count) => {
     const conversation = await memory.store(said);
@@ -162,39 +139,33 @@ describe("indexing a conversation", () => {
     expect(await memory.indexed(conversation)).toHaveLength(70);
   });
 
+  // The jobs that clear the index run after 5 and 60 seconds: a step that embeds for longer writes behind the last of them.
   test("that is deleted in mid-step leaves nothing in the index, and says that it is gone", async () => {
     const conversation = await memory.store(turns(5));
     const neighbour = await memory.remember(turns(2), { userId: conversation.userId });
     memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).conversation(conversation)));
     await memory.step(conversation);
     expect(memory.embedder.passages.flat()).toContain("question 4\nanswer 4");
-    const opened = await memory.opened();
-    expect(await opened.count(ownerKey(conversation.tenantId, conversation.userId))).toBe(2);
+    expect(await (await memory.opened()).count(ownerKey(conversation.tenantId, conversation.userId))).toBe(2);
     expect(await memory.indexed(neighbour)).toHaveLength(2);
     expect(await memory.remaining(conversation)).toBe("erased");
   });
 
-  // The jobs that clear the index run after 5 and 60 seconds: a step that embeds for longer writes behind the last of them.
   test("of which one turn is erased in mid-step leaves that one out", async () => {
     const conversation = await memory.store(turns(4));
     const questions = (await memory.messages(conversation)).filter(({ role }) => role === "user").map(({ id }) => id);
-    const { tenantId, userId } = conversation;
-    const gone = questions[2] ?? "";
-    memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).episode({ tenantId, userId }, gone)));
+    const [gone = ""] = questions.splice(2, 1);
+    memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).episode(conversation, gone)));
     await memory.step(conversation);
     expect(memory.embedder.passages.flat()).toContain("question 2\nanswer 2");
-    expect((await memory.indexed(conversation)).map(({ id }) => id)).toEqual(questions.filter((id) => id !== gone));
+    expect((await memory.indexed(conversation)).map(({ id }) => id)).toEqual(questions);
     expect(await memory.remaining(conversation)).toBe("nothing");
   });
 
   test("makes the index quick to search after a conversation of several steps, and not after single turns", async () => {
     const flushed: string[] = [];
-    const { episodes, embedder } = memory;
-    const index = {
-      ...memory.index,
-      open: async (name: string) => ({ ...(await memory.opened()), flush: async () => void flushed.push(name) }),
-    };
-    const handler = makeIndexEpisodes({ episodes, archive: makeArchiveStore(memory.database), index, embedder, timeZone: "UTC" });
+    const opened = await memory.opened();
+    const handler = makeHandler({ ...memory.index, open: async (name) => ({ ...opened, flush: async () => void flushed.push(name) }) });
     const single = async (): Promise<void> => memory.step(await memory.store(turns(1)), handler);
     for (let turn = 0; turn < 70; turn++) await single();
     expect(flushed).toEqual([]);
@@ -212,10 +183,8 @@ describe("indexing a conversation", () => {
 
   test("by two processes at once makes each turn one episode", async () => {
     const conversation = await memory.store(turns(100));
-    const { episodes, index, embedder } = memory;
-    const other = makeIndexEpisodes({ episodes, archive: makeArchiveStore(memory.database), index, embedder, timeZone: "UTC" });
-    await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
-    await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
+    const other = makeHandler();
+    for (let time = 0; time < 2; time++) await Promise.all([memory.step(conversation), memory.step(conversation, other)]);
     await memory.indexAll(conversation);
     const all = await memory.indexed(conversation);
     expect(all).toHaveLength(100);
@@ -230,14 +199,18 @@ describe("indexing a conversation", () => {
     await expect(stopped).rejects.toThrow("aborted");
     expect(await memory.indexed(conversation)).toEqual([]);
   });
+});
 
-  test("gives pure small talk little importance, in both languages", async () => {
-    const conversation = await memory.remember(
-      exchanges(["thanks!", "You are welcome."], ["好的", "不客气。"], ["I live in Lisbon.", "Nice."]),
-    );
-    const importance = (await memory.indexed(conversation)).map(({ attributes }) => attributes["importance"]);
-    expect(importance[0]).toBeLessThan(0.3);
-    expect(importance[1]).toBeLessThan(0.3);
-    expect(importance[2]).toBeGreaterThanOrEqual(0.5);
+describe("the text of an exchange that is embedded", () => {
+  const [short, long, tooLong] = ["Agnès Varda.", "x".repeat(400), "x".repeat(401)].map((content) => ({ content }));
+
+  test.each([
+    ["both messages when the answer is short", short, long, `${short!.content}\n${long!.content}`],
+    ["the user's message alone when the answer is long", short, tooLong, short!.content],
+    ["the whole of a long message of the user", tooLong, short, `${tooLong!.content}\n${short!.content}`],
+    ["an answer without a question, however long", null, tooLong, tooLong!.content],
+    ["a question without an answer", tooLong, null, tooLong!.content],
+  ])("is %s", (_name, asked, answer, expected) => {
+    expect(textToEmbed({ asked: asked ?? null, answer: answer ?? null } as Parameters<typeof textToEmbed>[0])).toBe(expected);
   });
 });

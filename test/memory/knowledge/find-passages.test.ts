@@ -7,7 +7,7 @@ import { makeDocumentStore, type DocumentPlace, type DocumentStore } from "../..
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { openEpisodeIndex, type ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchIndex } from "../../../stores/search/search-index.ts";
+import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeRecordingEmbedder, type RecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 
@@ -18,12 +18,7 @@ const FILLING = "Whatever is not said here is for the manager to decide. ".repea
 const HOTELS = `# Hotels\n\nThe hotel limit in Lisbon is 140 euros a night. ${FILLING}\n\n# Trains\n\nTrain journeys are first class above four hours. ${FILLING}`;
 const PARKING = "# Parking\n\nThe garage under the office opens at seven. Visitors park in the street.";
 
-/** An index of which the given calls fail. */
-function failing(index: ServingIndex, ...names: (keyof SearchIndex)[]): ServingIndex {
-  const fail = async (): Promise<never> => Promise.reject(new Error("the leg is away"));
-  const failed = Object.fromEntries(names.map((name) => [name, fail]));
-  return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...failed }) };
-}
+const away = async (): Promise<never> => Promise.reject(new Error("the leg is away"));
 
 describe("finding passages", () => {
   let database: Database;
@@ -51,27 +46,24 @@ describe("finding passages", () => {
 
   /** Adds a document and does the steps of its job up to the last one, or up to publishing it. */
   async function add(place: DocumentPlace, title: string, text: string, { externalId = null as string | null, publish = true } = {}) {
-    const { id } = await documents.add(place, {
-      title,
-      contentType: "text/markdown",
-      bytes: Buffer.from(text),
-      externalId,
-      metadata: {},
-    });
+    const { id } = await documents.add(place, { title, contentType: "text/markdown", bytes: Buffer.from(text), externalId, metadata: {} });
+    const job = { kind: "ingest" as const, tenantId: place.tenantId, documentId: id };
     const ingest = makeIngestDocument({ chunks, index, embedder });
     const isDone = async (): Promise<boolean> => {
-      const document = { tenantId: place.tenantId, documentId: id };
-      if (publish) return (await chunks.findDocument(document))?.status === "indexed";
-      return (
-        (await chunks.listUnindexed(document, await index.name(), 1)).length === 0 && (await chunks.findDocument(document))?.bytes === null
-      );
+      const document = await chunks.findDocument(job);
+      if (publish) return document?.status === "indexed";
+      return document?.bytes === null && (await chunks.listUnindexed(job, await index.name(), 1)).length === 0;
     };
-    for (let step = 0; step < 10 && !(await isDone()); step++)
-      await ingest.step({ kind: "ingest", tenantId: place.tenantId, documentId: id }, new AbortController().signal);
+    for (let step = 0; step < 10 && !(await isDone()); step++) await ingest.step(job, new AbortController().signal);
     expect(await isDone()).toBe(true);
     return id;
   }
 
+  /** The index, but for these calls. */
+  const indexWith = (changed: Partial<SearchIndex>): ServingIndex => ({
+    name: () => index.name(),
+    open: async (name) => ({ ...(await index.open(name)), ...changed }),
+  });
   const makeFind = (parts: Partial<Parameters<typeof makeFindPassages>[0]> = {}): FindPassages =>
     makeFindPassages({ index, chunks, embedder, onError: (error) => errors.push(error), ...parts });
 
@@ -84,43 +76,32 @@ describe("finding passages", () => {
     const { headings, passages, degraded } = await find("What is the hotel limit in Lisbon?");
     expect(headings[0]).toBe("Handbook: Hotels");
     expect(passages[0]).toMatchObject({ text: expect.stringContaining("is 140 euros a night") as unknown, position: 0 });
-    expect(passages.map(({ score }) => score)).toEqual(passages.map(({ score }) => score).toSorted((one, other) => other - one));
+    const scores = passages.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((one, other) => other - one));
     expect([degraded, errors]).toEqual([false, []]);
   });
 
-  test("no more than asked for, and nothing for a question that nothing fits", async () => {
+  test("finds no more than asked for, and nothing for a question that nothing fits", async () => {
     expect((await find("hotel limit, train journeys, garage", { limit: 1 })).passages).toHaveLength(1);
-    expect((await find("qwertz asdf yxcv")).passages).toEqual([]);
-    expect((await find("")).passages).toEqual([]);
+    for (const question of ["qwertz asdf yxcv", ""]) expect((await find(question)).passages).toEqual([]);
   });
 
   test.each([
-    ["keywords", ["searchWords"]],
-    ["vectors", ["searchVectors"]],
-  ] as const)("with %s down the other leg still finds it, and says that it is not all", async (_leg, calls) => {
-    const { headings, degraded } = await find("hotel limit Lisbon euros a night", {}, makeFind({ index: failing(index, ...calls) }));
-    expect(headings[0]).toBe("Handbook: Hotels");
-    expect(degraded).toBe(true);
-    expect(errors).toEqual([expect.objectContaining({ message: "the leg is away" })]);
-  });
-
-  test("with the embedder down keywords still find it", async () => {
-    embedder.fail(new Error("no embedder"));
-    const { headings, degraded } = await find("What is the hotel limit in Lisbon?");
-    expect([headings[0], degraded, errors.length]).toEqual(["Handbook: Hotels", true, 1]);
-  });
-
-  test("with both legs down nothing is found, nothing is thrown, and both reasons are told", async () => {
-    const by = makeFind({ index: failing(index, "searchWords", "searchVectors") });
-    const { headings, degraded } = await find("What is the hotel limit in Lisbon?", {}, by);
-    expect([headings, degraded, errors.length]).toEqual([[], true, 2]);
+    ["keywords", { searchWords: away }, false, 1],
+    ["vectors", { searchVectors: away }, false, 1],
+    ["the embedder", {}, true, 1],
+    ["both legs", { searchWords: away, searchVectors: away }, false, 2],
+  ])("with %s down finds what is left, throws nothing, and says that it is not all", async (_name, changed, isEmbedderDown, count) => {
+    if (isEmbedderDown) embedder.fail(new Error("the leg is away"));
+    const { headings, degraded } = await find("hotel limit Lisbon euros a night", {}, makeFind({ index: indexWith(changed) }));
+    expect([headings[0], degraded]).toEqual([count === 1 ? "Handbook: Hotels" : undefined, true]);
+    expect(errors).toEqual(Array(count).fill(expect.objectContaining({ message: "the leg is away" })));
   });
 
   test("by vectors alone, keywords are not asked", async () => {
-    const by = makeFind({ index: failing(index, "searchWords") });
+    const by = makeFind({ index: indexWith({ searchWords: away }) });
     const { headings, degraded } = await find("hotel limit Lisbon euros a night", { by: "vectors" }, by);
-    expect(headings[0]).toBe("Handbook: Hotels");
-    expect([degraded, errors]).toEqual([false, []]);
+    expect([headings[0], degraded, errors]).toEqual(["Handbook: Hotels", false, []]);
     expect((await find("xylophone lessons", { by: "vectors" }, by)).passages).toEqual([]);
   });
 
@@ -134,20 +115,12 @@ describe("finding passages", () => {
   });
 
   test("a text whose chunk the index has under another owner is not shown: Postgres decides", async () => {
-    const mixed: ServingIndex = {
-      name: () => index.name(),
-      async open(name) {
-        const opened = await index.open(name);
-        const everywhere = (search: "searchWords" | "searchVectors") => async () => {
-          const ids = await database.query<{ id: string; tenant_id: string }>({
-            text: "select c.id, tenant_id from knowledge_chunks c join knowledge_documents d on d.id = document_id",
-          });
-          const hit = { ownerKey: "", groupId: "", previousId: null, createdAt: new Date(), attributes: {} };
-          return ids.map(({ id }) => ({ ...hit, id, score: search === "searchWords" ? 10 : 0.9 }));
-        };
-        return { ...opened, searchWords: everywhere("searchWords"), searchVectors: everywhere("searchVectors") };
-      },
+    const everywhere = async (): Promise<SearchHit[]> => {
+      const chunks = await database.query<{ id: string }>({ text: "select id from knowledge_chunks" });
+      const hit = { ownerKey: "", groupId: "", previousId: null, createdAt: new Date(), attributes: {}, score: 10 };
+      return chunks.map(({ id }) => ({ ...hit, id }));
     };
+    const mixed = indexWith({ searchWords: everywhere, searchVectors: everywhere });
     const { passages } = await find("hotel", { limit: 50 }, makeFind({ index: mixed }));
     expect(new Set(passages.map(({ title }) => title))).toEqual(new Set(["Handbook", "Garage"]));
   });

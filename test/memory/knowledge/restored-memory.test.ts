@@ -32,32 +32,20 @@ describe("what is derived, after a restore", () => {
   let memory: EpisodicMemory;
   let file: string;
   beforeAll(async () => {
-    folder = await createExportFolder();
-    source = await openTestEmbedded();
+    [folder, source, restored] = await Promise.all([createExportFolder(), openTestEmbedded(), openTestEmbedded()]);
     await rememberConversation(source, ADA, "plums");
     await makeKnowledgeBaseStore(source).put("acme", { prefix: "travel", description: "Journeys", keywords: [] });
-    const bytes = new TextEncoder().encode("Trams climb the hills of Lisbon.");
-    await makeDocumentStore(source).add(TRAVEL, { title: "Trams", contentType: "text/plain", bytes, externalId: "1", metadata: {} });
+    const add = (title: string, text: string) =>
+      makeDocumentStore(source).add(TRAVEL, { title, contentType: "text/plain", bytes: Buffer.from(text), externalId: null, metadata: {} });
+    await add("Trams", "Trams climb the hills of Lisbon.");
     await doJobs(source, await openMemory(source));
-    const unread = new TextEncoder().encode("Ferries cross the Tagus.");
-    await makeDocumentStore(source).add(TRAVEL, {
-      title: "Ferries",
-      contentType: "text/plain",
-      bytes: unread,
-      externalId: null,
-      metadata: {},
-    });
+    await add("Ferries", "Ferries cross the Tagus.");
     file = await folder.save(source);
-    restored = await openTestEmbedded();
     await restoreExport({ database: restored, file });
     memory = await openMemory(restored);
     await doJobs(restored, memory);
   });
-  afterAll(async () => {
-    await source.close();
-    await restored.close();
-    await folder.remove();
-  });
+  afterAll(() => Promise.all([source.close(), restored.close(), folder.remove()]));
 
   test("episodes and archived memories are found again", async () => {
     const { episodes } = await memory.recall({ ...ADA, question: "Question about plums", limit: 10 });
@@ -65,10 +53,11 @@ describe("what is derived, after a restore", () => {
     expect(texts).toEqual(["Memory of plums", "Question about plums", "Question about plums"]);
   });
 
-  test("documents answer again, those that had answered and those that had not been read", async () => {
-    const titlesFor = async (question: string): Promise<string[]> =>
-      (await memory.findPassages({ ...TRAVEL, question, by: "hybrid", limit: 1 })).passages.map(({ title }) => title);
-    expect([await titlesFor("hills trams"), await titlesFor("Tagus ferries")]).toEqual([["Trams"], ["Ferries"]]);
+  test.each([
+    ["had answered", "hills trams", "Trams"],
+    ["had not been read", "Tagus ferries", "Ferries"],
+  ])("documents that %s answer", async (_name, question, title) => {
+    expect(await memory.findPassages({ ...TRAVEL, question, by: "hybrid", limit: 1 })).toMatchObject({ passages: [{ title }] });
   });
 
   test("nothing of the truth has changed, but for the document that was read", async () => {
