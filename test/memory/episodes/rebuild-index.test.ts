@@ -98,7 +98,7 @@ describe("a rebuild of the index", () => {
     const uncountable: SearchStore = { ...store, openIndex: async (definition) => ({ ...(await store.openIndex(definition)), count }) };
     const seen: [done: number, total: number][] = [];
     const onProgress = (done: number, total: number): void => void seen.push([done, total]);
-    expect(await rebuild({ store: uncountable, onProgress })).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
+    expect(await rebuild({ store: uncountable, onProgress, isAlone: true })).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
     expect(seen).toEqual(seen.map(([done]) => [done, 2 * TURNS]).toSorted(([one = 0], [other = 0]) => one - other));
     expect(seen.length).toBeGreaterThan(4);
     expect(seen.at(-1)).toEqual([2 * TURNS, 2 * TURNS]);
