@@ -8,7 +8,7 @@ import { dropRetiredIndexes, type DropParts } from "../../stores/search/retired-
 import { findIndexRecord, OLD_NAME_UNUSED_MS } from "../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
-import { observedSearchStore } from "../../stores/search/watched-search-store.ts";
+import { observedSearchStore } from "../../stores/search/search-index.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { type Erase, makeErase } from "../../memory/erase/erase.ts";
 import { DEFAULT_SECTIONS } from "../../memory/agent/core-sections.ts";

@@ -76,18 +76,13 @@ where (name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 
 order by "createdAt", id`;
 
 const DEAD = `
-select id, data, source_output, source_retry_count, source_created_on, created_on from pgboss.job
+select id, data as job, source_output as output, source_retry_count + 1 as attempts, source_created_on as "createdAt", created_on as "diedAt"
+from pgboss.job
 where name = '${DEAD_LETTERS}' and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
 order by created_on desc, id limit $2`;
 
-interface DeadRow {
-  id: string;
-  data: Job;
-  source_output: Partial<JobFailure> | null;
-  source_retry_count: number;
-  source_created_on: Date;
-  created_on: Date;
-}
+/** A row of either list: \`failure\` as pg-boss stores it. */
+type StoredAs<Listed extends { failure: unknown }> = Omit<Listed, "failure"> & { output: Partial<JobFailure> | null };
 
 function toFailure(output: Partial<JobFailure> | null): JobFailure {
   return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
@@ -112,7 +107,7 @@ export function makeJobOverview(database: Database): JobOverview {
 
     async listOf({ tenantId, userId, conversationId }) {
       const keys = [...conversationJobKeys(conversationId), ownerJobKey({ tenantId, userId })];
-      const rows = await database.query<Omit<ListedJob, "failure"> & { output: Partial<JobFailure> | null }>({
+      const rows = await database.query<StoredAs<ListedJob>>({
         name: "job-list-of",
         text: LIST_OF,
         values: [keys, tenantId, userId],
@@ -121,15 +116,8 @@ export function makeJobOverview(database: Database): JobOverview {
     },
 
     async listDead(limit, tenantId) {
-      const rows = await database.query<DeadRow>({ name: "job-dead", text: DEAD, values: [tenantId, limit] });
-      return rows.map(({ id, data, source_output: output, source_retry_count, source_created_on, created_on }) => ({
-        id,
-        job: data,
-        failure: toFailure(output),
-        attempts: source_retry_count + 1,
-        createdAt: source_created_on,
-        diedAt: created_on,
-      }));
+      const rows = await database.query<StoredAs<DeadLetter>>({ name: "job-dead", text: DEAD, values: [tenantId, limit] });
+      return rows.map(({ output, ...letter }) => ({ ...letter, failure: toFailure(output) }));
     },
 
     async retryDead({ tenantId, ...about }) {

@@ -1,4 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
+import type { Observer } from "../../observe/observer.ts";
 
 /** An episode, say. */
 export interface SearchDocument {
@@ -81,23 +82,8 @@ export function checkEmbedding(embedding: readonly number[], dimensions: number)
 /** Names become part of SQL and filters. Postgres cuts identifiers at 63 bytes, and derived ones add up to 16. */
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
 /** Fields of either store, and names inside its statements. */
-const OWN_FIELDS = new Set([
-  "id",
-  "owner_key",
-  "group_id",
-  "previous_id",
-  "created_at",
-  "lexical_text",
-  "lexical_vector",
-  "lexemes",
-  "word_count",
-  "embedding",
-  "score",
-  "distance",
-  "words",
-  "weights",
-  "matching",
-]);
+const OWN_FIELDS = `id owner_key group_id previous_id created_at lexical_text lexical_vector lexemes word_count embedding
+score distance words weights matching`.split(/\s/);
 
 /** Throws TypeError unless an index or attribute can have the name. */
 export function checkName(name: string): string {
@@ -109,7 +95,7 @@ export function checkName(name: string): string {
 export function checkDefinition(definition: IndexDefinition): IndexDefinition {
   checkName(definition.name);
   for (const attribute of Object.keys(definition.attributes).map(checkName)) {
-    if (OWN_FIELDS.has(attribute)) throw new TypeError(`The attribute "${attribute}" has the name of a field that every index has.`);
+    if (OWN_FIELDS.includes(attribute)) throw new TypeError(`The attribute "${attribute}" has the name of a field that every index has.`);
   }
   if (!Number.isInteger(definition.dimensions) || definition.dimensions < 1) {
     throw new TypeError(`An index cannot have ${definition.dimensions} dimensions.`);
@@ -120,4 +106,32 @@ export function checkDefinition(definition: IndexDefinition): IndexDefinition {
 /** A turn goes on without memory. */
 export function indexUnreachable(cause: unknown): AppError {
   return new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", { cause });
+}
+
+/** The same store, each call observed. */
+export function observedSearchStore(store: SearchStore, observer: Observer): SearchStore {
+  const watch = <Result>(operation: string, call: () => Promise<Result>): Promise<Result> =>
+    observer.watch({ work: "search", store: store.kind, operation }, call);
+
+  const watchedIndex = (index: SearchIndex): SearchIndex => ({
+    dimensions: index.dimensions,
+    upsert: (documents) => watch("upsert", () => index.upsert(documents)),
+    searchVectors: (...search) => watch("search_vectors", () => index.searchVectors(...search)),
+    searchWords: (...search) => watch("search_words", () => index.searchWords(...search)),
+    fetch: (...which) => watch("fetch", () => index.fetch(...which)),
+    removeGroups: (...which) => watch("remove_groups", () => index.removeGroups(...which)),
+    remove: (...which) => watch("remove", () => index.remove(...which)),
+    count: (ownerKey) => watch("count", () => index.count(ownerKey)),
+    flush: () => watch("flush", () => index.flush()),
+  });
+
+  return {
+    kind: store.kind,
+    description: store.description,
+    openIndex: (definition) => watch("open_index", () => store.openIndex(definition).then(watchedIndex)),
+    listIndexes: () => watch("list_indexes", () => store.listIndexes()),
+    dropIndex: (name) => watch("drop_index", () => store.dropIndex(name)),
+    check: () => watch("check", () => store.check()),
+    close: () => store.close(),
+  };
 }

@@ -20,15 +20,12 @@ function watchedQueryable(queryable: Queryable, observer: Observer): Queryable {
 /** The same database, observed: each statement with its wait for a connection, each transaction as a whole (`transaction`). */
 export function watchedDatabase(database: Database, observer: Observer): Database {
   return {
-    description: database.description,
-    isEmbedded: database.isEmbedded,
+    ...database,
     ...watchedQueryable(database, observer),
     transaction: (work) =>
       observer.watch({ work: "statement", name: "transaction" }, () =>
         database.transaction((transaction) => work(watchedQueryable(transaction, observer))),
       ),
-    listen: (channel, listener) => database.listen(channel, listener),
-    close: () => database.close(),
   };
 }
 

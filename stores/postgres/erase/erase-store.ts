@@ -3,11 +3,19 @@ import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { addMarkers, addMarkersAndSweeps, type EntriesToSweep } from "./erase-markers.ts";
+import {
+  addMarkers,
+  addMarkersAndSweeps,
+  type EntriesToSweep,
+  ERASE_BATCH_ROWS,
+  type Erasure,
+  isLargeErase,
+  recordErasure,
+  softDeleteConversations,
+} from "./deferred-erase.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./purge-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
-import { ERASE_BATCH_ROWS, type Erasure, isLargeErase, recordErasure, softDeleteConversations } from "./soft-delete.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 export interface ErasedRows {

@@ -2,9 +2,8 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { OwnerScope } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
-import { addSweepJobs, type EntriesToSweep, MARKER_LIFETIME } from "./erase-markers.ts";
+import { addSweepJobs, type EntriesToSweep, ERASE_BATCH_ROWS, ERASED_TENANT, MARKER_LIFETIME } from "./deferred-erase.ts";
 import type { Erased } from "./erase-exchange.ts";
-import { ERASE_BATCH_ROWS, ERASED_TENANT } from "./soft-delete.ts";
 
 /** Of large erases, added up. */
 export interface ErasureProgress {

@@ -2,9 +2,16 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { Database, Queryable } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
-import { ERASED_TENANT } from "../erase/soft-delete.ts";
-import { type ExportedTable, type ExportScope, readColumns, readSchemaVersion, type TableColumns } from "./exported-tables.ts";
-import { EXPORT_FORMAT, FORMAT_VERSION } from "./line-schemas.ts";
+import { ERASED_TENANT } from "../erase/deferred-erase.ts";
+import {
+  EXPORT_FORMAT,
+  type ExportedTable,
+  type ExportScope,
+  FORMAT_VERSION,
+  readColumns,
+  readSchemaVersion,
+  type TableColumns,
+} from "./exported-tables.ts";
 
 /** 1 with files, up to 20 MiB each. */
 const PAGE = 500;

@@ -6,7 +6,7 @@ import { isNativeError } from "node:util/types";
 import { createGunzip } from "node:zlib";
 import type { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { End, FORMAT_VERSION, Header } from "./line-schemas.ts";
+import { End, FORMAT_VERSION, Header } from "./exported-tables.ts";
 
 export interface RowLine {
   kind: string;

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
-import { ERASED_TENANT } from "../erase/soft-delete.ts";
+import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 
 export interface ChunkToStore {
   /** From 0. */

@@ -3,8 +3,7 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { addMarkers } from "../erase/erase-markers.ts";
-import { ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/soft-delete.ts";
+import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {

@@ -12,7 +12,7 @@ import {
   toReadMessage,
 } from "../conversations/exchanges.ts";
 import { lockConversation } from "../conversations/locks.ts";
-import { ERASED_TENANT } from "../erase/soft-delete.ts";
+import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { MIN_UUID, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../errors/app-error.ts";
-import { MilvusRefusal, throwRefusal } from "./milvus-errors.ts";
+import { MilvusRefusal, NOT_FOUND, NOT_LOADED, throwRefusal } from "./milvus-errors.ts";
 
 /**
  * Milliseconds from preparing to the first write: twice the time of preparing, within these. When two calls first touch a collection,
@@ -31,7 +31,7 @@ export interface Readiness {
 }
 
 function isReleased(error: unknown): boolean {
-  return error instanceof MilvusRefusal && (error.isNotLoaded || error.isNotFound);
+  return error instanceof MilvusRefusal && (error.code === NOT_FOUND || error.code === NOT_LOADED);
 }
 
 /** Throws AppError `index_unavailable` when `preparing` takes longer; it goes on. */

@@ -1,6 +1,11 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { indexUnreachable } from "../search-index.ts";
 
+export const NOT_FOUND = 100;
+/** Released: after a restart of the server, say. */
+export const NOT_LOADED = 101;
+export const INDEX_NOT_FOUND = 700;
+
 /** A failure that the server answered with. https://milvus.io/docs/error_code.md */
 export class MilvusRefusal extends Error {
   override readonly name = "MilvusRefusal";
@@ -9,19 +14,6 @@ export class MilvusRefusal extends Error {
   constructor(code: number | string, reason: string) {
     super(`Milvus answered ${code}: ${reason}`);
     this.code = code;
-  }
-
-  /** After a restart of the server, say. */
-  get isNotLoaded(): boolean {
-    return this.code === 101;
-  }
-
-  get isNotFound(): boolean {
-    return this.code === 100;
-  }
-
-  get isIndexNotFound(): boolean {
-    return this.code === 700;
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CreateCollectionWithFieldsReq, DataType, type FieldType, FunctionType, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { AppError } from "../../../errors/app-error.ts";
 import type { IndexDefinition } from "../search-index.ts";
-import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
+import { checkMilvusResponse, INDEX_NOT_FOUND, MilvusRefusal } from "./milvus-errors.ts";
 
 /** Of Milvus. */
 export const MAX_TEXT_BYTES = 65_535;
@@ -75,7 +75,7 @@ async function indexedFields(client: MilvusClient, name: string, timeout: number
     const { index_descriptions } = await checkMilvusResponse(client.describeIndex({ collection_name: name, timeout }));
     return index_descriptions.map(({ field_name }) => field_name);
   } catch (error) {
-    if (error instanceof MilvusRefusal && error.isIndexNotFound) return [];
+    if (error instanceof MilvusRefusal && error.code === INDEX_NOT_FOUND) return [];
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import type { EntriesToSweep } from "../../../../stores/postgres/erase/erase-markers.ts";
+import type { EntriesToSweep } from "../../../../stores/postgres/erase/deferred-erase.ts";
 import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../../../stores/postgres/erase/purge-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { EXPORTED_TABLES, NOT_EXPORTED, readColumns, SCHEMAS_NOT_EXPORTED } from "../../../../stores/postgres/export/exported-tables.ts";
-import { rowSchema } from "../../../../stores/postgres/export/line-schemas.ts";
+import {
+  EXPORTED_TABLES,
+  NOT_EXPORTED,
+  readColumns,
+  rowSchema,
+  SCHEMAS_NOT_EXPORTED,
+} from "../../../../stores/postgres/export/exported-tables.ts";
 import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
 
 const COLUMNS = `
