@@ -4,12 +4,6 @@ import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { ConversationState } from "../turn/state.ts";
 import { TurnContext } from "../turn/context.ts";
 
-/** Chooses the node that answers: the handler of the turn's knowledge base, else the general generator. */
-export function chooseGenerator(hasHandler: (kbPrefix: string) => boolean) {
-  return ({ kbPrefix, error }: Pick<ConversationState, "kbPrefix" | "error">): "generate_kb" | "generate_rag" =>
-    error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
-}
-
 /** The steps of a turn. */
 export interface Nodes {
   route: Node;
@@ -23,11 +17,12 @@ export interface Nodes {
   persist: Node;
 }
 
-/** Builds the graph of a turn: route, history and core memory side by side, then retrieval, the answer and the store. */
 export function buildGraph(
   { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes,
   observer: Observer = NOOP_OBSERVER,
 ) {
+  const chooseGenerator = ({ kbPrefix, error }: ConversationState): "generate_kb" | "generate_rag" =>
+    error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
   return new StateGraph(ConversationState, TurnContext)
     .addNode("route", instrumented("route", route, observer))
     .addNode("history", instrumented("history", history, observer))
@@ -40,12 +35,12 @@ export function buildGraph(
     .addEdge(START, "history")
     .addEdge(START, "core_memory")
     .addEdge(["route", "history", "core_memory"], "retrieve")
-    .addConditionalEdges("retrieve", chooseGenerator(hasHandler), ["generate_kb", "generate_rag"])
+    .addConditionalEdges("retrieve", chooseGenerator, ["generate_kb", "generate_rag"])
     .addEdge("generate_kb", "persist")
     .addEdge("generate_rag", "persist")
     .addEdge("persist", END)
     .compile({ name: "conversation" });
 }
 
-/** A compiled LangGraph graph over ConversationState; its nodes are route, history, core_memory, retrieve, generate_rag, generate_kb, persist. */
+/** A compiled LangGraph graph over ConversationState. */
 export type ConversationGraph = ReturnType<typeof buildGraph>;

@@ -1,7 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
 import { contextTokenBudget } from "../models/openai-chat-model.ts";
-import { makeGenerateKb } from "../nodes/generate-kb.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
@@ -10,7 +9,7 @@ import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
-import { type KnowledgeHandlers, makeKnowledgeHandlers } from "../nodes/knowledge-handlers.ts";
+import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -29,13 +28,13 @@ export interface ConversationGraphParts {
   chatModel: BaseChatModel;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
-  /** Routes messages by meaning and by a model, besides by keywords. Default: neither. */
+  /** Routes by meaning and by a model, besides by keywords. Default: neither. */
   routing?: Omit<RouteParts, "knowledge">;
   /** Least number of completed messages in the window. Default 6. */
   historyWindow?: number;
-  /** When `runMemoryJobs` summarises a conversation. Null: never, and every message stays in the window. Default 10 and 5. */
+  /** When `runMemoryJobs` summarises a conversation. Null: never. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: none, and turns become no episodes. */
+  /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: off. */
   episodes?: {
     recall: Recall;
     /** Episodes in a prompt. Default 3. */
@@ -45,17 +44,13 @@ export interface ConversationGraphParts {
     /** Milliseconds for the whole search. Default 800. */
     timeoutMs?: number;
   } | null;
-  /** Finds passages of documents: see `openEpisodicMemory`. Null: a turn that needs documents is degraded. */
-  documents?: {
-    find: FindPassages;
-    /** Passages in a prompt. Default 4. */
-    topK?: number;
-  } | null;
-  /** Handlers that answer for their knowledge bases instead of the general generator. Default: none. */
+  /** Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 4, go into a prompt. Null: a turn that needs documents is degraded. */
+  documents?: { find: FindPassages; topK?: number } | null;
+  /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;
-  /** Puts core memory into the prompt; `runMemoryJobs` keeps it up to date. Null: off. `timeoutMs` limits its read, default 800. */
+  /** Puts core memory into the prompt. Null: off. `timeoutMs` limits its read, default 800. */
   coreMemory?: { timeoutMs?: number } | null;
-  /** Tokens of a prompt. Default: 90 % of the input that the model's metadata allows. */
+  /** Tokens of a prompt. Default: 90 % of what the model takes. */
   contextTokenBudget?: number | undefined;
   /** Deadlines of an answer. Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
@@ -65,7 +60,7 @@ export interface ConversationGraphParts {
   observer?: Observer;
 }
 
-/** Compiles the graph of a turn. It keeps no state but the database: run it with `startTurn`, `invoke` or `stream`. */
+/** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
   const {
     database,
@@ -77,6 +72,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   } = parts;
   const episodes = parts.episodes ?? null;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
+  const findPassages = parts.documents?.find ?? null;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
@@ -102,14 +98,14 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     }),
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
-      findPassages: parts.documents?.find ?? null,
+      findPassages,
       passages: parts.documents?.topK ?? 4,
       topK: episodes?.topK ?? TURN_DEFAULTS.topK,
       scope,
       timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     generateRag,
-    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages: parts.documents?.find ?? null }),
+    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,

@@ -1,12 +1,11 @@
-/** Most events in a batch, so that a slow reader does not copy the whole backlog. */
+/** A slow reader does not copy the whole backlog. */
 const MAX_BATCH = 100;
 
 /** Events in order, for readers that each go at their own pace. */
 export interface EventLog<Event> {
   append(event: Event): void;
-  /** No event comes after this. */
   end(): void;
-  /** All events from the first, in batches of up to a hundred, until the end. */
+  /** All events from the first to the end, in batches of up to 100. */
   readBatches(): AsyncGenerator<Event[], void>;
 }
 

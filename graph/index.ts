@@ -22,7 +22,7 @@ export {
   type KnowledgeHandlerAnswer,
   type KnowledgeHandlerRequest,
   type KnowledgeHandlers,
-} from "../nodes/knowledge-handlers.ts";
+} from "../nodes/generate-kb.ts";
 export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/knowledge/document-store.ts";
 export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge/knowledge-base-store.ts";
 export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";

@@ -5,52 +5,52 @@ import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
-import type { OnBusy, TurnProgress } from "../turn/context.ts";
+import type { OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
 import { toTurnResult, turnOutcome } from "../turn/outcome.ts";
 
-/** A user's message to answer. Ids have 1 to 200 characters; the caller decides which exist. */
+/** A user's message to answer. Ids have 1 to 200 characters. */
 export interface TurnInput {
   /** Default `default`. */
   tenantId?: string;
   userId: string;
-  /** The user's conversation. A new id begins a new one. */
+  /** A new id begins a new conversation. */
   sessionId: string;
   message: string;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default `hybrid_agent`. */
   agentType?: AgentType;
-  /** The knowledge base to answer from. Default: null, the turn is routed. */
+  /** Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
 }
 
-/** How a turn runs, and who is told. */
+/** How a turn runs, and what it reports. */
 export interface TurnOptions {
   /** A UUID. Default: a new one. */
   turnId?: string;
   /** Default `refuse`. */
   onBusy?: OnBusy;
-  /** The Idempotency-Key of the message. `accepted` rejects with KeyTaken when a turn has it already. */
+  /** The Idempotency-Key. `accepted` rejects with KeyTaken when a turn has it already. */
   key?: TurnKey;
-  /** Receives every failure of the turn with its cause: for a log, not for clients. */
+  /** Receives every failure with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
-  /** Receives the token counts before the turn ends, also of a failed answer; not called when the model was not asked. */
+  /** Receives the token counts before the turn ends, also of a failed answer. */
   onUsage?: (usage: Usage) => void;
 }
 
 /** The event that ends every turn. */
 export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
 
-/** A turn under way. It runs to its end whether or not its events are read. */
+/** A turn under way. It ends also when nobody reads its events. */
 export interface RunningTurn {
   turnId: string;
-  /** Resolves when the turn holds its conversation and the message is stored; rejects with an AppError when it is refused. */
+  /** Resolves when the message is stored; rejects with an AppError when the turn is refused. */
   accepted: Promise<{ conversationId: string; messageId: string }>;
-  /** All events from the first, for any number of readers. Ends after the last event, when everything is stored. */
+  /** All events from the first, for any number of readers. The last comes when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
-  /** The same events in batches, so that a backlog is sent in few writes. */
+  /** The same events in batches. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
-  /** Stops the model at once. What there is of the answer is stored as incomplete. */
+  /** Stops the model. What there is of the answer is stored as incomplete. */
   cancel(reason?: AppError): void;
   /** Resolves to the last event when everything is stored; never rejects. */
   ended: Promise<LastEvent>;
@@ -65,9 +65,7 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
   return { status: "done", content };
 }
 
-/**
- * Starts a turn and returns at once: `accepted` tells whether the turn was admitted, `events` what it does. The caller must validate `input`.
- */
+/** Starts a turn and returns at once. The caller must validate `input`. */
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
@@ -76,13 +74,12 @@ export function startTurn(
   const log = makeEventLog<TurnEvent>();
   const cancellation = new AbortController();
   const accepted = Promise.withResolvers<{ conversationId: string; messageId: string }>();
-  accepted.promise.catch(() => undefined); // the events end with the same error, for callers that read nothing else
+  accepted.promise.catch(() => undefined); // the events end with the same error
   const began = performance.now();
   let firstTokenAt: number | null = null;
   let isOver = false;
   const notices: Notice[] = [];
   const started: Record<string, number> = {};
-  const onNodeStart = (name: string): void => void (started[name] = millisecondsSince(began));
   const progress = (): TurnProgress => ({
     totalMs: millisecondsSince(began),
     firstTokenMs: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
@@ -101,14 +98,13 @@ export function startTurn(
     log.append(event);
   }
 
-  function report(error: AppError): void {
-    if (!isOver) onError?.(error);
-  }
-
   async function run(): Promise<LastEvent> {
-    const state = await graph.invoke(input, {
-      context: { turnId, onBusy, signal: cancellation.signal, onEvent: record, onError: report, key, progress, onNodeStart },
-    });
+    const context = {
+      ...{ turnId, onBusy, key, progress, signal: cancellation.signal, onEvent: record },
+      onError: (error: AppError) => void (isOver || onError?.(error)),
+      onNodeStart: (name: string) => void (started[name] = millisecondsSince(began)),
+    } satisfies TurnContext;
+    const state = await graph.invoke(input, { context });
     if (state.usage) onUsage?.(state.usage);
     return toLastEvent(state, progress());
   }
@@ -121,7 +117,7 @@ export function startTurn(
     return last;
   }
 
-  /** Cancels the nodes beside the one that threw: LangGraph lets them run on, though nobody waits for them. */
+  /** Cancels the nodes beside the one that threw: LangGraph lets them run on. */
   function fail(thrown: unknown): LastEvent {
     const error = toAppError(thrown);
     accepted.reject(error);
@@ -131,8 +127,7 @@ export function startTurn(
     return last;
   }
 
-  const ended = run().then(end, fail);
-
+  const problem = "The turn was cancelled. The part of the answer that exists is kept as incomplete.";
   return {
     turnId,
     accepted: accepted.promise,
@@ -140,9 +135,7 @@ export function startTurn(
       for await (const batch of log.readBatches()) yield* batch;
     },
     eventBatches: () => log.readBatches(),
-    cancel: (
-      reason = new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete."),
-    ) => cancellation.abort(reason),
-    ended,
+    cancel: (reason = new AppError("turn_cancelled", problem)) => cancellation.abort(reason),
+    ended: run().then(end, fail),
   };
 }

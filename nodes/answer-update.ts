@@ -6,10 +6,7 @@ function toMessage({ id, role, content }: WindowMessage): BaseMessage {
   return role === "user" ? new HumanMessage({ id, content }) : new AIMessage({ id, content });
 }
 
-/**
- * The changes that bring the thread's messages to those of the stored conversation, with their ids: also a thread that was edited, was forked or
- * has missed turns.
- */
+/** The changes that make the thread's messages those of the store, also when the thread was edited or forked or has missed turns. */
 function changeMessages({ messages: thread, recentMessages }: ConversationState, turn: BaseMessage[]): BaseMessage[] {
   if (thread.length === 0) return turn;
   const known = new Set(recentMessages.map(({ id }) => id));
@@ -29,7 +26,7 @@ function changeMessages({ messages: thread, recentMessages }: ConversationState,
   return [...unknown, ...missing];
 }
 
-/** The part of a generator's update that holds the answer, under the id it is stored with. An empty answer is not stored. */
+/** The answer in a generator's update, under the id it is stored with. An empty answer is not stored. */
 export function answerUpdate(state: ConversationState, id: string, answer: string): ConversationUpdate {
   const asked = new HumanMessage({ id: state.currentMessageId, content: state.message });
   return {

@@ -1,5 +1,5 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, CoreSection } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
@@ -8,14 +8,13 @@ import type { Node } from "./node.ts";
 export interface CoreMemoryParts {
   /** Null: the layer is off. */
   coreMemory: Pick<CoreMemoryStore, "load"> | null;
-  /** Milliseconds for the read. */
   timeoutMs: number;
 }
 
-/** Overwrites what an earlier turn of the same thread has left in the state. */
+/** Overwrites what an earlier turn of the thread has loaded. */
 const NOTHING: ConversationUpdate = { coreMemory: [], coreMemoryErasure: null };
 
-/** Loads core memory. Never fails the turn: when the read fails or is too slow, `degraded` names the layer. */
+/** Loads core memory. When that fails or is too slow, the turn goes on, and `degraded` names the layer. */
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!coreMemory) return NOTHING;
@@ -35,10 +34,6 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
 }
 
 /** The sections for the prompt; none when `history`, which runs in parallel, has read another last erase of this user. */
-export function usableCoreMemory({
-  coreMemory,
-  coreMemoryErasure,
-  lastErasure,
-}: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): ConversationState["coreMemory"] {
-  return coreMemoryErasure === lastErasure ? coreMemory : [];
+export function usableCoreMemory(state: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): CoreSection[] {
+  return state.coreMemoryErasure === state.lastErasure ? state.coreMemory : [];
 }

@@ -10,8 +10,49 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { withLease } from "./turn-lease.ts";
-import type { KnowledgeHandler, KnowledgeHandlers } from "./knowledge-handlers.ts";
 import type { Node } from "./node.ts";
+import { toPassage } from "./retrieve.ts";
+
+/** What a handler is given to answer a turn. */
+export interface KnowledgeHandlerRequest {
+  /** The turn so far. */
+  state: Readonly<ConversationState>;
+  tools: {
+    /** Finds passages of this knowledge base for another question, best first. Throws AppError. */
+    findPassages: (question: string, limit?: number) => Promise<Passage[]>;
+    /** The model that answers other turns. */
+    chatModel: BaseChatModel;
+  };
+  stream: (token: string) => void;
+  /** Aborts when the client leaves, the turn is superseded or an answer's deadline is over. */
+  signal: AbortSignal;
+}
+
+/** What a handler returns besides what it streamed. */
+export interface KnowledgeHandlerAnswer {
+  /** Streamed at the end. */
+  rest?: string;
+  /** The passages behind the answer, for the receipt. Default: those of the turn. */
+  passages?: readonly Passage[];
+}
+
+/** Answers the turns that are routed to one knowledge base. The general generator answers when it throws. */
+export type KnowledgeHandler = (request: KnowledgeHandlerRequest) => Promise<KnowledgeHandlerAnswer | void>;
+
+/** The handlers by kb_prefix, for all tenants. */
+export interface KnowledgeHandlers {
+  registerKnowledgeHandler(kbPrefix: string, handler: KnowledgeHandler): void;
+  find(kbPrefix: string): KnowledgeHandler | undefined;
+}
+
+/** Makes an empty table of handlers, which may be registered while turns run. */
+export function makeKnowledgeHandlers(): KnowledgeHandlers {
+  const handlers = new Map<string, KnowledgeHandler>();
+  return {
+    registerKnowledgeHandler: (kbPrefix, handler) => void handlers.set(kbPrefix, handler),
+    find: (kbPrefix) => handlers.get(kbPrefix),
+  };
+}
 
 export interface GenerateKbParts {
   handlers: KnowledgeHandlers;
@@ -24,19 +65,15 @@ export interface GenerateKbParts {
   timeouts: AnswerTimeouts;
 }
 
-/** The answer of a handler, which is partial when there is an error. */
 interface Handled {
   text: string;
   passages: readonly Passage[];
   error: AppError | null;
 }
 
-/** Passages that a handler's search finds unless it asks for another number. */
-const SEARCH_LIMIT = 4;
-
 /**
- * Has the handler of the turn's knowledge base answer, within the deadlines of an answer, while it holds the conversation. When the handler fails, a
- * notice says so and the general generator continues behind what was streamed. A cancelled turn ends as in generate_rag.
+ * Has the handler of the turn's knowledge base answer. When it fails, a notice says so and the general generator continues behind what was
+ * streamed. A cancelled turn ends as in generate_rag.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
   const { handlers, generateRag, chatModel, findPassages, turns, leaseMs, timeouts } = parts;
@@ -57,12 +94,12 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       handled.text += whole;
       emit(runtime, { status: "token", content: whole });
     };
-    const findMore = async (question: string, limit = SEARCH_LIMIT): Promise<Passage[]> => {
+    const findMore = async (question: string, limit = 4): Promise<Passage[]> => {
       const { tenantId, kbPrefix: prefix } = state;
       const found = findPassages && (await findPassages({ tenantId, prefix, question, by: "hybrid", limit, signal }));
       if (!found || (found.degraded && found.passages.length === 0))
         throw new AppError("index_unavailable", "The documents cannot be searched at the moment. Try again in a few seconds.");
-      return found.passages.map(({ id, documentId, title, heading, text, score }) => ({ id, documentId, title, heading, text, score }));
+      return found.passages.map(toPassage);
     };
     try {
       const request = { state, tools: { findPassages: findMore, chatModel }, stream, signal };
@@ -99,11 +136,8 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     if (error && !isCancelled) {
       const said = text === "" ? "" : `${text}\n\n`;
       if (said) emit(runtime, { status: "token", content: "\n\n" });
-      const content = {
-        code: "handler_failed" as const,
-        message: `The handler of "${state.kbPrefix}" failed; the general answer takes its place.`,
-      };
-      emit(runtime, { status: "notice", content });
+      const notice = `The handler of "${state.kbPrefix}" failed; the general answer takes its place.`;
+      emit(runtime, { status: "notice", content: { code: "handler_failed", message: notice } });
       const update = await generateRag(state, runtime);
       const { answer = "", answerMessageId } = update as Partial<ConversationState>;
       return { ...update, ...answerUpdate(state, answerMessageId ?? uuidv7(), said + answer) };

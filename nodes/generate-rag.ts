@@ -6,7 +6,7 @@ import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
-import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
@@ -18,7 +18,7 @@ function oldestMessages(count: number): string {
   return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;
 }
 
-/** The notice of a prompt that had no room for everything; null when all is in it. */
+/** Null when everything is in the prompt as it is. */
 export function promptLimitNotice(
   { leftOut, shortened }: Pick<AssembledPrompt, "leftOut" | "shortened">,
   { windowIsWhole, tokenBudget }: { windowIsWhole: boolean; tokenBudget: number },
@@ -42,28 +42,20 @@ export interface GenerateRagParts {
   timeouts: AnswerTimeouts;
   /** Most tokens of a prompt. */
   tokenBudget: number;
-  /** Watches the model's calls. Default: nobody. */
-  observer?: Observer;
+  observer: Observer;
 }
 
 function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
-  if (usage) {
-    return {
-      prompt_tokens: usage.input_tokens,
-      completion_tokens: usage.output_tokens,
-      total_tokens: usage.total_tokens,
-      estimated: false,
-    };
-  }
-  const completion = estimateTokens(text);
-  return { prompt_tokens: prompt.tokens, completion_tokens: completion, total_tokens: prompt.tokens + completion, estimated: true };
+  const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
+  const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
+  return { prompt_tokens, completion_tokens, total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens, estimated: !usage };
 }
 
 /**
- * The general generator: assembles the prompt and streams the model's answer while it holds the conversation. A cancelled or failed call sets
- * `partialAnswer` and `error` instead of throwing, so that persist always runs. After an error of an earlier node the model is not asked.
+ * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so that
+ * persist always runs. After an error of an earlier node the model is not asked.
  */
-export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer = NOOP_OBSERVER }: GenerateRagParts): Node {
+export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
@@ -105,7 +97,6 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       ...answerUpdate(state, answerId, answer.text),
       usage,
       receipt: prompt.receipt,
-      // Messages that no summary covers have no room: the summariser is behind, or off.
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,
       error: answer.error?.toContent() ?? null,

@@ -10,24 +10,22 @@ import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import type { LoadedWindow, StoredWindowMessage, WindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { beginTurn, makeKeyedQueue } from "./acquire-conversation.ts";
-import { retryWhileStorageIsAway, withLease } from "./turn-lease.ts";
+import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 
 export interface HistoryParts {
   turns: TurnStore;
   windows: WindowStore;
-  /** Least number of completed messages in the window; those that no summary covers are in it too. */
+  /** Least number of completed messages in the window; those that no summary covers come on top. */
   historyWindow: number;
-  /** No more of the window is read than this. */
   tokenBudget: number;
   useSummary: boolean;
   /** Null: the layer is off. */
   episodes: Pick<EpisodeStore, "checkRecallable"> | null;
-  /** Recalls from all the user's conversations, or from this one only. */
+  /** Recalls from all conversations of the user, or from this one only. */
   scope: "user" | "conversation";
-  /** Embeds the message early, as soon as it is clear that a search follows. */
+  /** Embeds the message early when a search will follow. */
   foresee?: Recall["foresee"];
-  /** Milliseconds until a lease ends that is not renewed. */
   leaseMs: number;
 }
 
@@ -42,13 +40,13 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
 
 /**
  * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with the
- * window behind it, without the current message. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
+ * window behind it. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
   const line = makeKeyedQueue();
 
-  /** Whether other conversations have episodes to recall. Runs beside the beginning of the turn, so that the embedder starts early. */
+  /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
   async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
     if (!episodes) return false;
     const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
@@ -83,7 +81,7 @@ export function makeHistory(parts: HistoryParts): Node {
         { turns, leaseMs },
         held,
         context?.signal,
-        (signal) => retryWhileStorageIsAway(load, signal),
+        (signal) => retryWhileUnreachable(load, signal),
       );
       runtime.note?.({
         window_messages: messages.length,
@@ -100,13 +98,13 @@ export function makeHistory(parts: HistoryParts): Node {
         windowIsWhole: isWhole,
         lastErasure,
         conversationSummary: summary && toConversationSummary(summary),
-        // Of this conversation only what is behind the window can be recalled.
+        // Of this conversation only what is older than the window can be recalled.
         hasEpisodes: episodes !== null && (hasOtherEpisodes || summary !== null || !isWhole),
       };
     } catch (error) {
-      // The message is stored and the run ends here: give the conversation back at once.
+      // The message is stored and the run ends here: release the conversation at once.
       const outcome = failedTurnOutcome(toAppError(error).toContent(), context?.progress?.());
-      await retryWhileStorageIsAway(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
+      await retryWhileUnreachable(() => turns.finish(held, null, [], outcome)).catch(() => undefined);
       throw error;
     }
   };

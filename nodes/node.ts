@@ -1,25 +1,21 @@
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
-import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import type { Observer } from "../observe/observer.ts";
 
 /** A step of a turn, as LangGraph calls it. */
 export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
 
-/** The runtime with `note`, for debug only: otherwise nodes compute no facts. */
-function withNotes(runtime: TurnRuntime, notes: Record<string, unknown>): TurnRuntime {
-  const { context, writer, callbacks } = runtime;
-  return { context, writer, callbacks, note: (facts) => void Object.assign(notes, facts) };
-}
-
-/** Wraps a node: adds its milliseconds to `timings` and, in debug, its facts to the execution log. */
-export function instrumented(name: string, node: Node, observer: Observer = NOOP_OBSERVER): Node {
+/** Adds to a node its milliseconds in `timings` and, in debug, its facts in the execution log. */
+export function instrumented(name: string, node: Node, observer: Observer): Node {
   return async function measuredNode(state, runtime) {
-    runtime.context?.onNodeStart?.(name);
+    const { context, writer, callbacks } = runtime;
+    context?.onNodeStart?.(name);
     const began = performance.now();
     const notes: Record<string, unknown> = {};
+    const noting = { context, writer, callbacks, note: (facts: object) => void Object.assign(notes, facts) };
     const update = await observer.watch({ work: "node", name }, async (learn) => {
-      const updated = await node(state, state.debug ? withNotes(runtime, notes) : runtime);
+      const updated = await node(state, state.debug ? noting : runtime);
       const { error } = updated as Pick<ConversationState, "error">;
       if (error) learn({ outcome: error.code });
       return updated;

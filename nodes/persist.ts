@@ -5,37 +5,28 @@ import { SUPERSEDED, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { retryWhileStorageIsAway, withLease } from "./turn-lease.ts";
+import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { isSummaryDue, type SummarySettings } from "../memory/summary/summary-due.ts";
 
-function toAnswer({
-  answer,
-  answerMessageId,
-  partialAnswer,
-  turnId,
-  workerName,
-  usage,
-  currentMessageId,
-}: ConversationState): AnswerToStore | null {
+function toAnswer(state: ConversationState): AnswerToStore | null {
+  const { answer, answerMessageId } = state;
   if (answer === "" || answerMessageId === null) return null;
   return {
     messageId: answerMessageId,
-    questionId: currentMessageId,
+    questionId: state.currentMessageId,
     content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
-    completed: !partialAnswer,
+    completed: !state.partialAnswer,
     tokenCount: estimateTokens(answer),
-    metadata: { turn_id: turnId, worker_name: workerName, usage },
+    metadata: { turn_id: state.turnId, worker_name: state.workerName, usage: state.usage },
   };
 }
 
+const DELETED = "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.";
 /** The errors of turns that were not stored as they ended. */
 const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   superseded: SUPERSEDED,
-  gone: new AppError(
-    "turn_superseded",
-    "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.",
-  ).toContent(),
+  gone: new AppError("turn_superseded", DELETED).toContent(),
 };
 
 export interface PersistParts {
@@ -45,8 +36,8 @@ export interface PersistParts {
 }
 
 /**
- * Stores the answer, the outcome and the jobs of the turn and gives the conversation back, in one transaction. An empty answer is not stored.
- * While Postgres is away it keeps the conversation and tries again, until the service stops.
+ * Stores the answer, the outcome and the jobs of the turn and releases the conversation, in one transaction. While Postgres is unreachable it
+ * tries again, and holds the conversation.
  */
 export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
@@ -56,7 +47,7 @@ export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
     const toStore = turnOutcome(state, runtime.context?.progress?.());
     const held = { tenantId, userId, conversationId, turnId };
     const outcome = await withLease({ turns, leaseMs }, held, undefined, () =>
-      retryWhileStorageIsAway(() => turns.finish(held, answer, jobs, toStore)),
+      retryWhileUnreachable(() => turns.finish(held, answer, jobs, toStore)),
     );
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
     runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
@@ -72,13 +63,13 @@ export interface MemoryLayers {
   coreMemory?: boolean;
 }
 
-/** The jobs of a turn: a summary when it is due; for a complete answer also its episode and the memory agent. */
+/** A summary when it is due; after a complete answer also its episode and the memory agent. */
 export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
   const { conversationSummary: summary, answer, partialAnswer } = state;
   const isComplete = answer !== "" && !partialAnswer;
-  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message is stored in any case
+  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
   const kinds: LayerJobKind[] = [];
-  // An incomplete window has more uncovered messages than any setting, so a summary is due.
+  // A window that is not whole has more uncovered messages than any setting.
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
   if (isDue) kinds.push("summarise");
   if (episodes && isComplete) kinds.push("index_episodes");

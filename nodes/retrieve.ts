@@ -1,5 +1,5 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, Layer, RecalledExchange } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, Layer, Passage, RecalledExchange } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
@@ -9,46 +9,34 @@ import type { Node } from "./node.ts";
 
 export interface RetrieveParts {
   recall: Recall;
-  /** Null: there is no index. */
   findPassages: FindPassages | null;
   /** Most episodes in the prompt. */
   topK: number;
   /** Most passages in the prompt. */
   passages: number;
-  /** Milliseconds to search episodes and documents side by side, and as many again to read what was found. */
+  /** Milliseconds to search, and as many again to read what was found. */
   timeoutMs: number;
-  /** Recalls from all the user's conversations, or from this one only. */
   scope: "user" | "conversation";
 }
 
-function toExchange({
-  id,
-  score,
-  conversationId,
-  userMessage,
-  assistantMessage,
-  messageIds,
-  createdAt,
-}: RecalledEpisode): RecalledExchange {
+function toExchange(episode: RecalledEpisode): RecalledExchange {
+  const { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt } = episode;
   return { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
 }
 
-/** Whether there is anything to search. A new user's first turns cost no embedding. */
-export function needsRetrieval({
-  error,
-  hasEpisodes,
-  useRetrieval,
-}: Pick<ConversationState, "error" | "hasEpisodes" | "useRetrieval">): boolean {
-  return error === null && (hasEpisodes || useRetrieval);
+/** The part of a found passage that prompt and receipt need. */
+export function toPassage({ id, documentId, title, heading, text, score }: Passage): Passage {
+  return { id, documentId, title, heading, text, score };
 }
 
 /**
- * Recalls earlier exchanges that fit the message and are not in the window, and beside that finds passages in the documents of the turn's
- * knowledge base. Never fails the turn: `degraded` names a layer that failed or was too slow.
+ * Recalls earlier exchanges that are not in the window, and finds passages of the turn's knowledge base. When that fails or is too slow, the
+ * turn goes on, and `degraded` names the layer.
  */
 export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    if (!needsRetrieval(state)) {
+    // A new user's first turns cost no embedding.
+    if (state.error || !(state.hasEpisodes || state.useRetrieval)) {
       runtime.note?.({ searched: false });
       return { episodicMemory: [], retrievalResults: [], retrievalMs: 0 };
     }
@@ -75,16 +63,10 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
       const by = state.agentType === "naive_rag_agent" ? "vectors" : "hybrid";
       const found = await findPassages({ ...question, prefix: state.kbPrefix, by, limit: passages });
       runtime.note?.({ passages: found.passages.length, passages_ms: millisecondsSince(began), passages_degraded: found.degraded });
-      return {
-        retrievalResults: found.passages.map(({ id, documentId, title, heading, text, score }) => {
-          return { id, documentId, title, heading, text, score };
-        }),
-        degraded: found.degraded ? ["knowledge"] : [],
-      };
+      return { retrievalResults: found.passages.map(toPassage), degraded: found.degraded ? ["knowledge"] : [] };
     };
-    // Reading what was found may take as long again.
     using readDeadline = startDeadline(2 * timeoutMs);
-    /** A throw would end the run and leave the conversation busy until its lease ends. */
+    /** A throw would end the run and leave the conversation busy. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
       abortable(search, readDeadline.signal).catch((error: unknown) => {
         runtime.context?.onError?.(toAppError(error));
@@ -96,7 +78,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
       retrievalResults: [],
       ...episodes,
       ...documents,
-      degraded: [...((episodes.degraded as Layer[] | undefined) ?? []), ...((documents.degraded as Layer[] | undefined) ?? [])],
+      degraded: [episodes, documents].flatMap(({ degraded = [] }) => degraded as Layer[]),
       retrievalMs: millisecondsSince(began),
     };
   };

@@ -3,12 +3,12 @@ import { AppError } from "../errors/app-error.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import type { HeldTurn } from "../stores/postgres/conversations/begin-turn.ts";
 
-/** Renewals per lease: two may fail before it runs out. */
+/** Two may fail before the lease runs out. */
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * Renews the turn's lease while `work` runs. The signal given to `work` aborts with AppError `turn_superseded` when another turn takes the
- * lease or the conversation is deleted, and with `turn_cancelled` when a request to another process stops the turn. Any other error of a renewal is ignored, because the next one may succeed.
+ * Renews the turn's lease while `work` runs. Its signal aborts with AppError `turn_superseded` when another turn takes the lease or the
+ * conversation is deleted, and with `turn_cancelled` when another process stops the turn. Other errors are ignored: the next renewal may succeed.
  */
 export async function withLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },
@@ -17,19 +17,12 @@ export async function withLease<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const lost = new AbortController();
-  const timer = setInterval(() => {
-    turns.renew(held, leaseMs).then(
-      (renewed) => {
-        if (!renewed)
-          lost.abort(
-            new AppError("turn_superseded", "The conversation was deleted or taken over by another turn while this one was answering."),
-          );
-      },
-      (error: unknown) => {
-        if (error instanceof AppError && error.code === "turn_cancelled") lost.abort(error);
-      },
-    );
-  }, leaseMs / RENEWALS_PER_LEASE);
+  const problem = "The conversation was deleted or taken over by another turn while this one was answering.";
+  const onRenewed = (isHeld: boolean): void => void (isHeld || lost.abort(new AppError("turn_superseded", problem)));
+  const onError = (error: unknown): void => {
+    if (error instanceof AppError && error.code === "turn_cancelled") lost.abort(error);
+  };
+  const timer = setInterval(() => void turns.renew(held, leaseMs).then(onRenewed, onError), leaseMs / RENEWALS_PER_LEASE);
   try {
     return await work(cancelled ? AbortSignal.any([cancelled, lost.signal]) : lost.signal);
   } finally {
@@ -37,22 +30,16 @@ export async function withLease<Result>(
   }
 }
 
-/** Milliseconds between two attempts: the first pause and the longest. */
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 1_000;
+/** True when Postgres is unreachable; not for a database that this process has closed, whose error is not retryable. */
+const isUnreachable = (error: unknown): boolean => error instanceof AppError && error.code === "storage_unavailable" && error.retryable;
 
-/** True when Postgres cannot be reached. A database that this process has closed stays away, so it does not count. */
-const isAway = (error: unknown): boolean => error instanceof AppError && error.code === "storage_unavailable" && error.retryable;
-
-/** Runs `work` again for as long as Postgres is away. Throws other errors at once, and the signal's reason when it aborts. */
-export async function retryWhileStorageIsAway<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+/** Runs `work` again while Postgres is unreachable. Throws other errors at once, and the signal's reason when it aborts. */
+export async function retryWhileUnreachable<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
-    return await pRetry(work, {
-      ...{ retries: Infinity, factor: 2, minTimeout: FIRST_PAUSE_MS, maxTimeout: LONGEST_PAUSE_MS },
-      shouldRetry: ({ error }) => isAway(error) && !signal?.aborted,
-    });
+    const shouldRetry = ({ error }: { error: unknown }): boolean => isUnreachable(error) && !signal?.aborted;
+    return await pRetry(work, { retries: Infinity, factor: 2, minTimeout: 200, maxTimeout: 1_000, shouldRetry });
   } catch (error) {
-    if (isAway(error)) signal?.throwIfAborted();
+    if (isUnreachable(error)) signal?.throwIfAborted();
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import {
 import { estimateTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import { fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
-import { fitWindow } from "./fit-window.ts";
+import { fitWindow, windowTokens } from "./fit-window.ts";
 
 const SYSTEM_PROMPT = `You are a helpful assistant in a long-running conversation. Answer in the language of the user's last message.
 Rely on what the user has told you; when you do not know something about the user, say so instead of guessing.`;
@@ -19,17 +19,15 @@ const SUMMARY_HEADING = "Earlier messages of this conversation, summarised. This
 
 const SYSTEM_PROMPT_TOKENS = estimateTokens(SYSTEM_PROMPT);
 
-/** Most of the budget for the current message. A longer one is shortened in the prompt, not in the store. */
-const MESSAGE_SHARE = 0.75;
-/** Most of the budget for the summary. Only a very small budget shortens one. */
+// The most that a part may take of the budget. A longer message is shortened in the prompt, not in the store.
 const SUMMARY_SHARE = 0.25;
-/** Most of the budget for core memory. */
 const CORE_MEMORY_SHARE = 0.25;
-/** Most of the budget for system prompt, core memory and summary together. */
+/** System prompt, core memory and summary together. */
 const STABLE_SHARE = 0.6;
-/** Most of what the current message leaves, for episodes. */
+/** The current message, of what these leave. */
+const MESSAGE_SHARE = 0.75;
+// The most of what the current message leaves.
 const EPISODES_SHARE = 0.25;
-/** Most of what the current message leaves, for passages. */
 const PASSAGES_SHARE = 0.35;
 
 export interface PromptParts {
@@ -49,18 +47,18 @@ export interface AssembledPrompt {
   receipt: Receipt;
   /** Estimated. */
   tokens: number;
-  /** The number of window messages without room, and of those that no summary covers. */
+  /** The number of window messages without room, and of those among them that no summary covers. */
   leftOut: { messages: number; uncovered: number };
   /** The number of shortened messages, with the current one. */
   shortened: number;
 }
 
-/** Tokens of a part and the blank line beside it; 0 when the part is empty. */
+/** With the blank line beside the part; 0 when it is empty. */
 function partTokens(text: string): number {
   return text === "" ? 0 : estimateTokens(text) + 1;
 }
 
-/** The part that stays the same from turn to turn: system prompt, core memory and summary. */
+/** What stays the same from turn to turn. */
 function stablePart(
   { coreMemory, summary }: { coreMemory: readonly CoreSection[]; summary: ConversationSummary | null },
   tokenBudget: number,
@@ -82,8 +80,8 @@ function stablePart(
 }
 
 /**
- * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache: system prompt, core memory
- * and summary, then the window, then episodes and passages with the current message. Users' text is joined, never expanded as a template.
+ * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache. Users' text is joined,
+ * never expanded as a template.
  */
 export function assemblePrompt({
   coreMemory = [],
@@ -104,13 +102,12 @@ export function assemblePrompt({
   const current = [recalled.text, found.text, asked].filter((text, position) => position === 2 || text !== "").join("\n\n");
   const [episodeTokens, passageTokens] = [partTokens(recalled.text), partTokens(found.text)];
   const fitting = fitWindow(window, room - askedTokens - episodeTokens - passageTokens);
-  const windowTokens = fitting.messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
   const leftOut = window.slice(0, window.length - fitting.messages.length);
   const promptTokens = {
     system: systemTokens,
     core_memory: coreTokens,
     summary: summaryTokens,
-    window: windowTokens,
+    window: windowTokens(fitting.messages),
     episodes: episodeTokens,
     passages: passageTokens,
     message: askedTokens + TOKENS_PER_MESSAGE,

@@ -1,17 +1,10 @@
 import type { WindowMessage } from "../../turn/state.ts";
 import { estimateTokens, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 
-/** Most of the room for a single message when not all fit as they are. */
 const LARGE_MESSAGE_SHARE = 0.25;
 
-export interface FittingWindow {
-  /** The newest messages, oldest first. */
-  messages: WindowMessage[];
-  /** The number of shortened ones. */
-  shortened: number;
-}
-
-function tokensOf(window: WindowMessage[]): number {
+/** The tokens of messages as they stand in a prompt. */
+export function windowTokens(window: readonly WindowMessage[]): number {
   return window.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }
 
@@ -24,19 +17,13 @@ function shorten(message: WindowMessage, maxTokens: number): WindowMessage {
 
 /** The index from which the newest messages fit into `maxTokens`. */
 function firstThatFits(window: WindowMessage[], maxTokens: number): number {
-  let tokens = 0;
-  let first = window.length;
-  while (first > 0) {
-    tokens += (window[first - 1]?.tokenCount ?? 0) + TOKENS_PER_MESSAGE;
-    if (tokens > maxTokens) break;
-    first--;
-  }
-  return first;
+  let left = maxTokens;
+  return window.findLastIndex(({ tokenCount }) => (left -= tokenCount + TOKENS_PER_MESSAGE) < 0) + 1;
 }
 
-/** Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. */
-export function fitWindow(window: WindowMessage[], maxTokens: number): FittingWindow {
-  if (tokensOf(window) <= maxTokens) return { messages: window, shortened: 0 };
+/** Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number. */
+export function fitWindow(window: WindowMessage[], maxTokens: number): { messages: WindowMessage[]; shortened: number } {
+  if (windowTokens(window) <= maxTokens) return { messages: window, shortened: 0 };
   const largest = Math.floor(maxTokens * LARGE_MESSAGE_SHARE) - TOKENS_PER_MESSAGE;
   const shorter = window.map((message) => shorten(message, largest));
   const first = firstThatFits(shorter, maxTokens);

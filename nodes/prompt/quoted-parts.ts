@@ -12,38 +12,25 @@ const NO_PASSAGES =
   "The documents were searched for the message below, and nothing in them fits it. Say so if only they could tell, and do not invent:";
 const SEARCH_UNAVAILABLE = "The documents cannot be searched at the moment. Say so if only they could tell, and do not invent:";
 
-/** A section with fewer tokens would be little more than the mark of what is missing. */
+/** A smaller section would be little more than the mark of what is missing. */
 const MIN_SECTION_TOKENS = 30;
-/** Most tokens of one exchange: two thirds for the user's message, one for the answer. */
+/** Two thirds for the user's message, one for the answer. */
 const EXCHANGE_TOKENS = 600;
-/** Most tokens of one passage. */
 const PASSAGE_TOKENS = 600;
 
-/** The sections of core memory in a prompt; `text` is empty when there are none. */
+/** `text` is empty when there are no sections. */
 export interface FittingCoreMemory {
   sections: CoreSection[];
   text: string;
 }
 
-/** The recalled exchanges in a prompt, best first; `text` is empty when there are none. */
-export interface FittingEpisodes {
-  episodes: RecalledExchange[];
-  text: string;
-}
-
-/** The passages in a prompt, best first: the first is number 1. `text` is empty when no documents were searched. */
-export interface FittingPassages {
-  passages: Passage[];
-  text: string;
-}
-
-/** The passages that were found, best first; `isIncomplete` when documents could not be searched, or not all of them. */
+/** The passages that were found, best first; `isIncomplete` when not all documents could be searched. */
 export interface SearchedDocuments {
   passages: readonly Passage[];
   isIncomplete: boolean;
 }
 
-/** Quotes the first items, as many as fit between heading and tags in at most `maxTokens`. */
+/** Quotes the first items, as many as fit with heading and tags into `maxTokens`. */
 function fitItems<Item>(
   items: readonly Item[],
   { heading, tag, maxTokens }: { heading: string; tag: string; maxTokens: number },
@@ -64,7 +51,7 @@ function coreMemoryBlock(pieces: readonly FencedPiece[]): string {
   return `${CORE_MEMORY_HEADING}\n${fence("core_memory", pieces)}`;
 }
 
-/** Fits sections into `maxTokens`: shortened to equal shares when they are longer, without the last ones when the shares would be too small. */
+/** Fits sections into `maxTokens`: shortened to equal shares, and without the last ones when the shares would be too small. */
 export function fitCoreMemory(sections: readonly CoreSection[], maxTokens: number): FittingCoreMemory {
   const filled = sections.filter(({ content }) => content.trim() !== "");
   const pieces = filled.map(({ section, content }) => ({ label: `[${section}]`, text: content }));
@@ -95,18 +82,15 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
   return [{ label: isArchived ? `${day} Noted:` : `${day} User:`, text: asked }];
 }
 
-/** Fits the best exchanges into `maxTokens`. */
-export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): FittingEpisodes {
+/** Fits the best exchanges into `maxTokens`; best first, but in the text by time. */
+export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
   const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"];
   const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
   if (fitting.length === 0) return { episodes: [], text: "" };
-  // In the order of time: the later one counts where they contradict each other.
+  // By time: the later one counts where they contradict each other.
   const inOrder = fitting.toSorted((one, other) => (one.item.createdAt < other.item.createdAt ? -1 : 1));
-  const block = fenceQuoted(
-    tag,
-    inOrder.map(({ quoted }) => quoted),
-  );
-  return { episodes: fitting.map(({ item }) => item), text: `${heading}\n${block}` };
+  const quotes = inOrder.map(({ quoted }) => quoted);
+  return { episodes: fitting.map(({ item }) => item), text: `${heading}\n${fenceQuoted(tag, quotes)}` };
 }
 
 function quotePassage({ title, heading, text }: Passage, position: number): string {
@@ -114,8 +98,8 @@ function quotePassage({ title, heading, text }: Passage, position: number): stri
   return quotePiece({ label, text: shortenQuoted(text, PASSAGE_TOKENS) });
 }
 
-/** Fits the best passages into `maxTokens`; null when no documents were searched. */
-export function fitPassages(searched: SearchedDocuments | null, maxTokens: number): FittingPassages {
+/** Fits the best passages into `maxTokens`, numbered from 1; null when no documents were searched. */
+export function fitPassages(searched: SearchedDocuments | null, maxTokens: number): { passages: Passage[]; text: string } {
   if (searched === null) return { passages: [], text: "" };
   const [heading, tag] = [PASSAGES_HEADING, "passages"];
   const fitting = fitItems(searched.passages, { heading, tag, maxTokens }, quotePassage);

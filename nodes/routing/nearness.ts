@@ -1,4 +1,86 @@
-import type { BaseVectors, TextVector } from "./base-vectors.ts";
+import type { Embedder } from "../../models/embedder.ts";
+import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+
+/** Questions are nearer to texts in their own script, so `isHan` says which that is. */
+interface TextVector {
+  vector: Float32Array;
+  isHan: boolean;
+}
+
+/** The vectors of the neutral sentences, and of each base's description, keywords and titles. */
+export interface BaseVectors {
+  neutral: TextVector[];
+  bases: { prefix: string; texts: TextVector[] }[];
+}
+
+const HAN = /\p{Script=Han}/u;
+const MAX_TITLES = 32;
+
+/** What no document answers: the scale on which a question is near to a base. */
+export const NEUTRAL_SENTENCES: readonly string[] = `
+Hello, how are you today? Thank you very much, that helped. Tell me a funny story about a dog. Write a short poem about the sea.
+What is the largest city in the world? When did the Roman Empire end? Explain how photosynthesis works. Translate this sentence into German.
+Make it longer and more friendly. What did you say before? No, the first one is better. My brother moved to another town.
+I like playing the piano in the evening. How do I bake bread? Write a function that reverses a list. Recommend a good novel to read.
+What is the square root of 144? Let us talk about something different. I am happy because the sun is shining.
+Do you remember the name of my friend?
+你好，最近怎么样？ 非常感谢，帮大忙了。 给我讲一个有趣的故事。 写一首关于大海的诗。 世界上最大的城市是哪个？ 唐朝是哪一年灭亡的？ 解释一下光合作用。
+把这句话翻译成英语。 写得长一点，语气友好一些。 你前面说了什么？ 不是，第一个更好。 我哥哥搬到别的城市去了。 我喜欢晚上弹钢琴。 面包怎么烤？
+写一个反转列表的函数。 推荐一本好看的小说。 一百四十四的平方根是多少？ 我们聊点别的吧。 今天阳光很好，我很开心。 你记得我朋友的名字吗？
+`
+  .trim()
+  .split(/(?<=[.?。？])\s+/u);
+
+function baseTexts({ description, keywords, titles = [] }: KnowledgeBase): string[] {
+  return [description, keywords.join(", "), ...titles.slice(0, MAX_TITLES)].filter((text) => text.trim() !== "");
+}
+
+function toTextVector(text: string, vector: readonly number[] = []): TextVector {
+  return { vector: Float32Array.from(vector), isHan: HAN.test(text) };
+}
+
+/**
+ * Loads the vectors of bases, embeds the missing ones in one call, and keeps the `capacity` last used. Nothing stops a call under way: a turn
+ * that cannot wait leaves its vectors to the next.
+ */
+export function makeBaseVectors(
+  embedder: Pick<Embedder, "embedPassages">,
+  capacity = 256,
+): (tenantId: string, bases: readonly KnowledgeBase[]) => Promise<BaseVectors> {
+  /** Least recently used first, by tenant and texts. */
+  const cache = new Map<string, Promise<TextVector[]>>();
+
+  function embedMissing(groups: readonly { key: string; texts: readonly string[] }[]): void {
+    const missing = groups.filter(({ key }) => !cache.has(key));
+    const texts = missing.flatMap((group) => group.texts);
+    const call = texts.length === 0 ? Promise.resolve([]) : embedder.embedPassages(texts);
+    let end = 0;
+    for (const group of missing) {
+      const start = end;
+      end += group.texts.length;
+      const vectors = call.then((all) => group.texts.map((text, index) => toTextVector(text, all[start + index])));
+      vectors.catch(() => cache.get(group.key) === vectors && cache.delete(group.key)); // the next turn asks again
+      cache.set(group.key, vectors);
+    }
+  }
+
+  function touch(key: string): Promise<TextVector[]> {
+    const vectors = cache.get(key) ?? Promise.resolve([]);
+    cache.delete(key);
+    cache.set(key, vectors);
+    return vectors;
+  }
+
+  return async function loadVectors(tenantId, bases) {
+    const groups = bases.map((base) => ({ prefix: base.prefix, texts: baseTexts(base), key: JSON.stringify([tenantId, base]) }));
+    embedMissing([{ key: "", texts: NEUTRAL_SENTENCES }, ...groups]);
+    const loading = groups.map(async ({ prefix, key }) => ({ prefix, texts: await touch(key) }));
+    const neutral = touch("");
+    for (const oldest of cache.keys()) if (cache.size > capacity + 1) cache.delete(oldest);
+    const [sentences, loaded] = await Promise.all([neutral, Promise.all(loading)]);
+    return { neutral: sentences, bases: loaded };
+  };
+}
 
 /** How near a question is to a base, in standard deviations of how near neutral sentences are to it. */
 export interface Nearness {
@@ -11,9 +93,8 @@ interface Spread {
   deviation: number;
 }
 
-/** So many of a base's nearest texts count: a single one is often near by chance. */
+/** The number of a base's texts that count: a single one is often near by chance. */
 const NEAREST_TEXTS = 2;
-/** Vectors with a smaller deviation have nothing in common. */
 const MIN_DEVIATION = 1e-3;
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
@@ -30,7 +111,7 @@ function cosine(one: ArrayLike<number>, other: ArrayLike<number>): number {
   return sum;
 }
 
-/** Scores texts by their cosine to the vector, in standard deviations above the neutral sentences of the same script. */
+/** Scores texts by their cosine to the vector, in standard deviations above neutral sentences of the same script. */
 function makeScorer(vector: ArrayLike<number>, neutral: readonly TextVector[]): (texts: readonly TextVector[]) => number {
   const spreadIn = (isHan: boolean): Spread =>
     spreadOf(neutral.filter((sentence) => sentence.isHan === isHan).map((sentence) => cosine(vector, sentence.vector)));
@@ -42,10 +123,10 @@ function makeScorer(vector: ArrayLike<number>, neutral: readonly TextVector[]): 
   };
 }
 
-/** Cached scores of the neutral sentences. The key is the array of a base's vectors; changed texts make a new array. */
+/** Cached by the array of a base's vectors. */
 const neutralSpreads = new WeakMap<readonly TextVector[], Spread>();
 
-/** What neutral sentences score with each base, every sentence measured against the others. */
+/** What neutral sentences score with each base, each measured against the others. */
 function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {
   if (bases.some(({ texts }) => !neutralSpreads.has(texts))) {
     const scorers = neutral.map(({ vector }, index) => makeScorer(vector, neutral.toSpliced(index, 1)));
@@ -57,8 +138,8 @@ function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {
 }
 
 /**
- * How near a question is to each base, nearest first. The scale of an embedder's cosines does not matter: the question is measured against
- * neutral sentences, and its score against what these score with the same base.
+ * How near a question is to each base, nearest first: measured against neutral sentences, and against what these score with the same base. So
+ * the scale of an embedder's cosines does not matter.
  */
 export function nearnessOf(question: readonly number[], vectors: BaseVectors): Nearness[] {
   const score = makeScorer(question, vectors.neutral);

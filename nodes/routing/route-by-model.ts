@@ -24,14 +24,13 @@ const MAX_MESSAGE_TOKENS = 500;
 const MAX_BASE_TOKENS = 200;
 const MAX_TITLES = 10;
 
-/** What a router model answers, as its tool's arguments or as JSON. A missing reason is no error: it is for people only. */
 const answerSchema = (prefixes: readonly string[]) =>
   z.object({
     kb_prefix: z.enum(prefixes),
     confidence: z.number().min(0).max(1),
     reason: z.string().default("").describe("Why, in a few words."),
   });
-export type RouterAnswer = z.infer<ReturnType<typeof answerSchema>>;
+type RouterAnswer = z.infer<ReturnType<typeof answerSchema>>;
 
 function describeBase({ prefix, description, keywords, titles = [] }: KnowledgeBase): FencedPiece {
   const documents = titles.length === 0 ? "" : ` Documents: ${titles.slice(0, MAX_TITLES).join("; ")}`;
@@ -39,7 +38,7 @@ function describeBase({ prefix, description, keywords, titles = [] }: KnowledgeB
   return { label: `${prefix}:`, text: shortenText(text.replace(/\s+/g, " "), MAX_BASE_TOKENS) };
 }
 
-/** The message alone, without what was said before: routing runs beside the reading of history. */
+/** Has no history, which is read meanwhile. */
 function routerPrompt(message: string, bases: readonly KnowledgeBase[]): BaseMessage[] {
   return [
     new SystemMessage(`${INSTRUCTIONS}\n${fence("knowledge_bases", bases.map(describeBase))}`),
@@ -47,7 +46,7 @@ function routerPrompt(message: string, bases: readonly KnowledgeBase[]): BaseMes
   ];
 }
 
-/** Parses the object in a text, also inside a code fence or behind the model's thoughts. */
+/** Parses the object in a text, also in a code fence or behind thoughts. */
 function parseObject(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
@@ -56,18 +55,17 @@ function parseObject(text: string): unknown {
   }
 }
 
-/** The answer by tool, else in the text; undefined when there is none that the schema allows. */
 function readAnswer({ tool_calls = [], text }: AIMessageChunk, schema: ReturnType<typeof answerSchema>): RouterAnswer | undefined {
   const calls = tool_calls.filter(({ name }) => name === TOOL).map(({ args }): unknown => args);
   const answer = [...calls, parseObject(text)].map((candidate) => schema.safeParse(candidate).data).find((data) => data !== undefined);
   return answer && { ...answer, reason: storableText(answer.reason.slice(0, 300)) };
 }
 
-/** Asks a model which base a message is for. Throws AppError when it names none that is there within `timeoutMs`. */
+/** Asks a model for the base. Throws AppError when it names none that exists within `timeoutMs`. */
 export function makeRouteByModel(
   model: BaseChatModel,
   { timeoutMs, observer }: { timeoutMs: number; observer: Observer },
-): (question: { message: string; bases: readonly KnowledgeBase[]; signal?: AbortSignal | undefined }) => Promise<RouterAnswer> {
+): (question: { message: string; bases: readonly KnowledgeBase[]; signal: AbortSignal | undefined }) => Promise<RouterAnswer> {
   const circuit = makeCircuitBreaker("router_model", observer);
   return async function routeByModel({ message, bases, signal: cancelled }) {
     const schema = answerSchema([GENERAL, ...bases.map(({ prefix }) => prefix)]);

@@ -2,33 +2,46 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord } from "../../text/lexical-text.ts";
 import type { AgentType, RouteDecision } from "../../turn/state.ts";
-import { isCourtesy } from "./courtesy.ts";
 
 /** The kb_prefix that means: no documents. */
 export const GENERAL = "general";
 
-/** How often a base named by a keyword is right. */
+// The share of right decisions on the table of questions.
 export const KEYWORD_CONFIDENCE = 0.9;
-const SMALL_TALK_CONFIDENCE = 0.98;
-/** How often no base is right when no keyword is found. */
+const COURTESY_CONFIDENCE = 0.98;
 const DEFAULT_CONFIDENCE = 0.4;
 
 const HAN = /\p{Script=Han}/u;
 const ACRONYM = /^\p{Lu}{2,4}$/u;
-/** A shorter prefix is often an abbreviation, or a word such as "it". */
+/** A shorter prefix is often an abbreviation or a word such as "it". */
 const SHORTEST_NAME = 3;
 
-export interface RouteQuestion {
-  message: string;
-  requested: string | null;
-  agentType: AgentType;
-  bases: KnowledgeBase[];
+export function makeDecision(
+  kb_prefix: string,
+  agentType: AgentType,
+  { method, confidence, reason }: Pick<RouteDecision, "method" | "confidence" | "reason">,
+): RouteDecision {
+  return { kb_prefix, worker_name: `${kb_prefix}:${agentType}`, confidence, method, reason };
 }
 
-/** The route by words, and the bases between which words do not decide. */
-export interface WordRoute {
-  decision: RouteDecision;
-  candidates: KnowledgeBase[];
+const ENGLISH_FILLER =
+  /^(?:oh|well|so|and|very|much|really|a|lot|all|again|then|too|to|you|there|everyone|everybody|my|dear|friend|assistant|bot|for|your|the|help|that|this|now|today)$/;
+const ENGLISH_TALK =
+  /\b(?:good (?:morning|afternoon|evening|night|day)|how (?:are|is it|are things|'s it) (?:you|going)(?: doing)?|what'?s up|nice to (?:meet|see) you|see you(?: (?:later|soon|tomorrow))?|have a (?:nice|good|great) (?:day|evening|weekend)|thank you|thanks|thx|cheers|hi|hello|hey|bye|goodbye|good ?night|you'?re welcome|never ?mind|got it|i see|ok(?:ay)?|yes|yeah|no|sure|great|cool|perfect|nice|wonderful|awesome|haha+|lol|sorry)\b/g;
+const CHINESE_TALK =
+  /(?:大家|你们?|您)?(?:早上好|上午好|中午好|下午好|晚上好|早安|晚安|早啊?|你好|您好|大家好|嗨|哈[喽啰]|在吗|最近(?:怎么样|还好吗|好吗)|吃了吗|好久不见|谢谢|多谢|感谢|谢了|辛苦了?|麻烦了|不客气|没关系|没事|对不起|不好意思|抱歉|再见|拜拜|回头见|明天见|好的?|行|可以|嗯+|哦+|是的|对的?|不用了?|知道了|明白了|懂了|收到|哈{2,}|嘻{2,}|太好了|真棒|不错)/g;
+const CHINESE_FILLER = /^[你您们啊呀呢吧哦嗯啦吗了的哈很非常太真都大家那就先老师朋友帮忙你的]*$/u;
+const LONGEST_COURTESY = 60;
+
+/** Whether a message is only greeting or thanks. It must hold such a phrase, and all other words must be filler; text/small-talk.ts is laxer. */
+export function isCourtesy(message: string): boolean {
+  const text = message.normalize("NFKC").toLowerCase().replaceAll("’", "'");
+  if (text.length > LONGEST_COURTESY || /\d/.test(text)) return false;
+  const words = text.replace(/[^\p{L}\p{N}' ]+/gu, " ").trim();
+  if (words === "") return true;
+  const left = words.replace(ENGLISH_TALK, " ").replace(CHINESE_TALK, " ");
+  if (left === words) return false;
+  return left.split(/\s+/).every((word) => ENGLISH_FILLER.test(word) || CHINESE_FILLER.test(word));
 }
 
 /** Throws AppError `invalid_request` when a caller names a knowledge base that does not exist. */
@@ -46,7 +59,7 @@ function hasWord(message: string, word: string): boolean {
   return false;
 }
 
-/** The word itself and its English singular or plural. Other forms mean other things: "training" is no "train". */
+/** The word itself and its English singular or plural. */
 function wordForms(word: string): string[] {
   if (!/[a-z]{3}$/.test(word)) return [word];
   if (/[^aeiou]y$/.test(word)) return [word, `${word.slice(0, -1)}ies`];
@@ -64,14 +77,14 @@ function hasKeyword(message: string, keyword: string): boolean {
   return HAN.test(wanted) ? text.includes(wanted) : wordForms(wanted).some((form) => hasWord(text, form));
 }
 
-/** The keywords of a base, and its prefix when that reads like words. */
+/** The keywords, and the base's prefix when it reads like words. */
 function keywordsWithName({ prefix, keywords }: KnowledgeBase): string[] {
   const name = prefix.replace(/[-_.]+/g, " ");
   const isKnown = keywords.some((keyword) => wordForms(keyword.toLowerCase()).includes(name.toLowerCase()));
   return isKnown || (!HAN.test(name) && name.length < SHORTEST_NAME) || isStopWord(name) ? keywords : [...keywords, name];
 }
 
-/** The bases that have keywords in the message, most first. English keywords match whole words, Chinese ones anywhere. */
+/** The bases that have keywords in the message, most first. English keywords match whole words. */
 function matchKeywords(message: string, bases: readonly KnowledgeBase[]): { base: KnowledgeBase; words: string[] }[] {
   return bases
     .map((base) => ({ base, words: [...new Set(keywordsWithName(base))].filter((word) => hasKeyword(message, word)) }))
@@ -80,16 +93,25 @@ function matchKeywords(message: string, bases: readonly KnowledgeBase[]): { base
 }
 
 /**
- * Routes to the requested base, else to the one with the most keywords in the message, else to none. Equal bases all remain candidates, and
- * so do all bases when no keyword is found. Throws AppError `invalid_request` when there is no base as `requested`.
+ * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between which
+ * words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as `requested`.
  */
-export function routeByWords({ message, requested, agentType, bases }: RouteQuestion): WordRoute {
+export function routeByWords({
+  message,
+  requested,
+  agentType,
+  bases,
+}: {
+  message: string;
+  requested: string | null;
+  agentType: AgentType;
+  bases: KnowledgeBase[];
+}): { decision: RouteDecision; candidates: KnowledgeBase[] } {
   assertKnowledgeBase(requested, bases);
   type Method = RouteDecision["method"];
-  const to = (kb_prefix: string, confidence: number, method: Method, reason: string, candidates: KnowledgeBase[] = []): WordRoute => ({
-    decision: { kb_prefix, worker_name: `${kb_prefix}:${agentType}`, confidence, method, reason },
-    candidates,
-  });
+  const to = (prefix: string, confidence: number, method: Method, reason: string, candidates: KnowledgeBase[] = []) => {
+    return { decision: makeDecision(prefix, agentType, { confidence, method, reason }), candidates };
+  };
   if (requested !== null) return to(requested, 1, "requested", "the caller named it");
   if (agentType === "chat_agent") return to(GENERAL, 1, "rule", "chat_agent uses no documents");
   if (bases.length === 0) return to(GENERAL, 1, "default", "there is no knowledge base");
@@ -101,6 +123,6 @@ export function routeByWords({ message, requested, agentType, bases }: RouteQues
     const candidates = equals.length > 0 ? [best, ...equals].map(({ base }) => base) : [];
     return to(best.base.prefix, KEYWORD_CONFIDENCE / (equals.length + 1), "rule", reason, candidates);
   }
-  if (isCourtesy(message)) return to(GENERAL, SMALL_TALK_CONFIDENCE, "default", "small talk");
+  if (isCourtesy(message)) return to(GENERAL, COURTESY_CONFIDENCE, "default", "small talk");
   return to(GENERAL, DEFAULT_CONFIDENCE, "default", "no knowledge base fits the message", bases);
 }

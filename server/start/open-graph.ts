@@ -3,7 +3,7 @@ import { createConversationGraph } from "../../graph/create-conversation-graph.t
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
-import type { KnowledgeHandlers } from "../../nodes/knowledge-handlers.ts";
+import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Config } from "./config.ts";
 import { type Memory, openMemory } from "./open-memory.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { toAppError } from "../../errors/app-error.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
-import type { KnowledgeHandlers } from "../../nodes/knowledge-handlers.ts";
+import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
 import { makeApp } from "../http/app.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isCourtesy } from "../../../nodes/routing/courtesy.ts";
+import { isCourtesy } from "../../../nodes/routing/route-by-words.ts";
 import { readRoutingTable } from "./routing-table.ts";
 
 /** Messages, " | " between two. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
-import { makeBaseVectors, type BaseVectors } from "../../../nodes/routing/base-vectors.ts";
-import { type Nearness, nearnessOf } from "../../../nodes/routing/nearness.ts";
+import { type BaseVectors, makeBaseVectors, type Nearness, nearnessOf } from "../../../nodes/routing/nearness.ts";
 import { chooseNearest, routeShares } from "../../../nodes/routing/route-by-embedding.ts";
 import { GENERAL, routeByWords } from "../../../nodes/routing/route-by-words.ts";
 import { readRoutingTable, ROUTING_BASES, routingHash, type RoutingQuestion } from "./routing-table.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { NEUTRAL_SENTENCES } from "../../../nodes/routing/base-vectors.ts";
-import type { Nearness } from "../../../nodes/routing/nearness.ts";
+import { type Nearness, NEUTRAL_SENTENCES } from "../../../nodes/routing/nearness.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 /** Six knowledge bases of one company, written as their owners would: some in English, some in Chinese, some in both. */

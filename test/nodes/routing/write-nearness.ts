@@ -1,6 +1,5 @@
 import { openOpenAIEmbedder } from "../../../models/openai-embedder.ts";
-import { makeBaseVectors } from "../../../nodes/routing/base-vectors.ts";
-import { nearnessOf } from "../../../nodes/routing/nearness.ts";
+import { makeBaseVectors, nearnessOf } from "../../../nodes/routing/nearness.ts";
 import { readRoutingTable, ROUTING_BASES, writeRoutingTable } from "./routing-table.ts";
 
 // Writes the figures of routing-questions.tsv anew, with the model of EMBEDDING_BASE_URL, EMBEDDING_MODEL and EMBEDDING_QUERY_MODEL.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/base-vectors.ts";
+import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/nearness.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 
