@@ -14,7 +14,6 @@ import { interceptStatements } from "../support/databases/record-statements.ts";
 import { storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
 import { beginFreely, EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleTurn } from "../support/samples/sample-turns.ts";
 import { useGraphWithModel, type Talk } from "../support/services/graph-with-model.ts";
-import { waitUntil } from "../support/wait-until.ts";
 
 const LEASE_MS = 1_200;
 const gone = (): AppError => new AppError("storage_unavailable", "The database cannot be reached.", { cause: new Error("ECONNREFUSED") });
@@ -23,13 +22,16 @@ describe("a turn", () => {
   const opened = useGraphWithModel({ leaseMs: LEASE_MS });
 
   describe("and its lease", () => {
-    test("holds the conversation longer than one lease while the model speaks", async () => {
-      opened.server.answer({ tokens: Array.from({ length: 20 }, () => "slow "), betweenMs: (2.2 * LEASE_MS) / 20 });
-      const talk = opened.makeTalk();
-      const turn = talk.start("Hello!");
-      await turn.accepted;
-      await waitUntil("the conversation is free", () => talk.isFree()); // a turn let in earlier would supersede this one
-      expect(await turn.ended).toMatchObject({ status: "done", content: { answer: "slow ".repeat(20) } });
+    test("renews it while the model is silent", async () => {
+      const renewedTwice = Promise.withResolvers<void>();
+      let renewals = 0;
+      const database = interceptStatements(opened.database, (statement, run) => {
+        if (statement.name === "turn-renew" && ++renewals === 2) renewedTwice.resolve();
+        return run();
+      });
+      opened.server.answer({ tokens: ["slow"], until: renewedTwice.promise });
+      const last = await opened.makeTalk(opened.makeGraph({ database, leaseMs: 300 })).say("Hello!");
+      expect(last).toMatchObject({ status: "done", content: { answer: "slow" } });
     });
 
     test("ends with turn_superseded when another turn has taken the conversation, which keeps it", async () => {

@@ -8,10 +8,7 @@ export interface ApiRequest {
   signal?: AbortSignal;
 }
 
-/**
- * Sends one request to the service the page came from. Where the service asks for a key, so does the page, and sends the request again.
- * Throws ApiError for everything but success.
- */
+/** Sends a request to the page's service. When a key is needed, the page asks for it and sends the request again. Throws ApiError. */
 export async function send(path: string, { method = "GET", body, headers = {}, signal }: ApiRequest = {}): Promise<Response> {
   for (;;) {
     const key = apiKey.value;
@@ -34,7 +31,6 @@ export async function send(path: string, { method = "GET", body, headers = {}, s
   }
 }
 
-/** The same, with the answer's JSON. */
 export async function call<Answer>(path: string, request: ApiRequest = {}): Promise<Answer> {
   return (await (await send(path, request)).json()) as Answer;
 }

@@ -1,9 +1,8 @@
 import { createParser } from "eventsource-parser";
 
-/** A server-sent event with its id; null when it had none. */
 export type Identified<Event> = Event & { id: string | null };
 
-/** The events of a stream, those of one network packet at a time. Ends when the stream does; throws when the connection breaks. */
+/** The events of a stream, in batches as they arrive. Throws when the connection breaks. */
 export async function* readEvents<Event extends object>(response: Response): AsyncGenerator<Identified<Event>[], void> {
   const reader = response.body?.getReader();
   if (!reader) return;

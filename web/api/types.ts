@@ -1,11 +1,11 @@
-// described.ts is written by `npm run build` and `npm run types` from the description of the API. Here parts of its answers get names.
+// `npm run build` and `npm run types` write described.ts from the description of the API.
 import type * as Described from "./described.ts";
 
 export type * from "./described.ts";
 export type AgentType = NonNullable<Described.ChatRequest["agent_type"]>;
 export type Conversation = Described.ConversationList["conversations"][number];
 export type Episode = Described.EpisodeList["episodes"][number];
-/** An error of the service, or of the page, which has codes of its own. */
+/** An error of the service or of the page. */
 export type ErrorContent = Omit<Described.TurnError, "code"> & { code: string };
 export type Message = Described.FoundMessage["message"];
 export type Notice = Described.Turn["notices"][number];

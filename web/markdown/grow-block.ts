@@ -1,7 +1,7 @@
 import type { Token, Tokens } from "marked";
 import { renderBlock } from "./render-block.ts";
 
-/** A block with more characters than this is shown as it is written. */
+/** Characters. A larger block is plain text. */
 const LARGEST_BLOCK = 100_000;
 
 const isPlain = ({ raw }: Token): boolean => raw.length > LARGEST_BLOCK;
@@ -14,10 +14,9 @@ function toPlain(raw: string): HTMLElement {
   return holder;
 }
 
-/** A block as an element. */
 export const showBlock = (block: Token): HTMLElement => (isPlain(block) ? toPlain(block.raw) : renderBlock(block));
 
-/** Puts the end of a text behind what is there of it. */
+/** Appends the new end of a text. */
 function growText(holder: Node | null, old: string, text: string): boolean {
   const node = holder?.firstChild;
   if (!(node instanceof Text) || node.nextSibling || node.data.length < old.length || !text.startsWith(old)) return false;
@@ -25,16 +24,15 @@ function growText(holder: Node | null, old: string, text: string): boolean {
   return true;
 }
 
-/** Code is shown with one line break at its end, whether it had it or not. */
 const withoutEnd = ({ text }: Tokens.Code): string => text.replace(/\n$/, "");
 
-/** How many of the first parts are the same in both. */
+/** The number of first parts that are the same in both. */
 function countSame<Part>(old: readonly Part[], parts: readonly Part[], isSame: (one: Part, other: Part) => boolean): number {
   const differs = old.findIndex((part, index) => parts[index] === undefined || !isSame(part, parts[index]));
   return differs === -1 ? old.length : differs;
 }
 
-/** Puts new elements in the place of those from an index on; the text between them goes along with the one before it. */
+/** Replaces the elements from an index on; text between two belongs to the first. */
 function replaceFrom(holder: Element, index: number, fresh: Element): void {
   const first = holder.children[index];
   while (first && holder.lastChild !== first) holder.lastChild?.remove();
@@ -65,10 +63,7 @@ function growTable(element: HTMLElement, old: Tokens.Table, table: Tokens.Table)
   return fresh !== null;
 }
 
-/**
- * Makes the element of a block show what it has grown to, and sets nothing anew that is the same: in code, lists and tables, which are one
- * block however long they get. False when it has to be rendered from the beginning.
- */
+/** Grows the element of a long block (code, list, table) without rendering it anew. False when it has to be rendered from the beginning. */
 export function growBlock(element: HTMLElement, old: Token, block: Token): boolean {
   if (old.type !== block.type || isPlain(old) !== isPlain(block)) return false;
   if (old.raw === block.raw) return true;

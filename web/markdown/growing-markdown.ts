@@ -2,40 +2,36 @@ import type { Token, TokensList } from "marked";
 import { growBlock, showBlock } from "./grow-block.ts";
 import { toBlocks } from "./render-block.ts";
 
-/** The last blocks of a growing text may still change: "1. a", then "2", then "2. b" is one list in the end. */
+/** The last blocks may still change: "1. a", then "2", then "2. b" is one list. */
 const UNSETTLED_BLOCKS = 2;
-/** A text that takes long to render is rendered less often: pauses are this many times the work. */
+/** Pauses are this many times as long as the work before. */
 const PAUSES = 3;
-/** Milliseconds of work after which a long text goes on in the next frame. */
+/** Work of one frame. */
 const SLICE_MS = 10;
-/** What is left of a text, when it has more characters than this, is shown as it is written. */
+/** Characters. A larger rest is plain text. */
 const LARGEST_TEXT = 1_000_000;
 
-/** A table without the names that every object has: `[constructor]` in a text is no link. */
+/** Without the names that every object has: `[constructor]` is no link. */
 const noLinks = (): TokensList["links"] => Object.create(null) as TokensList["links"];
 
-/** Markdown in an element, for a text that only grows; anything else begins anew. */
+/** Markdown of a text that only grows; anything else begins anew. */
 export interface GrowingMarkdown {
   show(text: string, isWhole: boolean): void;
   close(): void;
 }
 
-/** A block that may still change, as it is shown. */
 interface Unsettled {
   block: Token;
   element: HTMLElement;
 }
 
-/** A block that waits to be rendered; one that `stays` is never made anew. */
+/** A block to render; one that `stays` will not change. */
 interface Waiting {
   block: Token;
   stays: boolean;
 }
 
-/**
- * Settled blocks are rendered once and never touched again; only the last ones change as the text grows. Work is cut into slices of
- * 10 ms between which the page can do other things.
- */
+/** Renders settled blocks once; only the last ones change as the text grows. Works in slices of 10 ms. */
 export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
   let wanted = { text: "", isWhole: false };
   let lexed = wanted;
@@ -52,7 +48,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
     [settledLength, links, unsettled, waiting] = [0, noLinks(), [], []];
   }
 
-  /** The unsettled blocks that could be made what they are now; the others are taken away. */
+  /** Grows the unsettled blocks that can grow, and removes the others. */
   function growUnsettled(blocks: readonly Token[], canGrow: boolean): Unsettled[] {
     const grown: Unsettled[] = [];
     for (const [index, { block: old, element: shown }] of unsettled.entries()) {
@@ -63,7 +59,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
     return grown;
   }
 
-  /** Puts the blocks behind the settled ones in line; all but the last settle, and in a whole text the last ones too. */
+  /** Reads the blocks behind the settled ones. All but the last settle, in a whole text these too. */
   function lex(): void {
     lexed = wanted;
     const rest = lexed.text.slice(settledLength);

@@ -5,7 +5,7 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (character) =>
 
 const SAFE_ADDRESS = /^(https?:|mailto:)/i;
 
-/** Markdown as the page shows it: HTML in it is text, pictures are links (nothing is fetched), only web and mail addresses are followed. */
+/** HTML is text, pictures are links, and only web and mail addresses are links. */
 const marked = new Marked({
   gfm: true,
   breaks: true,
@@ -27,20 +27,14 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 });
 
 const ALLOWED = {
-  ALLOWED_TAGS: [
-    ..."a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul".split(" "),
-    "#text",
-  ],
+  ALLOWED_TAGS: "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul #text".split(" "),
   ALLOWED_ATTR: ["href", "align", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true,
-} as const;
+  RETURN_DOM_FRAGMENT: true as const,
+};
 
-/**
- * The blocks of a text; one that cannot be parsed (nested a thousandfold) is a single block of plain text. `links` are definitions of
- * addresses found in earlier parts of it; those of this part are added.
- */
+/** The blocks of a text; plain text when it cannot be parsed. `links` holds link definitions of earlier parts, and gets those of this one. */
 export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   const lexer = new marked.Lexer(marked.defaults);
   lexer.tokens.links = links;
@@ -51,23 +45,17 @@ export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   }
 }
 
-/** One block as elements without anything that runs or fetches. A block that cannot be parsed is shown as it is written. */
+/** A block as elements without anything that runs or fetches. */
 export function renderBlock(block: Token): HTMLElement {
   const holder = document.createElement("div");
   holder.className = "block";
   try {
-    holder.append(
-      DOMPurify.sanitize(marked.parser([block]), {
-        ...ALLOWED,
-        ALLOWED_TAGS: [...ALLOWED.ALLOWED_TAGS],
-        ALLOWED_ATTR: [...ALLOWED.ALLOWED_ATTR],
-      }),
-    );
+    holder.append(DOMPurify.sanitize(marked.parser([block]), ALLOWED));
   } catch {
     holder.textContent = block.raw;
   }
   for (const scrolled of holder.querySelectorAll<HTMLElement>("pre")) scrolled.tabIndex = 0;
-  // The outermost element tells the direction: browsers pass over elements with a direction of their own when they look for it.
+  // Browsers ignore children that have a direction of their own.
   for (const child of holder.children) if (child instanceof HTMLElement) child.dir = "auto";
   return holder;
 }

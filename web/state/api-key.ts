@@ -3,21 +3,20 @@ import { readTab, writeTab } from "./tab-storage.ts";
 
 const STORED_AS = "key";
 
-/** The key of this tab: kept until the tab is closed, and nowhere else. */
+/** Kept until the tab is closed, and nowhere else. */
 export const apiKey = signal<string | null>(readTab<string>(STORED_AS));
-/** Whether the page has to ask for a key, and whether because the one it had was refused. */
+/** Null when no key is needed; `refused` when the one that was given is wrong. */
 export const keyDialog = signal<{ refused: boolean } | null>(null);
 
 let given = Promise.withResolvers<void>();
 
-/** Waits until there is another key than the one that was refused. */
+/** Waits for another key than the refused one. */
 export async function whenKeyIsGiven(refused: string | null): Promise<void> {
   if (apiKey.value !== refused) return;
   keyDialog.value ??= { refused: refused !== null };
   await given.promise;
 }
 
-/** Takes the key that somebody typed; requests that waited for it are sent again. */
 export function giveKey(key: string): void {
   apiKey.value = key;
   writeTab(STORED_AS, key);
@@ -26,7 +25,6 @@ export function giveKey(key: string): void {
   given = Promise.withResolvers<void>();
 }
 
-/** Forgets the key of this tab. */
 export function forgetKey(): void {
   apiKey.value = null;
   writeTab(STORED_AS, null);

@@ -9,7 +9,6 @@ export const nextConversations = signal<string | null>(null);
 export const conversationsError = signal<ApiError | null>(null);
 export const conversationsLoaded = signal(false);
 
-/** Reads the first page of the user's conversations anew. */
 export async function loadConversations(): Promise<void> {
   const owner = userId.value;
   if (owner === null) return;
@@ -39,14 +38,13 @@ export async function loadMoreConversations(): Promise<void> {
   }
 }
 
-/** Forgets what was loaded, for another user or after everything was erased. */
 export function clearConversations(): void {
   conversations.value = [];
   nextConversations.value = null;
   conversationsLoaded.value = false;
 }
 
-/** The conversation with this id, read page by page until it is found; null when the user has none. */
+/** Reads page by page until it is found; null when the user has no such conversation. */
 export async function findConversation(id: string): Promise<Conversation | null> {
   const found = (): Conversation | undefined => conversations.value.find((listed) => listed.id === id);
   if (!conversationsLoaded.value || !found()) await loadConversations();

@@ -2,10 +2,10 @@ import { batch, signal, type Signal } from "@preact/signals";
 import type { ChatRequest, ErrorContent, Notice, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
 import { randomId } from "../random-id.ts";
 
-/** `waiting` until the first token, `reconnecting` while the connection is away; `done` and `failed` are ends. */
+/** `waiting` until the first token; `done` and `failed` are ends. */
 export type Phase = "waiting" | "streaming" | "reconnecting" | "stopping" | "done" | "failed";
 
-/** What is kept of a turn across a reload of the page. */
+/** A turn as it is stored across a reload. */
 export interface TurnRecord {
   idempotencyKey: string;
   body: ChatRequest;
@@ -15,12 +15,12 @@ export interface TurnRecord {
   error: ErrorContent | null;
 }
 
-/** A turn that this page sent, or follows. `text` grows once per animation frame, however many tokens came. */
+/** A turn that this page sent or follows. `text` grows once per animation frame. */
 export interface LiveTurn {
   readonly idempotencyKey: string;
   readonly body: ChatRequest;
   readonly sentAt: string;
-  /** Sent by another tab or device: this one does not know its key, so it cannot run it again. */
+  /** Sent by another tab or device, so it cannot be run again: its key is unknown. */
   readonly isFollowed: boolean;
   readonly phase: Signal<Phase>;
   readonly text: Signal<string>;
@@ -29,7 +29,7 @@ export interface LiveTurn {
   readonly notices: Signal<Notice[]>;
   readonly result: Signal<TurnResult | null>;
   readonly error: Signal<ErrorContent | null>;
-  /** Ids of every run of it: a retry is a run of its own for the same message. */
+  /** Ids of the turn and of its retries. */
   readonly runIds: Set<string>;
   lastEventId: string | null;
 }
@@ -65,7 +65,7 @@ export function toRecord(turn: LiveTurn): TurnRecord {
   return { idempotencyKey, body, lastEventId, turnId: turn.turnId.value, text: turn.text.value, error: turn.error.value };
 }
 
-/** Takes events of a turn and shows its tokens at the next animation frame; `flush` shows them now. */
+/** Takes the events of a turn; its tokens show at the next animation frame, or at `flush`. */
 export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { id: string | null })[]) => void; flush: () => void } {
   let buffered = "";
   let bufferedId: string | null = null;

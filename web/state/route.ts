@@ -31,7 +31,7 @@ export function goTo(address: string): void {
   else location.hash = address;
 }
 
-/** Gives the present place its address without a new entry in the browser's history, and without moving. */
+/** Changes the address without a new entry in the browser's history. */
 export function renamePlace(address: string): void {
   history.replaceState(null, "", address);
   place.value = readAddress();

@@ -9,7 +9,6 @@ export interface ImportProgress {
   total: number;
 }
 
-/** A file that is no import. */
 export class ImportProblem extends Error {
   override readonly name = "ImportProblem";
   readonly code: "notJson" | "notMessages";
@@ -19,7 +18,7 @@ export class ImportProblem extends Error {
   }
 }
 
-/** The messages in a file: the file itself, or its `messages`. */
+/** The file itself, or its `messages`. */
 function messagesIn(text: string): unknown[] {
   let content: unknown;
   try {
@@ -32,7 +31,7 @@ function messagesIn(text: string): unknown[] {
   return messages as unknown[];
 }
 
-/** Imports the messages of a JSON file into a session of the user. Throws ImportProblem or ApiError. */
+/** Imports a JSON file into a session. Throws ImportProblem or ApiError. */
 export async function runImport(
   text: string,
   sessionId: string,

@@ -4,7 +4,7 @@ import { readEvents } from "../api/read-events.ts";
 import type { TurnEvent } from "../api/types.ts";
 import { isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
 
-/** How often a lost connection is taken up again before the turn counts as failed, and the longest pause in between (ms). */
+/** Connections before the turn counts as failed, and the longest pause between them. */
 const MAX_ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -15,7 +15,7 @@ function fail(turn: LiveTurn, { code, message, retryable }: ApiError): void {
   turn.phase.value = "failed";
 }
 
-/** What is stored of a turn whose events are no longer kept. */
+/** Shows the stored outcome of a turn whose events are gone. */
 async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
   const stored = await readTurn(turnId);
   if (stored.state === "running") throw new ApiError(0, NO_CONNECTION, "The turn is still running elsewhere.");
@@ -29,7 +29,7 @@ async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
   turn.phase.value = "failed";
 }
 
-/** Reads the stream of one connection to its end. Throws when it ends before the turn does. */
+/** Reads one connection to its end. Throws when that is not the turn's. */
 async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   const known = turn.turnId.value;
   const response =
@@ -51,8 +51,8 @@ async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Sends the turn, or goes on with one that was sent before, until it is done or has failed. A lost connection is taken up again where it
- * broke: by the turn's id when that is known, else by sending the message again with the same idempotency key. Never rejects.
+ * Sends the turn, or resumes it, until it has ended. A lost connection is resumed by the turn's id, or without one by sending the message
+ * again with the same idempotency key. Never rejects.
  */
 export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () => void): Promise<void> {
   for (let attempt = 1; !isOver(turn) && !signal.aborted; attempt++) {
@@ -79,7 +79,6 @@ export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () 
   }
 }
 
-/** Stops a turn: the service keeps what there is of the answer. */
 export async function stopTurn(turn: LiveTurn): Promise<void> {
   if (isOver(turn) || turn.phase.value === "stopping") return;
   turn.phase.value = "stopping";

@@ -7,7 +7,6 @@ export type Theme = (typeof THEMES)[number];
 
 const storedTheme = readChoice("theme");
 export const theme = signal<Theme>(THEMES.find((name) => name === storedTheme) ?? "system");
-/** Who talks; null until somebody said so. */
 export const userId = signal<string | null>(readChoice("user"));
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -19,7 +18,6 @@ const narrow = matchMedia("(max-width: 60rem)");
 export const isNarrow = signal(narrow.matches);
 narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
 
-/** Whether the page is dark now. */
 export const isDark = (): boolean => theme.value === "dark" || (theme.value === "system" && systemIsDark.value);
 
 export function chooseTheme(name: Theme): void {

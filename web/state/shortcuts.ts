@@ -7,7 +7,7 @@ import { beginConversation, conversationId, turnsHere } from "./thread.ts";
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
-/** Escape: first closes what is inside an answer, then stops the answer. */
+/** Closes the inspector, else stops the answer. */
 function escape(): void {
   const running = turnsHere.value.find((turn) => !isOver(turn));
   if (inspected.value !== null) inspected.value = null;
@@ -27,7 +27,7 @@ const WITH_ALT: Record<string, () => void> = {
   Digit3: () => goTo("#/service"),
 };
 
-/** Listens for the page's keys until the returned function is called. `onHelp` shows the list of them. */
+/** Listens for shortcuts until the returned function is called. */
 export function listenForShortcuts(onHelp: () => void): () => void {
   function onKeyDown(event: KeyboardEvent): void {
     if (event.isComposing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;

@@ -3,17 +3,17 @@ import { toApiError, type ApiError } from "../api/api-error.ts";
 import { listMessages } from "../api/endpoints.ts";
 import type { Message } from "../api/types.ts";
 
-/** Messages that are read at a time, and while one of them is looked for. */
+/** Messages read at a time, and while one of them is sought. */
 const PAGE = 100;
 const SEARCH_PAGE = 200;
-/** How many messages are read through for one that an address names: a key's requests of a minute have to last for more. */
+/** Messages read at most for one that an address names. */
 const SEARCHED = 4_000;
 
-/** The newest messages of a conversation, oldest first. `next` lists those before them; null when there are none. */
+/** The newest messages, oldest first. `next` lists those before them. */
 export interface NewestMessages {
   messages: Message[];
   next: string | null;
-  /** The message that was looked for lies further back. */
+  /** The sought message is older. */
   isFarBack: boolean;
 }
 
@@ -28,7 +28,7 @@ export const earlierError = signal<ApiError | null>(null);
 
 export const isStored = (messageId: string): boolean => storedMessages.value.some(({ id }) => id === messageId);
 
-/** Reads the newest messages, and further back until the one that is looked for is among them. Null when nobody waits for it any more. */
+/** Reads the newest messages, and older ones until `sought` is among them. Null when it is no longer wanted. */
 export async function readNewest(conversationId: string, sought: string | null, isWanted: () => boolean): Promise<NewestMessages | null> {
   const messages: Message[] = [];
   const isFound = (): boolean => sought === null || messages.some(({ id }) => id === sought);
@@ -50,7 +50,7 @@ export function showMessages(newest: NewestMessages): void {
 
 export const clearMessages = (): void => showMessages(NONE);
 
-/** Puts the messages before the shown ones above them. `beforeShown` is called when they are there and not shown yet. */
+/** Shows a page of older messages above the others. `beforeShown` is called when it is loaded. */
 export async function loadEarlier(conversationId: string, beforeShown: () => void): Promise<void> {
   const before = shown.value;
   if (before.next === null || earlierIsLoading.value) return;

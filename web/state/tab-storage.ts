@@ -1,6 +1,6 @@
 const PREFIX = "conversation-graph.";
 
-/** What is kept for this tab under a name; null when there is nothing, or a browser keeps nothing. */
+/** Null when nothing is stored, or the browser stores nothing. */
 export function readTab<Value>(name: string): Value | null {
   try {
     const text = sessionStorage.getItem(PREFIX + name);
@@ -10,7 +10,7 @@ export function readTab<Value>(name: string): Value | null {
   }
 }
 
-/** Keeps a value for this tab; null removes it. Says whether there was room for it. */
+/** Null removes the value. False when there is no room. */
 export function writeTab(name: string, value: unknown): boolean {
   try {
     if (value === null) sessionStorage.removeItem(PREFIX + name);
@@ -21,7 +21,6 @@ export function writeTab(name: string, value: unknown): boolean {
   }
 }
 
-/** A choice kept in this browser; null when there is none. */
 export function readChoice(name: string): string | null {
   try {
     return localStorage.getItem(PREFIX + name);
@@ -30,12 +29,12 @@ export function readChoice(name: string): string | null {
   }
 }
 
-/** Keeps a choice in this browser; null removes it. Without storage the choice lasts as long as the page. */
+/** Null removes the choice. Without storage it lasts as long as the page. */
 export function writeChoice(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // nothing to keep it in
+    // no storage
   }
 }

@@ -8,11 +8,11 @@ import { chatAddress, goTo, place, renamePlace } from "./route.ts";
 import { userId } from "./settings.ts";
 import { clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
 import { readTab, writeTab } from "./tab-storage.ts";
-import { dropToldTurns, followTurn, liveTurns } from "./turns.ts";
+import { dropStoredTurns, followTurn, liveTurns } from "./turns.ts";
 
 const DRAFT = "session";
 
-/** The session that is shown, and its conversation once there is one. */
+/** The shown session, and its conversation once there is one. */
 export const sessionId = signal<string>(draftSession());
 export const conversationId = signal<string | null>(null);
 export const threadError = signal<ApiError | null>(null);
@@ -26,31 +26,30 @@ function draftSession(): string {
   return fresh;
 }
 
-/** The turns of this tab in the session that is shown. */
 export const turnsHere = computed(() =>
   liveTurns.value.filter(({ body }) => body.user_id === userId.value && body.session_id === sessionId.value),
 );
 
-/** Stored messages without those that a turn of this tab shows already. */
+/** Stored messages but for those of this tab's turns. */
 export const olderMessages = computed(() => {
   const shown = new Set<string | null>(turnsHere.value.flatMap(({ runIds, turnId }) => [...runIds, turnId.value]));
   return storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
 });
 
-/** A question that stands open because another tab or device is being answered is followed as if it had been sent here. */
+/** Follows the last question when another tab or device is being answered. */
 async function followOpenQuestion(owner: string, isWanted: () => boolean): Promise<void> {
   const question = storedMessages.value.at(-1);
   const turnId = question?.role === "user" ? question.metadata["turn_id"] : undefined;
   const isOurs = turnsHere.value.some((turn) => !isOver(turn) || turn.runIds.has(turnId as string));
   if (!question || typeof turnId !== "string" || isOurs) return;
-  const stored = await readTurn(turnId).catch(() => null); // what cannot be followed stands as a message without an answer
+  const stored = await readTurn(turnId).catch(() => null);
   if (!isWanted() || (stored?.state !== "running" && stored?.state !== "done")) return;
   const { content: message } = question;
   const body = { user_id: owner, session_id: sessionId.value, message, kb_prefix: null } as const;
   followTurn({ ...body, agent_type: "hybrid_agent", on_disconnect: "continue" }, question, turnId);
 }
 
-/** Shows a conversation of the user: its newest messages, as far back as the one in the address, and what is under way in it. */
+/** Shows a conversation, as far back as the message in the address. */
 async function open(id: string): Promise<void> {
   const owner = userId.value;
   const { messageId: sought } = place.value;
@@ -68,7 +67,7 @@ async function open(id: string): Promise<void> {
     const newest = await readNewest(id, sought, isWanted);
     if (newest === null) return;
     batch(() => {
-      dropToldTurns(owner, conversation.session_id);
+      dropStoredTurns(owner, conversation.session_id);
       showMessages(newest);
       sessionId.value = conversation.session_id;
       conversationId.value = id;
@@ -81,7 +80,6 @@ async function open(id: string): Promise<void> {
   }
 }
 
-/** Shows the conversation that is still to be begun. */
 function openDraft(): void {
   sessionId.value = draftSession();
   conversationId.value = null;
@@ -90,7 +88,6 @@ function openDraft(): void {
   threadIsLoading.value = false;
 }
 
-/** Reads the shown conversation again. */
 export function reloadThread(): void {
   const { conversationId: id } = place.value;
   conversationId.value = null;
@@ -98,21 +95,19 @@ export function reloadThread(): void {
   else openDraft();
 }
 
-/** Leaves for a conversation that is not begun yet. */
 export function beginConversation(): void {
   writeTab(DRAFT, null);
   goTo(chatAddress());
   openDraft();
 }
 
-/** Once the first turn of a new conversation has ended, the conversation has an id, and the address names it. */
+/** Puts the id of a new conversation into the address, after its first turn. */
 function adopt(id: string): void {
   writeTab(DRAFT, null);
   conversationId.value = id;
   renamePlace(chatAddress(id));
 }
 
-/** Follows the address from now on. */
 export function followPlace(): void {
   effect(() => {
     const { view, conversationId: wanted } = place.value;
@@ -127,7 +122,6 @@ export function followPlace(): void {
   });
 }
 
-/** Forgets the messages that were loaded, after they were erased. */
 export function forgetThread(): void {
   writeTab(DRAFT, null);
   openDraft();

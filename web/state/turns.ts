@@ -8,7 +8,7 @@ import { readTab, writeTab } from "./tab-storage.ts";
 const STORED_AS = "turns";
 const SAVE_EVERY_MS = 400;
 
-/** The turns that this tab sent or follows and still shows, oldest first. */
+/** The turns that this tab shows, oldest first. */
 export const liveTurns = signal<LiveTurn[]>([]);
 
 const leaving = new AbortController();
@@ -17,17 +17,17 @@ let saveTimer: number | undefined;
 const isSameSession = ({ body }: LiveTurn, other: LiveTurn): boolean =>
   body.user_id === other.body.user_id && body.session_id === other.body.session_id;
 
-/** A turn that is done is told by the stored messages, and so is one that failed once the conversation has gone on after it. */
-function isTold(turn: LiveTurn, index: number, all: readonly LiveTurn[]): boolean {
+/** Whether the stored messages show the turn: it is done, or it failed and the conversation has gone on. */
+function isShownByStore(turn: LiveTurn, index: number, all: readonly LiveTurn[]): boolean {
   if (turn.phase.value !== "failed") return turn.phase.value === "done";
   return all.slice(index + 1).some((later) => isSameSession(turn, later));
 }
 
-/** Keeps the turns that the stored messages do not tell for a reload. Where their texts find no room, their events are asked for from the first on. */
+/** Stores the other turns for a reload. Where there is no room for their texts, their events are read again from the first. */
 function save(): void {
   clearTimeout(saveTimer);
   saveTimer = undefined;
-  const records = liveTurns.value.filter((...turn) => !turn[0].isFollowed && !isTold(...turn)).map(toRecord);
+  const records = liveTurns.value.filter((...turn) => !turn[0].isFollowed && !isShownByStore(...turn)).map(toRecord);
   if (records.length === 0) writeTab(STORED_AS, null);
   else if (!writeTab(STORED_AS, records))
     writeTab(STORED_AS, records.map((record) => ({ ...record, text: "", lastEventId: null }))); // prettier-ignore
@@ -49,7 +49,6 @@ function run(turn: LiveTurn): void {
   });
 }
 
-/** Sends a message as a new turn. */
 export function sendTurn(body: ChatRequest): LiveTurn {
   const turn = makeLiveTurn(body);
   liveTurns.value = [...liveTurns.value, turn];
@@ -58,7 +57,7 @@ export function sendTurn(body: ChatRequest): LiveTurn {
   return turn;
 }
 
-/** Shows the answer to a message that was sent from elsewhere as it comes. */
+/** Shows the answer to a message sent from elsewhere. */
 export function followTurn(body: ChatRequest, { created_at: followedSince }: Message, turnId: string): void {
   const kept = { idempotencyKey: turnId, body, turnId, lastEventId: null, text: "", error: null };
   const turn = makeLiveTurn(body, { kept, followedSince });
@@ -66,7 +65,7 @@ export function followTurn(body: ChatRequest, { created_at: followedSince }: Mes
   run(turn);
 }
 
-/** Runs a failed turn again for the same message: the idempotency key is that of the first time. */
+/** Runs a failed turn again with its idempotency key. */
 export function retryTurn(turn: LiveTurn): void {
   turn.turnId.value = null;
   turn.lastEventId = null;
@@ -78,14 +77,15 @@ export function retryTurn(turn: LiveTurn): void {
   run(turn);
 }
 
-/** Turns of a session that the stored messages tell need not be shown from here any more. */
-export function dropToldTurns(userId: string, sessionId: string): void {
+export function dropStoredTurns(userId: string, sessionId: string): void {
   const { value: all } = liveTurns;
-  const left = all.filter((turn, index) => turn.body.user_id !== userId || turn.body.session_id !== sessionId || !isTold(turn, index, all));
+  const left = all.filter(
+    (turn, index) => turn.body.user_id !== userId || turn.body.session_id !== sessionId || !isShownByStore(turn, index, all),
+  );
   if (left.length < all.length) liveTurns.value = left;
 }
 
-/** Forgets a user's turns, or those of one session, after they were erased. */
+/** Forgets the erased turns of a user or of one session. */
 export function forgetTurns(userId: string, sessionId?: string): void {
   liveTurns.value = liveTurns.value.filter(
     ({ body }) => body.user_id !== userId || (sessionId !== undefined && body.session_id !== sessionId),
@@ -93,7 +93,6 @@ export function forgetTurns(userId: string, sessionId?: string): void {
   save();
 }
 
-/** Goes on with what was under way before a reload. */
 export function resumeKeptTurns(): void {
   const records = readTab<TurnRecord[]>(STORED_AS) ?? [];
   liveTurns.value = records.map((kept) => makeLiveTurn(kept.body, { kept }));

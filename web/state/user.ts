@@ -4,7 +4,6 @@ import { chatAddress, goTo } from "./route.ts";
 import { chooseUser } from "./settings.ts";
 import { beginConversation } from "./thread.ts";
 
-/** Changes who talks; null asks. */
 export function switchUser(name: string | null): void {
   chooseUser(name);
   clearConversations();

@@ -15,7 +15,6 @@ function firstLanguage(): Language {
 }
 
 export const language = signal<Language>(firstLanguage());
-/** The texts of the chosen language. */
 export const texts = computed<Texts>(() => LANGUAGES[language.value]);
 
 export function chooseLanguage(name: Language): void {
@@ -25,14 +24,13 @@ export function chooseLanguage(name: Language): void {
 
 const locale = (): string => (language.value === "zh" ? "zh-CN" : "en-GB");
 
-/** A number as people of this language write it. */
 export const showNumber = (value: number, maximumFractionDigits = 0): string =>
   new Intl.NumberFormat(locale(), { maximumFractionDigits }).format(value);
 
 /** Milliseconds below a second, seconds above. */
 export const showDuration = (ms: number): string => (ms < 1_000 ? `${showNumber(ms)} ms` : `${showNumber(ms / 1_000, 1)} s`);
 
-/** A time of today as a time, an earlier one with its day. */
+/** The time, with its day when it is not today. */
 export function showTime(iso: string): string {
   const time = new Date(iso);
   const isToday = time.toDateString() === new Date().toDateString();

@@ -8,6 +8,7 @@ import { listenForShortcuts } from "../state/shortcuts.ts";
 import { texts } from "../texts/texts.ts";
 import { ChatView } from "./chat/chat-view.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
+import { submitting } from "./loaded.tsx";
 import { MemoryView } from "./memory/memory-view.tsx";
 import { ServiceView } from "./service/service-view.tsx";
 import { SettingsDialog } from "./settings-dialog.tsx";
@@ -16,7 +17,6 @@ import { WhoIsTalking } from "./who-is-talking.tsx";
 
 const VIEWS = { chat: ChatView, memory: MemoryView, service: ServiceView };
 
-/** The whole page. */
 export function App() {
   const settingsAreOpen = useSignal(false);
   const Shown = VIEWS[place.value.view];
@@ -24,14 +24,7 @@ export function App() {
   useEffect(() => void loadConversations(), []);
   return (
     <>
-      <a
-        class="skip"
-        href="#content"
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("content")?.focus();
-        }}
-      >
+      <a class="skip" href="#content" onClick={submitting(() => document.getElementById("content")?.focus())}>
         {texts.value.skip}
       </a>
       <TopBar onSettings={() => (settingsAreOpen.value = true)} />

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../api/api-error.ts";
 import { texts } from "../texts/texts.ts";
-import { ErrorNote } from "./error-note.tsx";
+import { Button } from "./button.tsx";
+import { useAction } from "./loaded.tsx";
 import { Modal } from "./modal.tsx";
 
 interface ConfirmProps {
@@ -13,29 +12,16 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
-/** Asks before something that cannot be undone, and says so when it failed. */
+/** Asks before something that cannot be undone. */
 export function Confirm({ title, go, children, action, onClose }: ConfirmProps) {
-  const [isBusy, setIsBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
-  async function run(): Promise<void> {
-    setIsBusy(true);
-    setError(null);
-    try {
-      await action();
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setIsBusy(false);
-    }
-  }
+  const { isBusy, run, note } = useAction();
   return (
     <Modal title={title} onClose={onClose}>
       <p>{children}</p>
-      {error && <ErrorNote error={error} />}
+      {note}
       <div class="actions">
-        <button type="button" onClick={onClose}>
-          {texts.value.cancel}
-        </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={() => void run()}>
+        <Button onClick={onClose}>{texts.value.cancel}</Button>
+        <button type="button" class="danger" disabled={isBusy} onClick={() => void run(action)}>
           {go}
         </button>
       </div>

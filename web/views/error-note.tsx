@@ -2,16 +2,14 @@ import type { ComponentChildren } from "preact";
 import type { ErrorContent } from "../api/types.ts";
 import { texts } from "../texts/texts.ts";
 
-/** An error in the reader's language, with its code and, where they say more, the service's own words. */
-export function ErrorNote({
-  error,
-  title,
-  children,
-}: {
+interface ErrorNoteProps {
   error: Omit<ErrorContent, "retryable">;
   title?: string;
   children?: ComponentChildren;
-}) {
+}
+
+/** An error in the page's language, with its code and the service's own words. */
+export function ErrorNote({ error, title, children }: ErrorNoteProps) {
   const known = texts.value.errors[error.code];
   return (
     <div class="note error" role="alert">

@@ -1,21 +1,16 @@
 import { useState } from "preact/hooks";
 import { giveKey, keyDialog } from "../state/api-key.ts";
 import { texts } from "../texts/texts.ts";
+import { submitting } from "./loaded.tsx";
 import { Modal } from "./modal.tsx";
 
-/** Asks for the key without which the service does not answer. */
+/** Asks for the key of the service. */
 export function KeyDialog() {
   const t = texts.value.key;
   const [key, setKey] = useState("");
   return (
     <Modal title={t.title}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          giveKey(key.trim());
-        }}
-      >
+      <form class="stack" onSubmit={submitting(() => giveKey(key.trim()))}>
         <p class="quiet">{t.explain}</p>
         {keyDialog.value?.refused && (
           <p class="note error" role="alert">

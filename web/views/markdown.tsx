@@ -1,35 +1,18 @@
-import { effect, type Signal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { makeGrowingMarkdown } from "../markdown/growing-markdown.ts";
 
-/** A text that does not change any more. */
-export function Markdown({ text }: { text: string }) {
+/** Markdown that follows the signals that `read` reads, without rendering a component. `read` gives the text and whether it is whole. */
+export function Markdown({ of, read }: { of: unknown; read: () => [text: string, isWhole: boolean] }) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!element.current) return undefined;
     const markdown = makeGrowingMarkdown(element.current);
-    markdown.show(text, true);
-    return () => markdown.close();
-  }, [text]);
-  return <div class="markdown" ref={element} />;
-}
-
-interface StreamingProps {
-  text: Signal<string>;
-  isOver: () => boolean;
-}
-
-/** A text that grows: it is written to the page without rendering any component. */
-export function StreamingMarkdown({ text, isOver }: StreamingProps) {
-  const element = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!element.current) return undefined;
-    const markdown = makeGrowingMarkdown(element.current);
-    const stop = effect(() => markdown.show(text.value, isOver()));
+    const stop = effect(() => markdown.show(...read()));
     return () => {
       stop();
       markdown.close();
     };
-  }, [text]);
+  }, [of]);
   return <div class="markdown" ref={element} />;
 }

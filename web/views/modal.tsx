@@ -1,17 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { texts } from "../texts/texts.ts";
+import { IconButton } from "./button.tsx";
 
 interface ModalProps {
   title: string;
   /** Without it the dialog cannot be closed. */
   onClose?: () => void;
-  /** Shown at a side of the page instead of in its middle. */
+  /** The side of the page; default its middle. */
   side?: "start" | "end";
   children: ComponentChildren;
 }
 
-/** A dialog over the page: focus stays in it, Escape closes it, and focus goes back to where it was. */
+/** A dialog over the page: focus stays in it, and goes back to where it was. */
 export function Modal({ title, onClose, side, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -38,11 +39,7 @@ export function Modal({ title, onClose, side, children }: ModalProps) {
       <div class="modal-body">
         <header class="panel-head">
           <h2 id={titleId}>{title}</h2>
-          {onClose && (
-            <button type="button" class="icon" aria-label={texts.value.close} onClick={onClose}>
-              <span aria-hidden="true">✕</span>
-            </button>
-          )}
+          {onClose && <IconButton label={texts.value.close} onClick={onClose} />}
         </header>
         {children}
       </div>

@@ -2,10 +2,24 @@ import { apiKey, forgetKey } from "../state/api-key.ts";
 import { chooseTheme, theme, THEMES, userId, type Theme } from "../state/settings.ts";
 import { switchUser } from "../state/user.ts";
 import { chooseLanguage, language, LANGUAGES, texts, type Language } from "../texts/texts.ts";
+import { Button } from "./button.tsx";
 import { Modal } from "./modal.tsx";
-import { ShortcutList } from "./shortcut-list.tsx";
 
-/** Who talks, in which language, how it looks, and which keys do what. */
+function ShortcutList() {
+  return (
+    <dl class="shortcuts">
+      {texts.value.shortcuts.list.map(([keys, what]) => (
+        <div key={keys}>
+          <dt>
+            <kbd>{keys}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 export function SettingsDialog({ onClose }: { onClose: () => void }) {
   const t = texts.value.settings;
   return (
@@ -15,9 +29,7 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
           <span>
             {t.user}: <strong dir="auto">{userId.value}</strong>
           </span>
-          <button type="button" onClick={() => (onClose(), switchUser(null))}>
-            {t.changeUser}
-          </button>
+          <Button onClick={() => (onClose(), switchUser(null))}>{t.changeUser}</Button>
         </p>
         <label class="setting">
           <span>{t.language}</span>
@@ -39,11 +51,7 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
             ))}
           </select>
         </label>
-        {apiKey.value !== null && (
-          <button type="button" onClick={forgetKey}>
-            {t.forgetKey}
-          </button>
-        )}
+        {apiKey.value !== null && <Button onClick={forgetKey}>{t.forgetKey}</Button>}
         <h3>{t.shortcuts}</h3>
         <ShortcutList />
       </div>

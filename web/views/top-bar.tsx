@@ -3,7 +3,6 @@ import { conversationId } from "../state/thread.ts";
 import { userId } from "../state/settings.ts";
 import { texts } from "../texts/texts.ts";
 
-/** Where one is, and where one can go. */
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
   const addresses: Record<View, string> = { chat: chatAddress(conversationId.value), memory: "#/memory/core", service: "#/service" };

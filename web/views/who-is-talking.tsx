@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { switchUser } from "../state/user.ts";
 import { texts } from "../texts/texts.ts";
+import { submitting } from "./loaded.tsx";
 
 /** The first thing the page asks. */
 export function WhoIsTalking() {
@@ -8,13 +9,7 @@ export function WhoIsTalking() {
   const [name, setName] = useState("");
   return (
     <div class="welcome">
-      <form
-        class="card stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (name.trim() !== "") switchUser(name.trim());
-        }}
-      >
+      <form class="card stack" onSubmit={submitting(() => name.trim() !== "" && switchUser(name.trim()))}>
         <h1>{t.title}</h1>
         <p class="quiet">{t.explain}</p>
         <label class="field">

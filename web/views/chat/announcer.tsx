@@ -3,10 +3,9 @@ import { isOver } from "../../state/live-turn.ts";
 import { turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
 
-/** How much of an answer is read out at its end; the rest can be read in the thread. */
 const READ_OUT = 1_000;
 
-/** What a screen reader hears of the newest turn: that it is being answered, and the answer when it is whole. No token is read out. */
+/** What a screen reader hears of the newest turn: that it is being answered, then the answer, but no single tokens. */
 export function Announcer() {
   const said = useSignal("");
   useSignalEffect(() => {

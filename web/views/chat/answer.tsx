@@ -2,20 +2,20 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { inspected } from "../../state/inspected.ts";
 import { showTime, texts } from "../../texts/texts.ts";
+import { QuietButton } from "../button.tsx";
 
 interface AnswerProps {
   id?: string | undefined;
   turnId: string | null;
   time: string | null;
   isBusy?: boolean;
-  /** What the button that copies it gives. */
+  /** To copy. */
   text: () => string;
-  /** The answer's text, and under it what is to be said about it. */
   children: ComponentChildren;
   notes?: ComponentChildren;
 }
 
-/** Clicks that mean something else than the answer: links, buttons, and the end of a selection. */
+/** Clicks on links and buttons, and the end of a selection. */
 const isOwnClick = (target: EventTarget | null): boolean =>
   (target instanceof Element && target.closest("a, button") !== null) || !(getSelection()?.isCollapsed ?? true);
 
@@ -27,13 +27,9 @@ function CopyButton({ text }: { text: () => string }) {
     setIsCopied(true);
     setTimeout(() => setIsCopied(false), 2_000);
   }
-  // Only a page from this machine or over https may write to the clipboard.
+  // Only such a page may write to the clipboard.
   if (!isSecureContext) return null;
-  return (
-    <button type="button" class="quiet-button" onClick={() => void copy()}>
-      {isCopied ? t.copied : t.copy}
-    </button>
-  );
+  return <QuietButton onClick={copy}>{isCopied ? t.copied : t.copy}</QuietButton>;
 }
 
 /** An answer of the assistant; a click looks inside. */

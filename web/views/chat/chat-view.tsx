@@ -3,6 +3,7 @@ import { inspected } from "../../state/inspected.ts";
 import { isNarrow } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { Inspector } from "../inspector/inspector.tsx";
+import { IconButton } from "../button.tsx";
 import { Modal } from "../modal.tsx";
 import { Composer } from "./composer.tsx";
 import { ConversationList } from "./conversation-list.tsx";
@@ -46,9 +47,7 @@ export function ChatView() {
           <aside class="side inspector-side" aria-label={t.inspector.title}>
             <header class="panel-head">
               <h2>{t.inspector.title}</h2>
-              <button type="button" class="icon" aria-label={t.close} onClick={closeInspector}>
-                <span aria-hidden="true">✕</span>
-              </button>
+              <IconButton label={t.close} onClick={closeInspector} />
             </header>
             <Inspector turnId={turnId} />
           </aside>

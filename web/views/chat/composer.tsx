@@ -8,11 +8,12 @@ import { userId } from "../../state/settings.ts";
 import { sessionId, turnsHere } from "../../state/thread.ts";
 import { sendTurn } from "../../state/turns.ts";
 import { texts } from "../../texts/texts.ts";
+import { submitting } from "../loaded.tsx";
 
 const AGENTS: readonly AgentType[] = ["hybrid_agent", "naive_rag_agent", "chat_agent"];
 const GENERAL = "general";
 
-/** As high as its text, up to the limit of the style sheet. */
+/** Makes the field as high as its text. */
 function fit(field: HTMLTextAreaElement): void {
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, 320) + 2}px`;
@@ -31,7 +32,7 @@ export function Composer() {
   useEffect(() => {
     listKnowledge().then(
       ({ knowledge: found }) => (bases.value = found),
-      () => undefined, // the list is empty then, and the turn itself says what is wrong
+      () => undefined, // the turn itself says what is wrong
     );
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
@@ -55,20 +56,14 @@ export function Composer() {
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    // While characters are composed, Enter chooses one.
+    // While characters are composed, Enter picks one.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     send();
   }
 
   return (
-    <form
-      class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
+    <form class="composer" onSubmit={submitting(send)}>
       <div class="composer-box">
         <textarea
           id="message"

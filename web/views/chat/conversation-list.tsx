@@ -15,6 +15,7 @@ import { userId } from "../../state/settings.ts";
 import { beginConversation, conversationId } from "../../state/thread.ts";
 import { forgetTurns, liveTurns } from "../../state/turns.ts";
 import { showTime, texts } from "../../texts/texts.ts";
+import { Button, IconButton, PrimaryButton, QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
@@ -36,14 +37,12 @@ function Row({ conversation, onErase }: { conversation: Conversation; onErase: (
           {isAnswering(conversation) ? t.answering : `${showTime(conversation.updated_at)} · ${t.messages(conversation.message_count)}`}
         </span>
       </a>
-      <button type="button" class="icon" aria-label={`${t.erase}: ${title}`} title={t.erase} onClick={onErase}>
-        <span aria-hidden="true">✕</span>
-      </button>
+      <IconButton label={`${t.erase}: ${title}`} onClick={onErase} />
     </li>
   );
 }
 
-/** The user's conversations, newest first. `onLeave` is called when something was chosen. */
+/** The user's conversations, newest first. `onLeave` is called when one was chosen. */
 export function ConversationList({ onLeave }: { onLeave: () => void }) {
   const t = texts.value.conversations;
   const [erasing, setErasing] = useState<Conversation | null>(null);
@@ -60,12 +59,8 @@ export function ConversationList({ onLeave }: { onLeave: () => void }) {
   return (
     <nav class="conversations" aria-label={t.title} onClick={({ target }) => target instanceof Element && target.closest("a") && onLeave()}>
       <div class="conversation-actions">
-        <button type="button" class="primary" onClick={() => (beginConversation(), onLeave())}>
-          {t.fresh}
-        </button>
-        <button type="button" onClick={() => setIsImporting(true)}>
-          {t.import}
-        </button>
+        <PrimaryButton onClick={() => (beginConversation(), onLeave())}>{t.fresh}</PrimaryButton>
+        <Button onClick={() => setIsImporting(true)}>{t.import}</Button>
       </div>
       {conversationsError.value && <ErrorNote error={conversationsError.value} />}
       {conversationsLoaded.value && conversations.value.length === 0 && <p class="quiet">{t.none}</p>}
@@ -74,11 +69,7 @@ export function ConversationList({ onLeave }: { onLeave: () => void }) {
           <Row key={conversation.id} conversation={conversation} onErase={() => setErasing(conversation)} />
         ))}
       </ul>
-      {nextConversations.value !== null && (
-        <button type="button" class="quiet-button" onClick={() => void loadMoreConversations()}>
-          {texts.value.more}
-        </button>
-      )}
+      {nextConversations.value !== null && <QuietButton onClick={loadMoreConversations}>{texts.value.more}</QuietButton>}
       {erasing && (
         <Confirm title={t.erase} go={t.eraseGo} action={() => erase(erasing)} onClose={() => setErasing(null)}>
           {t.eraseAsk}

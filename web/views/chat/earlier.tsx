@@ -3,7 +3,7 @@ import { earlierError, earlierIsLoading, hasEarlier, soughtIsFarBack } from "../
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 
-/** What stands above the messages while there are earlier ones: the way to them. */
+/** The way to earlier messages, above the others. */
 export function Earlier({ isSeeking, onShow }: { isSeeking: boolean; onShow: (byKeyboard: boolean) => void }) {
   const t = texts.value;
   const button = useRef<HTMLButtonElement>(null);
@@ -23,4 +23,22 @@ export function Earlier({ isSeeking, onShow }: { isSeeking: boolean; onShow: (by
       </button>
     </>
   );
+}
+
+/** Where a message stands on the screen before others are put above it. */
+export interface KeptPlace {
+  element: HTMLElement;
+  top: number;
+  /** The keyboard was on what may be gone now. */
+  takesFocus: boolean;
+}
+
+export function placeOfFirst(thread: HTMLElement, takesFocus: boolean): KeptPlace | null {
+  const element = thread.querySelector<HTMLElement>("article");
+  return element && { element, top: element.getBoundingClientRect().top, takesFocus };
+}
+
+export function restorePlace(scroller: HTMLElement, { element, top, takesFocus }: KeptPlace): void {
+  scroller.scrollTop += element.getBoundingClientRect().top - top;
+  if (takesFocus) element.focus({ preventScroll: true });
 }

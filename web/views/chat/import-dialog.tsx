@@ -3,9 +3,11 @@ import { loadConversations } from "../../state/conversations.ts";
 import { ImportProblem, runImport, type ImportProgress } from "../../state/run-import.ts";
 import { chatAddress, goTo } from "../../state/route.ts";
 import { texts } from "../../texts/texts.ts";
+import { PrimaryButton } from "../button.tsx";
 import { toApiError } from "../../api/api-error.ts";
 import type { ErrorContent, ImportResult } from "../../api/types.ts";
 import { ErrorNote } from "../error-note.tsx";
+import { submitting } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";
 
 type State =
@@ -19,7 +21,7 @@ const problemOf = (error: unknown): Omit<ErrorContent, "retryable"> => {
   return { code, message };
 };
 
-/** Brings a conversation from a JSON file, and shows how far it is. */
+/** Imports a conversation from a JSON file, and shows how far it is. */
 export function ImportDialog({ onClose, onOpen }: { onClose: () => void; onOpen: () => void }) {
   const t = texts.value.import;
   const [state, setState] = useState<State>({ at: "choosing" });
@@ -28,8 +30,7 @@ export function ImportDialog({ onClose, onOpen }: { onClose: () => void; onOpen:
   const leaving = useRef(new AbortController());
   useEffect(() => () => leaving.current.abort(), []);
 
-  async function submit(event: Event): Promise<void> {
-    event.preventDefault();
+  async function submit(): Promise<void> {
     const chosen = file.current?.files?.[0];
     if (!chosen) return;
     setState({ at: "working", progress: null });
@@ -51,7 +52,7 @@ export function ImportDialog({ onClose, onOpen }: { onClose: () => void; onOpen:
 
   return (
     <Modal title={t.title} onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)} class="stack">
+      <form onSubmit={submitting(submit)} class="stack">
         <p class="quiet">{t.explain}</p>
         <label class="field">
           <span>{t.file}</span>
@@ -84,9 +85,7 @@ export function ImportDialog({ onClose, onOpen }: { onClose: () => void; onOpen:
         {state.at === "done" ? (
           <div class="note success" role="status">
             <p>{t.result(state.result.imported, state.result.skipped)}</p>
-            <button type="button" class="primary" onClick={() => open(state.result.conversation_id)}>
-              {t.open}
-            </button>
+            <PrimaryButton onClick={() => open(state.result.conversation_id)}>{t.open}</PrimaryButton>
           </div>
         ) : (
           <div class="actions">

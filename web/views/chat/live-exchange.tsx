@@ -1,12 +1,12 @@
 import { retryTurn } from "../../state/turns.ts";
 import { isOver, type LiveTurn } from "../../state/live-turn.ts";
 import { texts } from "../../texts/texts.ts";
+import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
-import { StreamingMarkdown } from "../markdown.tsx";
+import { Markdown } from "../markdown.tsx";
 import { Answer } from "./answer.tsx";
 import { UserMessage } from "./user-message.tsx";
 
-/** Codes that mean that somebody stopped the turn: nothing went wrong. */
 const STOPPED = "turn_cancelled";
 
 function Progress({ turn }: { turn: LiveTurn }) {
@@ -31,11 +31,7 @@ function Notes({ turn }: { turn: LiveTurn }) {
   const t = texts.value;
   const { degraded = [], completed = true } = turn.result.value ?? {};
   const error = turn.error.value;
-  const retry = !turn.isFollowed && (
-    <button type="button" class="primary" onClick={() => retryTurn(turn)}>
-      {t.retry}
-    </button>
-  );
+  const retry = !turn.isFollowed && <PrimaryButton onClick={() => retryTurn(turn)}>{t.retry}</PrimaryButton>;
   return (
     <>
       <Progress turn={turn} />
@@ -71,7 +67,7 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
     <>
       <UserMessage text={turn.body.message} time={turn.sentAt} />
       <Answer turnId={turn.turnId.value} time={null} isBusy={!isOver(turn)} text={() => turn.text.value} notes={<Notes turn={turn} />}>
-        <StreamingMarkdown text={turn.text} isOver={() => isOver(turn)} />
+        <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} />
       </Answer>
     </>
   );

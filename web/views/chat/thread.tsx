@@ -4,26 +4,22 @@ import { place } from "../../state/route.ts";
 import { loadEarlier } from "../../state/stored-messages.ts";
 import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
+import { RetryNote } from "../loaded.tsx";
 import { Markdown } from "../markdown.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Answer } from "./answer.tsx";
-import { Earlier } from "./earlier.tsx";
-import { placeOfFirst, restorePlace, type KeptPlace } from "./keep-place.ts";
+import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.tsx";
 import { LiveExchange } from "./live-exchange.tsx";
 import { UserMessage } from "./user-message.tsx";
 
-/** Who comes this near to the end again, in pixels, follows the answer again. */
+/** Pixels from the end at which the thread follows the answer again, and from the beginning at which earlier messages are loaded. */
 const NEAR_END = 120;
-/** Who scrolls this near to the beginning sees earlier messages, in pixels. */
 const NEAR_START = 400;
-
-/** Scrolling within this time after a wheel, a finger, a key or the mouse moved is somebody's own, in milliseconds. */
+/** Scrolling within this time after an input event comes from the user. */
 const BY_HAND_MS = 1_000;
 
 const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
 
-/** `isAnswered`: another message of the assistant follows, or may still come. */
 function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: boolean }) {
   const { id, role, content, created_at, completed } = message;
   if (role === "user") {
@@ -39,12 +35,12 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
       text={() => content}
       notes={!completed && <p class="note">{texts.value.chat.incomplete}</p>}
     >
-      <Markdown text={content} />
+      <Markdown of={content} read={() => [content, true]} />
     </Answer>
   );
 }
 
-/** The messages of the conversation, oldest first, and the turns that are under way. */
+/** The messages of the conversation, oldest first, then the turns of this tab. */
 export function Thread() {
   const t = texts.value.chat;
   const scroller = useRef<HTMLDivElement>(null);
@@ -70,7 +66,6 @@ export function Thread() {
     growing.observe(inner.current);
     return () => growing.disconnect();
   }, []);
-  /** What is read stays where it is while earlier messages are put above it. */
   function showEarlier(takesFocus: boolean): void {
     if (conversationId.value === null) return;
     void loadEarlier(conversationId.value, () => {
@@ -78,14 +73,13 @@ export function Thread() {
       kept.current = inner.current && placeOfFirst(inner.current, takesFocus);
     });
   }
-  /** Only somebody who scrolls up stops following; browsers scroll too, when a message turns out higher or lower than was guessed. */
+  /** Only the user stops following; browsers scroll too, when the height of a message was guessed wrong. */
   function onScroll(): void {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
     const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
     if (isNearEnd) follows.current = true;
     else if (scrollTop < lastTop.current && performance.now() - movedAt.current < BY_HAND_MS) {
       follows.current = false;
-      // Whose keyboard is on the button has come to press it.
       if (scrollTop < NEAR_START && !document.activeElement?.matches("button.earlier")) showEarlier(false);
     }
     lastTop.current = scrollTop;
@@ -126,13 +120,7 @@ export function Thread() {
       aria-label={texts.value.views.chat}
     >
       <div class="thread-inner" ref={inner}>
-        {threadError.value && (
-          <ErrorNote error={threadError.value}>
-            <button type="button" onClick={reloadThread}>
-              {texts.value.retry}
-            </button>
-          </ErrorNote>
-        )}
+        {threadError.value && <RetryNote error={threadError.value} onRetry={reloadThread} />}
         {threadIsLoading.value && messages.length === 0 && <p class="quiet">{texts.value.loading}</p>}
         {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <p class="empty">{t.empty}</p>}
         <Earlier isSeeking={target !== null} onShow={showEarlier} />

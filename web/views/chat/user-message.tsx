@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
 import { inspected } from "../../state/inspected.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
+import { QuietButton } from "../button.tsx";
 
-/** More of a message is shown on demand: a pasted book does not bury the conversation. */
+/** Characters; more is shown on demand. */
 const SHORT = 1_500;
 
 interface UserMessageProps {
   id?: string;
   text: string;
   time: string;
-  /** The turn that left it without an answer, null when that is not known; undefined when there is an answer. */
+  /** The turn that left it without an answer, null when unknown; undefined when there is an answer. */
   unansweredTurn?: string | null | undefined;
 }
 
-/** What the user said, as it was written. */
 export function UserMessage({ id, text, time, unansweredTurn }: UserMessageProps) {
   const t = texts.value;
   const [isWhole, setIsWhole] = useState(text.length <= SHORT);
@@ -32,11 +32,7 @@ export function UserMessage({ id, text, time, unansweredTurn }: UserMessageProps
       {unansweredTurn !== undefined && (
         <p class="quiet small">
           {t.chat.noAnswer}
-          {unansweredTurn !== null && (
-            <button type="button" class="quiet-button" onClick={() => (inspected.value = unansweredTurn)}>
-              {t.chat.inspect}
-            </button>
-          )}
+          {unansweredTurn !== null && <QuietButton onClick={() => (inspected.value = unansweredTurn)}>{t.chat.inspect}</QuietButton>}
         </p>
       )}
       <time class="quiet small" dateTime={time}>

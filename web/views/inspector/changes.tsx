@@ -1,15 +1,13 @@
 import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { listOperations, removeSection, revertSection } from "../../api/endpoints.ts";
 import type { Operation } from "../../api/types.ts";
 import { userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
+import { QuietButton } from "../button.tsx";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 import { OperationCard } from "../memory/operation-card.tsx";
-import { useLoaded } from "../use-loaded.ts";
 
-/** Takes a change of core memory back, unless something newer was written over it. */
+/** Takes a change back, unless something newer was written over it. */
 async function undo(owner: string, { section, version, old_value }: Operation): Promise<void> {
   if (section === null || version === null) return;
   if (old_value === null) await removeSection(owner, section, version);
@@ -18,30 +16,20 @@ async function undo(owner: string, { section, version, old_value }: Operation): 
 
 function Change({ operation }: { operation: Operation }) {
   const t = texts.value.inspector;
-  const [state, setState] = useState<"there" | "undoing" | "undone">("there");
-  const [error, setError] = useState<ApiError | null>(null);
+  const [isUndone, setIsUndone] = useState(false);
+  const { isBusy, run, note } = useAction();
   const canUndo = operation.section !== null && operation.version !== null && operation.refused === null;
-  async function run(): Promise<void> {
-    setState("undoing");
-    setError(null);
-    try {
-      await undo(userId.value ?? "", operation);
-      setState("undone");
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setState("there");
-    }
-  }
+  const takeBack = () => run(() => undo(userId.value ?? "", operation).then(() => setIsUndone(true)));
   return (
     <OperationCard operation={operation}>
-      {error && <ErrorNote error={error} />}
-      {state === "undone" && (
+      {note}
+      {isUndone && (
         <p class="quiet" role="status">
           {t.undone}
         </p>
       )}
-      {canUndo && state !== "undone" && (
-        <button type="button" disabled={state === "undoing"} onClick={() => void run()}>
+      {canUndo && !isUndone && (
+        <button type="button" disabled={isBusy} onClick={() => void takeBack()}>
           {t.undo}
         </button>
       )}
@@ -49,7 +37,7 @@ function Change({ operation }: { operation: Operation }) {
   );
 }
 
-/** What the memory agent did because of a message, each to be taken back. */
+/** What the memory agent did because of a message. */
 export function Changes({ triggerMessageId }: { triggerMessageId: string }) {
   const t = texts.value;
   const loaded = useLoaded(() => listOperations(userId.value ?? "", { trigger: triggerMessageId }), [triggerMessageId]);
@@ -68,9 +56,7 @@ export function Changes({ triggerMessageId }: { triggerMessageId: string }) {
           </>
         )}
       </LoadState>
-      <button type="button" class="quiet-button" onClick={loaded.reload}>
-        {t.refresh}
-      </button>
+      <QuietButton onClick={loaded.reload}>{t.refresh}</QuietButton>
     </section>
   );
 }

@@ -3,8 +3,7 @@ import { readTurn } from "../../api/endpoints.ts";
 import type { Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { LoadState, useLoaded } from "../loaded.tsx";
 import { Changes } from "./changes.tsx";
 import { PromptTokens } from "./prompt-tokens.tsx";
 import { RecalledEpisodes } from "./recalled-episodes.tsx";
@@ -72,7 +71,7 @@ function Details({ turn }: { turn: Turn }) {
   );
 }
 
-/** What happened inside a turn, and what of the memory went into it and came of it. */
+/** What happened in a turn, which memory it used, and what memory learned from it. */
 export function Inspector({ turnId }: { turnId: string }) {
   const loaded = useLoaded(() => readTurn(turnId), [turnId]);
   const isRunning = loaded.value?.state === "running";

@@ -1,10 +1,9 @@
 import type { Receipt, Usage } from "../../api/types.ts";
 import { showNumber, texts } from "../../texts/texts.ts";
 
-/** The parts of a prompt, in its order. */
 const PROMPT_PARTS = ["system", "core_memory", "summary", "window", "episodes", "passages", "message"] as const;
 
-/** Of what the prompt was made, in tokens: one bar, and its numbers under it. */
+/** The parts of the prompt in tokens: one bar, and its numbers under it. */
 export function PromptTokens({ receipt, usage }: { receipt: Receipt; usage: Usage | null }) {
   const t = texts.value.inspector;
   const counts = receipt.prompt_tokens;

@@ -4,8 +4,8 @@ import { inspected } from "../../state/inspected.ts";
 import { chatAddress, goTo } from "../../state/route.ts";
 import { isNarrow } from "../../state/settings.ts";
 import { showTime, texts } from "../../texts/texts.ts";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { QuietButton } from "../button.tsx";
+import { LoadState, useLoaded } from "../loaded.tsx";
 
 type ReceiptEpisode = Receipt["episodes"][number];
 
@@ -32,9 +32,7 @@ function Recalled({ episode }: { episode: ReceiptEpisode }) {
               {t.score} {episode.score.toFixed(3)}
               {first && ` · ${showTime(first.message.created_at)}`}
             </span>
-            <button type="button" class="quiet-button" onClick={jump}>
-              {t.jump}
-            </button>
+            <QuietButton onClick={jump}>{t.jump}</QuietButton>
           </p>
         </>
       )}
@@ -42,7 +40,7 @@ function Recalled({ episode }: { episode: ReceiptEpisode }) {
   );
 }
 
-/** The earlier exchanges that were in the prompt, with what they said and the way to where they came from. */
+/** The earlier exchanges in the prompt, with the way to their conversations. */
 export function RecalledEpisodes({ episodes }: { episodes: readonly ReceiptEpisode[] }) {
   const t = texts.value.inspector;
   return (

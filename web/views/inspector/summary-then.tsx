@@ -1,8 +1,7 @@
 import { readSummary } from "../../api/endpoints.ts";
 import type { Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { LoadState, useLoaded } from "../loaded.tsx";
 
 function SummaryText({ conversationId, version }: { conversationId: string; version: number }) {
   const t = texts.value.inspector;

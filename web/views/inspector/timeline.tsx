@@ -1,12 +1,12 @@
 import type { Timings } from "../../api/types.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
 
-/** The nodes in the order of the graph; others follow as they come. */
+/** The nodes in the order of the graph. */
 const ORDER = ["route", "history", "core_memory", "retrieve", "generate_rag", "generate_kb", "persist"];
 
 const rank = (node: string): number => (ORDER.includes(node) ? ORDER.indexOf(node) : ORDER.length);
 
-/** One bar for each node on the time of the turn: what stands above each other ran side by side. */
+/** One bar for each node on the time of the turn. */
 export function Timeline({ timings }: { timings: Timings }) {
   const t = texts.value.inspector;
   const { nodes, started, total_ms: total, first_token_ms: firstToken } = timings;

@@ -1,8 +1,7 @@
 import { readPassage } from "../../api/endpoints.ts";
 import type { Receipt, Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { LoadState, useLoaded } from "../loaded.tsx";
 
 type ReceiptPassage = Receipt["passages"][number];
 
@@ -41,7 +40,7 @@ function Used({ passage: { id, title, score }, prefix }: { passage: ReceiptPassa
   );
 }
 
-/** The pieces of documents that were in the prompt, as long as their documents are what they were. */
+/** The passages in the prompt, unless their documents have changed. */
 export function UsedPassages({ turn: { receipt, route_decision: decision } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;

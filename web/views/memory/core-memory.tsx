@@ -1,14 +1,13 @@
 import { listSections, readStatus } from "../../api/endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { QuietButton } from "../button.tsx";
+import { LoadState, RetryNote, useLoaded } from "../loaded.tsx";
 import { SectionCard } from "./section-card.tsx";
 
 const emptySection = (section: string): Section => ({ section, content: "", version: 0, updated_at: "", updated_by: "person", lines: [] });
 
-/** The sections that the service is set up for, written or not, and what is stored of others. */
+/** The sections of the service's settings, written or not, then other stored ones. */
 function withEmpty(stored: readonly Section[], names: readonly string[]): Section[] {
   const byName = new Map(stored.map((section) => [section.section, section]));
   const setUp = names.map((name) => byName.get(name) ?? emptySection(name));
@@ -30,16 +29,8 @@ export function CoreMemory({ owner }: { owner: string }) {
           </ul>
         )}
       </LoadState>
-      {status.error && (
-        <ErrorNote error={status.error}>
-          <button type="button" onClick={status.reload}>
-            {texts.value.retry}
-          </button>
-        </ErrorNote>
-      )}
-      <button type="button" class="quiet-button" onClick={loaded.reload}>
-        {texts.value.refresh}
-      </button>
+      {status.error && <RetryNote error={status.error} onRetry={status.reload} />}
+      <QuietButton onClick={loaded.reload}>{texts.value.refresh}</QuietButton>
     </>
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { forgetEpisode, searchEpisodes } from "../../api/endpoints.ts";
 import type { Episode, EraseAnswer } from "../../api/types.ts";
 import { chatAddress } from "../../state/route.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
+import { QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
-import { ErrorNote } from "../error-note.tsx";
+import { submitting, useAction } from "../loaded.tsx";
 import { Receipt } from "../receipt.tsx";
 
 function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => void }) {
@@ -32,9 +32,7 @@ function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => 
           <a class="quiet-button" href={chatAddress(episode.conversation_id, episode.message_ids[0])}>
             {t.inspector.jump}
           </a>
-          <button type="button" class="quiet-button" onClick={onForget}>
-            {t.memory.episodes.forget}
-          </button>
+          <QuietButton onClick={onForget}>{t.memory.episodes.forget}</QuietButton>
         </span>
       </p>
     </li>
@@ -46,18 +44,12 @@ export function EpisodeSearch({ owner }: { owner: string }) {
   const t = texts.value.memory.episodes;
   const [question, setQuestion] = useState("");
   const [found, setFound] = useState<{ episodes: Episode[]; degraded: string[] } | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { run, note } = useAction();
   const [forgetting, setForgetting] = useState<Episode | null>(null);
   const [receipt, setReceipt] = useState<EraseAnswer | null>(null);
 
   async function search(): Promise<void> {
-    setError(null);
-    try {
-      setFound(await searchEpisodes(owner, question));
-    } catch (thrown) {
-      setFound(null);
-      setError(toApiError(thrown));
-    }
+    if (!(await run(() => searchEpisodes(owner, question).then(setFound)))) setFound(null);
   }
 
   async function forget({ id }: Episode): Promise<void> {
@@ -68,14 +60,7 @@ export function EpisodeSearch({ owner }: { owner: string }) {
 
   return (
     <>
-      <form
-        class="search"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void search();
-        }}
-      >
+      <form class="search" role="search" onSubmit={submitting(search)}>
         <input
           type="search"
           dir="auto"
@@ -89,7 +74,7 @@ export function EpisodeSearch({ owner }: { owner: string }) {
           {t.go}
         </button>
       </form>
-      {error && <ErrorNote error={error} />}
+      {note}
       {receipt && <Receipt receipt={receipt} />}
       {found && found.degraded.length > 0 && <p class="note warning">{t.degraded}</p>}
       {found?.episodes.length === 0 && (

@@ -1,5 +1,4 @@
 import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { eraseUser } from "../../api/endpoints.ts";
 import type { EraseAnswer } from "../../api/types.ts";
 import { clearConversations } from "../../state/conversations.ts";
@@ -7,47 +6,32 @@ import { inspected } from "../../state/inspected.ts";
 import { forgetThread } from "../../state/thread.ts";
 import { forgetTurns } from "../../state/turns.ts";
 import { texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
+import { submitting, useAction } from "../loaded.tsx";
 import { Receipt } from "../receipt.tsx";
 
-/** Erases everything of a user, once its id was typed, and shows what that was. */
+/** Erases everything of a user once the id was typed. */
 export function EraseUser({ owner }: { owner: string }) {
   const t = texts.value.memory.erase;
   const [typed, setTyped] = useState("");
-  const [isBusy, setIsBusy] = useState(false);
   const [receipt, setReceipt] = useState<EraseAnswer | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { isBusy, run, note } = useAction();
 
   async function erase(): Promise<void> {
-    setIsBusy(true);
-    setError(null);
-    try {
-      setReceipt(await eraseUser(owner));
-      setTyped("");
-      forgetTurns(owner);
-      forgetThread();
-      clearConversations();
-      inspected.value = null;
-    } catch (thrown) {
-      setError(toApiError(thrown));
-    } finally {
-      setIsBusy(false);
-    }
+    setReceipt(await eraseUser(owner));
+    setTyped("");
+    forgetTurns(owner);
+    forgetThread();
+    clearConversations();
+    inspected.value = null;
   }
 
   return (
-    <form
-      class="card danger-zone stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (typed === owner) void erase();
-      }}
-    >
+    <form class="card danger-zone stack" onSubmit={submitting(() => typed === owner && run(erase))}>
       <label class="field">
         <span>{t.type(owner)}</span>
         <input type="text" dir="auto" autocomplete="off" value={typed} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
       </label>
-      {error && <ErrorNote error={error} />}
+      {note}
       {receipt && <Receipt receipt={receipt} />}
       <div class="actions start">
         <button type="submit" class="danger" disabled={isBusy || typed !== owner}>

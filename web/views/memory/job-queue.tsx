@@ -1,27 +1,21 @@
 import { useEffect, useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { listJobs, retryJobs } from "../../api/endpoints.ts";
 import { conversations, conversationsLoaded, loadConversations } from "../../state/conversations.ts";
 import { conversationId } from "../../state/thread.ts";
 import { showTime, texts } from "../../texts/texts.ts";
+import { Button, PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 
 function JobsOf({ conversation }: { conversation: string }) {
   const t = texts.value;
   const loaded = useLoaded(() => listJobs(conversation), [conversation]);
   const [retried, setRetried] = useState<number | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { run, note } = useAction();
 
   async function retry(): Promise<void> {
-    setError(null);
-    try {
-      setRetried((await retryJobs({ conversation_id: conversation })).retried);
-      loaded.reload();
-    } catch (thrown) {
-      setError(toApiError(thrown));
-    }
+    setRetried((await retryJobs({ conversation_id: conversation })).retried);
+    loaded.reload();
   }
 
   return (
@@ -43,17 +37,11 @@ function JobsOf({ conversation }: { conversation: string }) {
               </li>
             ))}
           </ul>
-          {error && <ErrorNote error={error} />}
+          {note}
           {retried !== null && <p role="status">{t.memory.jobs.retried(retried)}</p>}
           <div class="actions start">
-            <button type="button" onClick={loaded.reload}>
-              {t.refresh}
-            </button>
-            {jobs.some(({ state }) => state === "dead") && (
-              <button type="button" class="primary" onClick={() => void retry()}>
-                {t.memory.jobs.retry}
-              </button>
-            )}
+            <Button onClick={loaded.reload}>{t.refresh}</Button>
+            {jobs.some(({ state }) => state === "dead") && <PrimaryButton onClick={() => run(retry)}>{t.memory.jobs.retry}</PrimaryButton>}
           </div>
         </>
       )}

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { removeSection } from "../../api/endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
+import { useAction } from "../loaded.tsx";
 import { SectionEditor } from "./section-editor.tsx";
 import { SectionHistory } from "./section-history.tsx";
 
@@ -18,18 +17,17 @@ export function SectionCard({ owner, section, onChange }: SectionCardProps) {
   const t = texts.value.memory.core;
   const [isEditing, setIsEditing] = useState(false);
   const [showsHistory, setShowsHistory] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { run, note } = useAction();
   const { section: name, content, version, updated_by, updated_at } = section;
   const title = t.sections[name] ?? name;
   const isThere = version > 0;
 
   async function remove(): Promise<void> {
-    setError(null);
-    try {
-      await removeSection(owner, name, version);
-    } catch (thrown) {
-      setError(toApiError(thrown));
-    }
+    await run(() => removeSection(owner, name, version).then(() => undefined));
+    onChange();
+  }
+  function closeEditor(): void {
+    setIsEditing(false);
     onChange();
   }
 
@@ -44,21 +42,13 @@ export function SectionCard({ owner, section, onChange }: SectionCardProps) {
         )}
       </header>
       {isEditing ? (
-        <SectionEditor
-          owner={owner}
-          section={section}
-          title={title}
-          onClose={() => {
-            setIsEditing(false);
-            onChange();
-          }}
-        />
+        <SectionEditor owner={owner} section={section} title={title} onClose={closeEditor} />
       ) : (
         <p class={`as-written${isThere ? "" : " quiet"}`} dir="auto">
           {isThere ? content : t.empty}
         </p>
       )}
-      {error && <ErrorNote error={error} />}
+      {note}
       {!isEditing && (
         <div class="actions start">
           <button type="button" aria-label={`${t.edit}: ${title}`} onClick={() => setIsEditing(true)}>

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
+import { toApiError } from "../../api/api-error.ts";
 import { listSections, putSection } from "../../api/endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
+import { Button } from "../button.tsx";
+import { submitting, useAction } from "../loaded.tsx";
 
 /** Characters of a section, as the service counts them. */
 const LIMIT = 2_000;
@@ -15,14 +16,13 @@ interface SectionEditorProps {
   onClose: () => void;
 }
 
-/** Edits a section. What somebody else wrote meanwhile is shown, and only overwritten when that is asked for. */
+/** Edits a section. What somebody else wrote meanwhile is shown before it is overwritten. */
 export function SectionEditor({ owner, section, title, onClose }: SectionEditorProps) {
   const t = texts.value.memory.core;
   const [content, setContent] = useState(section.content);
   const [over, setOver] = useState(section.version);
   const [theirs, setTheirs] = useState<Section | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isSaving, setIsSaving] = useState(false);
+  const { isBusy, run, note } = useAction();
   const field = useRef<HTMLTextAreaElement>(null);
   const used = [...content].length;
   useEffect(() => field.current?.focus(), []);
@@ -35,27 +35,17 @@ export function SectionEditor({ owner, section, title, onClose }: SectionEditorP
   }
 
   async function save(): Promise<void> {
-    setIsSaving(true);
-    setError(null);
     try {
       await putSection(owner, section.section, content, over);
       onClose();
     } catch (thrown) {
-      const problem = toApiError(thrown);
-      if (problem.code === "stale_version") await showTheirs().catch((failure: unknown) => setError(toApiError(failure)));
-      else setError(problem);
-      setIsSaving(false);
+      if (toApiError(thrown).code !== "stale_version") throw thrown;
+      await showTheirs();
     }
   }
 
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <form class="stack" onSubmit={submitting(() => run(save))}>
       <textarea
         ref={field}
         class="section-text"
@@ -72,19 +62,15 @@ export function SectionEditor({ owner, section, title, onClose }: SectionEditorP
           <blockquote class="as-written" dir="auto">
             {theirs.version === 0 ? t.removed : theirs.content}
           </blockquote>
-          <button type="button" onClick={onClose}>
-            {t.takeTheirs}
-          </button>
+          <Button onClick={onClose}>{t.takeTheirs}</Button>
         </div>
       )}
-      {error && <ErrorNote error={error} />}
+      {note}
       <div class="actions start">
-        <button type="submit" class="primary" disabled={isSaving || content.trim() === "" || used > LIMIT}>
+        <button type="submit" class="primary" disabled={isBusy || content.trim() === "" || used > LIMIT}>
           {theirs ? t.keepMine : t.save}
         </button>
-        <button type="button" onClick={onClose}>
-          {texts.value.cancel}
-        </button>
+        <Button onClick={onClose}>{texts.value.cancel}</Button>
       </div>
     </form>
   );

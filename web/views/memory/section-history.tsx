@@ -1,11 +1,7 @@
-import { useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { listVersions, revertSection } from "../../api/endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 
 interface SectionHistoryProps {
   owner: string;
@@ -17,22 +13,17 @@ interface SectionHistoryProps {
 export function SectionHistory({ owner, section, onChange }: SectionHistoryProps) {
   const t = texts.value.memory.core;
   const loaded = useLoaded(() => listVersions(owner, section.section, null), [owner, section.section]);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { run, note } = useAction();
 
   async function revert(toVersion: number): Promise<void> {
-    setError(null);
-    try {
-      await revertSection(owner, section.section, toVersion, loaded.value?.versions[0]?.version ?? section.version);
-      onChange();
-      loaded.reload();
-    } catch (thrown) {
-      setError(toApiError(thrown));
-    }
+    await revertSection(owner, section.section, toVersion, loaded.value?.versions[0]?.version ?? section.version);
+    onChange();
+    loaded.reload();
   }
 
   return (
     <div class="history">
-      {error && <ErrorNote error={error} />}
+      {note}
       <LoadState of={loaded}>
         {({ versions }) => (
           <ol class="plain-list">
@@ -50,7 +41,7 @@ export function SectionHistory({ owner, section, onChange }: SectionHistoryProps
                     type="button"
                     class="quiet-button"
                     aria-label={`${t.revert}: ${t.version(version)}`}
-                    onClick={() => void revert(version)}
+                    onClick={() => void run(() => revert(version))}
                   >
                     {t.revert}
                   </button>

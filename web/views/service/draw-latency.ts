@@ -11,12 +11,11 @@ interface PlotTexts {
   turn: string;
   total: string;
   firstToken: string;
-  /** Milliseconds as people read them. */
   show: (ms: number) => string;
 }
 
 export interface Plot {
-  /** Draws these turns; they are turned so that the oldest stands at the left. */
+  /** Draws the turns, the oldest at the left. */
   show(turns: readonly { at: string; total_ms: number | null; first_token_ms: number | null }[]): void;
   close(): void;
 }
@@ -24,7 +23,6 @@ export interface Plot {
 const HEIGHT = 260;
 const FONT = "12px system-ui, sans-serif";
 
-/** A plot of latencies, as wide as its holder. */
 export function drawLatency(holder: HTMLElement, colours: PlotColours, texts: PlotTexts): Plot {
   const value = (_plot: uPlot, ms: number | null): string => (ms === null ? "–" : texts.show(ms));
   const axis = { stroke: colours.text, font: FONT, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };

@@ -10,7 +10,7 @@ function colours(): PlotColours {
   return { text: read("--quiet"), grid: read("--line"), total: read("--series-a"), firstToken: read("--series-b") };
 }
 
-/** The latency of the last turns, oldest at the left. The library that draws it is fetched when this is first shown. */
+/** The latency of the last turns. The library that draws it is loaded when it is needed. */
 export function LatencyPlot({ turns }: { turns: Status["turns"] }) {
   const t = texts.value.service;
   const holder = useRef<HTMLDivElement>(null);

@@ -1,16 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
-import { toApiError, type ApiError } from "../../api/api-error.ts";
+import { useEffect } from "preact/hooks";
 import { readStatus, retryJobs } from "../../api/endpoints.ts";
 import type { Layer, Status } from "../../api/types.ts";
 import { showDuration, showNumber, texts } from "../../texts/texts.ts";
-import { ErrorNote } from "../error-note.tsx";
-import { LoadState } from "../load-state.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { Button } from "../button.tsx";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 import { LatencyPlot } from "./latency-plot.tsx";
 
 const LOOK_AGAIN_MS = 5_000;
 
-/** The value below which this share of the numbers lies. */
 function quantile(numbers: readonly number[], share: number): number | null {
   const inOrder = numbers.toSorted((one, other) => one - other);
   return inOrder[Math.min(inOrder.length - 1, Math.ceil(share * inOrder.length) - 1)] ?? null;
@@ -50,7 +47,7 @@ function Latency({ turns }: { turns: Status["turns"] }) {
   );
 }
 
-function Queue({ jobs, onRetry }: { jobs: Status["jobs"]; onRetry: () => void }) {
+function Queue({ jobs, onRetry }: { jobs: Status["jobs"]; onRetry: () => unknown }) {
   const t = texts.value;
   if (jobs === null) return <p class="quiet">{t.service.jobsUnknown}</p>;
   const waiting = jobs.filter(({ count }) => count > 0);
@@ -77,11 +74,7 @@ function Queue({ jobs, onRetry }: { jobs: Status["jobs"]; onRetry: () => void })
           ))}
         </tbody>
       </table>
-      {waiting.some(({ state }) => state === "dead") && (
-        <button type="button" onClick={onRetry}>
-          {t.memory.jobs.retry}
-        </button>
-      )}
+      {waiting.some(({ state }) => state === "dead") && <Button onClick={onRetry}>{t.memory.jobs.retry}</Button>}
     </>
   );
 }
@@ -125,23 +118,21 @@ function States({ status: { dependencies, layers, models } }: { status: Status }
   );
 }
 
-/** How the service is: what it leans on, how fast it answers, what it still has to do. */
+/** The state of the service: dependencies, latencies, jobs. */
 export function ServiceView() {
   const t = texts.value.service;
   const loaded = useLoaded(readStatus, []);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { run, note } = useAction();
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && loaded.reload(), LOOK_AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
-  function retry(): void {
-    retryJobs({}).then(loaded.reload, (thrown: unknown) => setError(toApiError(thrown)));
-  }
+  const retry = () => run(() => retryJobs({}).then(loaded.reload));
   return (
     <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
       <div class="page-inner">
         <h1>{t.title}</h1>
-        {error && <ErrorNote error={error} />}
+        {note}
         <LoadState of={loaded}>
           {(status) => (
             <>
