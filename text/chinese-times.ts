@@ -7,7 +7,7 @@ const UNITS: Readonly<Record<string, string>> = { 天: "day", 日: "day", 周: "
 const WEEK = "(?:周|星期|礼拜)";
 const WHICH = "(上上个?|上个?|这个?|本)";
 
-/** A number below 100 in digits or Chinese numerals: "12", "十二", "二十", "两"; NaN for anything else. */
+/** Digits, or Chinese numerals below 100: "12", "十二", "二十", "两"; NaN for anything else. */
 export function chineseNumber(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
   const [, first = "", ten, last = ""] = /^([一二两三四五六七八九])?(十)?([零〇一二两三四五六七八九])?$/.exec(text) ?? [];
@@ -16,7 +16,7 @@ export function chineseNumber(text: string): number {
   return (first === "" ? 1 : digitOf(first)) * 10 + (last === "" ? 0 : digitOf(last));
 }
 
-/** How many weeks or months back: 上上 2, 上 1, 这 or 本 0. */
+/** Weeks or months back: 上上 2, 上 1, 这 or 本 0. */
 const back = (which: string): number => which.replace(/[^上]/gu, "").length;
 const weekday = (character: string): string => WEEKDAYS[CHINESE_WEEKDAYS.indexOf(character === "天" ? "日" : character)] ?? "weekend";
 const third = (character = ""): string =>
@@ -30,7 +30,7 @@ function monthBefore(today: CivilDay, count: number): string {
 
 type Rewriting = [pattern: RegExp, write: (...groups: string[]) => string];
 
-/** Numerals and times that are counted from today, in digits. */
+/** Numerals, and times counted from today, in digits. */
 const inDigits = (today: CivilDay, { year, month, day, weekday: now } = partsOfDay(today)): Rewriting[] => [
   [new RegExp(`(?:这个?|本)(?=${WEEK}末)`, "gu"), () => (now < 6 ? "下" : "")],
   [
@@ -89,7 +89,7 @@ const IN_ENGLISH: Rewriting[] = [
   [/(?<!\d)((?:19|20)\d\d)年/gu, (_all, named) => `in ${named}`],
 ];
 
-/** A Chinese question with the times that it names in English: chrono-node knows few of the words, and 去年五月 wrongly. */
+/** Puts the times of a Chinese question into English: chrono-node knows few of the words, and 去年五月 wrongly. */
 export function chineseTimesInEnglish(question: string, today: CivilDay): string {
   const counted = inDigits(today).reduce((text, [pattern, write]) => text.replace(pattern, write), question);
   const english = IN_ENGLISH.reduce(

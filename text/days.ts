@@ -1,9 +1,9 @@
-/** A day of the calendar without a time zone, as the number of days since 1970-01-01: adding and comparing need no calendar. */
+/** A calendar day without a time zone, in days since 1970-01-01. */
 export type CivilDay = number;
 
 const DAY_MS = 86_400_000;
 
-/** Months and days may overflow, as in Date.UTC: month 13 is January of the next year. */
+/** Months and days may overflow as in Date.UTC. */
 export function civilDay(year: number, month: number, day: number): CivilDay {
   return Date.UTC(year, month - 1, day) / DAY_MS;
 }
@@ -16,10 +16,9 @@ export function partsOfDay(civil: CivilDay): { year: number; month: number; day:
 
 const FIELDS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" } as const;
 
-/** The clock that was asked last. To make one takes a hundred times as long as to ask it, and a service has one time zone. */
+/** Making a format takes a hundred times as long as using it, and a service has one time zone. */
 let clock = { timeZone: "", format: new Intl.DateTimeFormat() };
 
-/** What clocks in the time zone show at this moment, as if it were UTC. */
 function wallClock(date: Date, timeZone: string): number {
   if (clock.timeZone !== timeZone) {
     clock = { timeZone, format: new Intl.DateTimeFormat("en-US", { timeZone, hourCycle: "h23", ...FIELDS }) };
@@ -28,12 +27,11 @@ function wallClock(date: Date, timeZone: string): number {
   return Date.UTC(parts.year ?? 0, (parts.month ?? 1) - 1, parts.day, parts.hour, parts.minute, parts.second);
 }
 
-/** The day it is at this moment in the time zone (an IANA name, wrong ones throw RangeError). */
+/** `timeZone` is an IANA name; wrong ones throw RangeError. */
 export function dayOfMoment(date: Date, timeZone: string): CivilDay {
   return Math.floor(wallClock(date, timeZone) / DAY_MS);
 }
 
-/** The moment at which the day begins in the time zone. */
 export function startOfDay(civil: CivilDay, timeZone: string): Date {
   const midnight = civil * DAY_MS;
   let moment = midnight;
@@ -46,17 +44,13 @@ export const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"
 export const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 export const MONTHS = "january february march april may june july august september october november december".split(" ");
 
-/**
- * A day in the words of questions that name it, in English and Chinese, to be part of a text before lexicalText: natural words help
- * recall, ISO dates do not. `timeZone` is an IANA name, wrong ones throw RangeError.
- */
+/** The words by which English and Chinese questions name a day, to be added to a text before lexicalText. ISO dates would not help recall. */
 export function dayWords(date: Date, timeZone: string): string {
   const { year, month, day, weekday } = partsOfDay(dayOfMoment(date, timeZone));
   const chinese = CHINESE_WEEKDAYS[weekday % 7];
   return `${WEEKDAYS[weekday % 7]} ${MONTHS[month - 1]} ${day} ${year} ${year}年${month}月${day}日 星期${chinese} 周${chinese}`;
 }
 
-/** Days from `from` on and before `until`. */
 export interface Period {
   from: CivilDay;
   until: CivilDay;
@@ -67,19 +61,18 @@ export const span = (from: CivilDay, until: CivilDay): Period => ({ from, until,
 export const oneDay = (day: CivilDay): Period => ({ from: day, until: day + 1, kind: "day" });
 export const months = (year: number, month: number, count = 1): Period => span(civilDay(year, month, 1), civilDay(year, month + count, 1));
 
-/** Monday to Sunday around a day. */
 export function weekOf(day: CivilDay): Period {
   const monday = day - partsOfDay(day).weekday + 1;
   return span(monday, monday + 7);
 }
 
-/** The day of the calendar, null when it has none such: February 30. */
+/** Null for February 30. */
 export function dayOfCalendar(year: number, month: number, day: number): Period | null {
   const civil = civilDay(year, month, day);
   return partsOfDay(civil).month === month && day > 0 ? oneDay(civil) : null;
 }
 
-/** The period that "two months ago" means; `day` is exactly two months ago. "A few" widens it on both sides. */
+/** The period of "two months ago", with `day` exactly two months ago. "A few" widens it on both sides. */
 export function aroundDay(day: CivilDay, unit: string, isVague: boolean): Period {
   const { year, month } = partsOfDay(day);
   const reach = isVague ? 1 : 0;

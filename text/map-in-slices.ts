@@ -1,9 +1,8 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 
-/** Milliseconds of work before a pause. A single item may take longer. */
 const SLICE_MS = 10;
 
-/** Maps items one by one and yields to the event loop between slices, so that long texts do not block other work. */
+/** Maps items and yields to the event loop every 10 ms. */
 export async function mapInSlices<Item, Result>(items: readonly Item[], read: (item: Item, position: number) => Result): Promise<Result[]> {
   const results: Result[] = [];
   let began = performance.now();

@@ -1,25 +1,22 @@
 import { splitLines } from "./line-breaks.ts";
 
-/** Sentences of one text that are looked at; a text may be a whole book. */
+/** A text may be a whole book. */
 const MAX_SENTENCES = 120;
 const CODE_BLOCK = /```[^]*?```/g;
-/** A mark that may end a sentence, with the quotation marks, brackets and emoji that belong to it. */
+/** A mark that may end a sentence, with quotation marks, brackets and emoji. */
 const END = /[。！？]+[”’"'）)】」』]*|(?<![.!?])[.!?]+["'”’)\]*_]*(?:\p{Extended_Pictographic}\uFE0F?)*(?=\s|$|\p{Script=Han})/gu;
-/** What stands before a full stop that ends no sentence: titles, initials, numbers of a list. */
+/** A full stop behind it ends no sentence. */
 const ABBREVIATION = /(?:^|[\s("'“])(?:dr|mr|mrs|ms|prof|st|no|nr|vs|approx|e\.g|i\.e|cf|[b-hj-z])$/i;
 const ABBREVIATION_BEFORE_SMALL_LETTER = /(?:\.\p{L}|\b(?:etc|inc|ltd|co|jr|sr|am|pm))$/iu;
 const LIST_NUMBER = /^[\s*_>#-]*\d{1,3}$/;
-/** The line goes on in the next one. */
 const UNFINISHED_LINE = /(?:[,，、]|\b(?:a|an|and|are|at|but|by|for|from|in|is|my|of|on|or|our|than|that|the|to|was|with|your))$/iu;
 const SMALL_LETTER_FIRST = /^\p{Ll}/u;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** Whether a sentence goes on in `next`: `line` ends unfinished, or `next` starts with a small letter and `line` does not. */
 function goesOn(line: string, next: string): boolean {
   return UNFINISHED_LINE.test(line.slice(-12)) || (SMALL_LETTER_FIRST.test(next) && !SMALL_LETTER_FIRST.test(line));
 }
 
-/** Lines of the text, each trimmed and with its white space collapsed; a sentence that was wrapped is put together again. */
 function lines(text: string): string[] {
   const joined: string[] = [];
   let last = "";
@@ -41,8 +38,8 @@ function endsSentence(before: string, mark: string, after: string): boolean {
 }
 
 /**
- * The sentences of an English, Chinese or mixed text in their order, each word for word on one line. A line break ends a sentence unless
- * the next line goes on with it. Code blocks and lines without any word are left out; half surrogates become U+FFFD.
+ * At most 120 sentences of an English, Chinese or mixed text, each on one line. A line break ends a sentence unless the next line goes on
+ * with it. Code blocks and lines without a word are left out; half surrogates become U+FFFD.
  */
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];

@@ -3,34 +3,33 @@ import { chineseTimesInEnglish } from "./chinese-times.ts";
 import { aroundDay, type CivilDay, civilDay, dayOfCalendar, dayOfMoment, months, oneDay } from "./days.ts";
 import { partsOfDay, type Period, span, startOfDay, weekOf } from "./days.ts";
 
-/** Characters that are searched for a time. A question names its time early; a longer message is pasted text. */
+/** Characters searched: a question names its time early. */
 const LONGEST = 1_000;
 const DAY_MS = 86_400_000;
-/** First months, as in the northern half of the world; a winter is that of the year in which it begins. */
+/** First months on the northern half of the world. A winter belongs to the year in which it begins. */
 const SEASONS: Readonly<Record<string, number>> = { spring: 3, summer: 6, autumn: 9, fall: 9, winter: 12 };
 const SEASON =
   /\b(?:(?<which>last|this|that|in|during|since|in the|during the|over the|early|late|mid|last year['’]s|\d{4}['’]s)[ -])?(?<name>spring|summer|autumn|fall|winter)\b(?<year> (?:of |in )?(?:\d{4}|last year))?/gi;
-/** A number alone is a room, a price or a count. */
 const YEAR =
   /\b(?<before>in|since|during|from|until|year|my|our|early|mid|late|(?:start|end) of)[ -](?:in )?(?<year>(?:19|20)\d\d)\b(?!\s*(?:[-./:]\d|%|dollars|euros|pounds|yuan|people|km|kilo|miles|meters|steps|words|times|different))/i;
-/** April, May and June are people, "may" and "march" verbs: a month's name needs one of these before it, or a year behind it. */
+/** April and June are people, "may" and "march" verbs: a month needs one of these before it, or a year behind it. */
 const BEFORE_A_MONTH = /\b(?:in|last|this|during|since|early|late|mid|around|(?:end|beginning|start|middle|month) of)[ -]$/i;
 const VERB_AFTER = /\b(?:i|you|he|she|it|we|they|that|this|what|which|who|there|people) $/i;
 const EACH_OR_NEXT = /\b(?:every|each|next|coming|for|by|until|till|black|good|easter|ash) $/i;
-/** A month in letters or a year in digits: "1/2" and "3.5" are more often something else. */
+/** A month in letters or a year: "1/2" and "3.5" are rarely dates. */
 const WRITTEN = /[a-z]{3}|\d{4}/i;
 const NO_TIME = /\b(?:now|today|tonight|next|later|weekend|(?:sun|mon|tue|wed|thu|fri|sat)\b)/i;
 const CLOCK = /\d ?[ap]\.?m|:\d\d|noon/i;
 
-/** The time a question is about: `until` is the first moment after it. */
+/** `until` is the first moment after the time. */
 export interface QuestionTime {
   from: Date;
   until: Date;
-  /** One calendar day of the time zone, or a week, month, season, year. */
+  /** A calendar day of the time zone, or anything longer. */
   kind: "day" | "span";
 }
 
-/** What happens every year, in the year the question names, else in the latest in which it has begun. */
+/** In the year that the question names, else in the latest in which it has begun. */
 function inItsYear(question: string, today: CivilDay, ofYear: (year: number) => Period | null): Period | null {
   const { year } = partsOfDay(today);
   const named = /\b(?:this year|last year|(?:two|2) years ago|(?:19|20)\d\d)\b/i.exec(question)?.[0].toLowerCase();
@@ -38,7 +37,7 @@ function inItsYear(question: string, today: CivilDay, ofYear: (year: number) => 
   return Array.from({ length: 9 }, (_, back) => ofYear(year - back)).find((period) => period && period.from <= today) ?? null;
 }
 
-/** The third of a period that the words before it mean: "early", "mid", "end of". */
+/** The third that "early", "mid" or "end of" means. */
 function partOf(period: Period | null, before: string): Period | null {
   const [word] = /(?:early|mid|late|beginning of|start of|middle of|end of)(?=(?: in)?[ -]?$)/i.exec(before) ?? [];
   if (period === null || word === undefined) return period;
@@ -47,7 +46,7 @@ function partOf(period: Period | null, before: string): Period | null {
   return span(/^m/i.test(word) ? period.from + third : period.until - third, period.until - (/^m/i.test(word) ? third : 0));
 }
 
-/** Weeks, weekends, seasons and days of this month, which chrono-node reads as another day, or not at all. */
+/** Weeks, weekends, seasons and days of this month, which chrono-node misreads. */
 function readCalendar(question: string, today: CivilDay, found: ParsedResult[]): Period | null {
   const { year, month, day, weekday } = partsOfDay(today);
   if (/\bthe other (?:day|night|evening)\b/i.test(question)) return span(today - 7, today);
@@ -66,7 +65,6 @@ function readCalendar(question: string, today: CivilDay, found: ParsedResult[]):
   return latest ?? (date === undefined ? null : dayOfCalendar(before.year, before.month, Number(date)));
 }
 
-/** What chrono-node understands: dates, "three days ago", "yesterday", "on Friday", "last month", months. */
 function readFound(question: string, today: CivilDay, { text, index, start, end }: ParsedResult): Period | null {
   const [before, after] = [question.slice(0, index), question.slice(index + text.length)];
   if (!WRITTEN.test(text) || NO_TIME.test(text) || (/^may\b/.test(text) && VERB_AFTER.test(before))) return null;
@@ -74,13 +72,13 @@ function readFound(question: string, today: CivilDay, { text, index, start, end 
   const { year, month, day, weekday } = partsOfDay(today);
   const exact = Math.floor(start.date().getTime() / DAY_MS);
   const [, unit, isPlural, ago] = /(day|week|month|year)(s?)( (?:ago|earlier|before))?$/i.exec(text.toLowerCase()) ?? [];
-  // A month before May 31 is no day of April, and chrono-node goes on into May.
+  // A month before May 31 chrono-node gives May 1.
   const then = unit === "month" && partsOfDay(exact).day < day ? exact - partsOfDay(exact).day : exact;
   if (unit && !ago && isPlural && /^(?:last|past) /i.test(text)) return span(then, today + 1);
   if (unit && (ago || /^(?:last|past) (?:month|year)$/i.test(text))) return aroundDay(then, unit, /few|couple|half/i.test(text));
   const dayOf = (parts: ParsedComponents): Period | null => {
     const ofYear = (one: number): Period | null => dayOfCalendar(one, parts.get("month") ?? 0, parts.get("day") ?? 0);
-    // Without a year chrono-node gives the nearest or the next one; people ask about what was.
+    // Without a year chrono-node gives the nearest or next one; people ask about the past.
     return parts.isCertain("year") ? ofYear(parts.get("year") ?? 0) : inItsYear(question, today, ofYear);
   };
   if (start.isCertain("day")) {
@@ -104,8 +102,8 @@ function readFound(question: string, today: CivilDay, { text, index, start, end 
 }
 
 /**
- * The time that a question names, in English or Chinese: "January 11", "上周三", "last spring"; without a year the latest past one. Null
- * for none, for today and for the future. `timeZone` is an IANA name.
+ * The past time that an English or Chinese question names: "January 11", "上周三", "last spring". Null for none, for today and the future.
+ * `timeZone` is an IANA name.
  */
 export function timeOfQuestion(text: string, now: Date, timeZone: string): QuestionTime | null {
   const today = dayOfMoment(now, timeZone);

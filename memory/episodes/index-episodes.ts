@@ -13,7 +13,7 @@ import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 
-/** A longer answer would drown the user's message, which says what the turn was about. */
+/** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;
 
 /** The text of an exchange that is embedded. */
@@ -30,29 +30,26 @@ interface IndexEpisodesParts {
   timeZone: string;
 }
 
-/** Messages of one step: a request or two to the embedder and one write to the index. */
 const STEP_MESSAGES = 128;
 const STEP_MEMORIES = 64;
-/**
- * New episodes after which the index is flushed, so that it is quick to search again; at the end of a long conversation fewer. A flush takes
- * seconds in a large index.
- */
+/** New episodes after which a flush makes the index quick to search again. A flush takes seconds in a large index. */
 const FLUSH_EVERY = 2_000;
+/** The same at the end of a long conversation. */
 const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
 
-/** A message without a partner is its own answer in the index. */
+/** A message without a partner is its own answer. */
 function answerIdOf(exchange: ReadExchange): string {
   return (exchange.answer ?? firstMessageOf(exchange)).id;
 }
 
-/** Whether the question was imported after its answer, which was an exchange by itself until then. */
+/** The answer was imported before its question, and was an exchange by itself until then. */
 function isAskedLater({ asked, answer }: ReadExchange): boolean {
   return asked !== null && answer !== null && (asked.importNumber ?? 0) > (answer.importNumber ?? 0);
 }
 
 /**
- * Indexes each exchange of a conversation as an episode: a completed turn, an imported question with its answer, or an imported message
- * without a partner. An episode has the id of its first message: indexing it again changes nothing. What is erased meanwhile is removed again.
+ * Indexes each exchange as an episode: a completed turn, an imported question with its answer, or an imported message without a partner. An
+ * episode has the id of its first message, so indexing it again changes nothing. What is erased meanwhile is removed.
  */
 export function makeIndexEpisodes({
   episodes,
@@ -62,7 +59,7 @@ export function makeIndexEpisodes({
   timeZone,
 }: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
   let unflushed = 0;
-  /** Conversations of which the last step was full. */
+  /** Conversations whose last step was full. */
   const inBulk = new Set<string>();
 
   function toDocument(
@@ -85,10 +82,7 @@ export function makeIndexEpisodes({
     };
   }
 
-  /**
-   * Writes episodes, then removes those erased meanwhile: a slow embedding may end after the sweep jobs. Also removes answers whose question
-   * was imported later.
-   */
+  /** Writes episodes, then removes those erased meanwhile, as a slow embedding may end after the sweep jobs, and answers asked later. */
   async function write(
     conversation: OwnedConversation,
     indexName: string,
@@ -111,7 +105,6 @@ export function makeIndexEpisodes({
     if (gone.length + joined.length > 0) await opened.remove(ownerKey(conversation.tenantId, conversation.userId), [...gone, ...joined]);
   }
 
-  /** Indexes each memory that the agent archived as an episode without neighbours. */
   async function indexArchived(conversation: OwnedConversation, indexName: string, signal: AbortSignal): Promise<void> {
     const memories = await archive.readUnindexed(conversation, indexName, STEP_MEMORIES);
     if (memories.length === 0) return;

@@ -8,67 +8,42 @@ import type { SearchStore } from "../../stores/search/search-index.ts";
 import { type FindPassages, makeFindPassages } from "../knowledge/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
-/** What episodic memory is made of. The caller opens and closes the database and the store. */
+/** The parts of episodic memory. The caller opens and closes the database and the store. */
 export interface EpisodicMemoryParts {
   /** Migrated: see `migrate`. */
   database: Database;
-  /** Where vectors and words are kept. The caller opens and closes it. */
   store: SearchStore;
   embedder: Embedder;
-  /** What "yesterday" means in a question. Default UTC. */
+  /** An IANA name, for "yesterday" in a question. Default UTC. */
   timeZone?: string;
   /** Cosine below which an exchange without a word in common is not recalled. Default: the embedder's own. */
   minSimilarity?: number | undefined;
-  /** Older exchanges are not recalled. Default: however old. */
+  /** Older exchanges are not recalled. Default: all are. */
   maxAgeDays?: number | undefined;
-  /** Hears why a search was not whole. */
-  onError?: (error: unknown) => void;
-  /** Hears of the circuits of its searches. Default: nobody. */
+  /** Called with the error of each part of a search that fails. */
+  onError?: ((error: unknown) => void) | undefined;
+  /** Gets the states of the circuit breakers. */
   observer?: Observer;
 }
 
-/** Earlier exchanges that come back: what the graph recalls with, and what the jobs index into. */
+/** What the graph recalls with and the jobs index into. */
 export interface EpisodicMemory {
-  /** For `episodes` of the graph. */
   recall: Recall;
-  /** For `documents` of the graph. */
   findPassages: FindPassages;
-  /** For `makeErase`, and for the jobs. */
   index: EpisodeIndex;
-  /** The one that was given, remembering questions: several searches of a turn embed its question once. */
+  /** The given one with a cache: several searches of a turn embed its question once. */
   embedder: Embedder;
   timeZone: string;
 }
 
-/** Opens the index in its store. Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
+/** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
   const embedder = cacheQuestionVectors(parts.embedder);
-  const {
-    database,
-    store,
-    timeZone = "UTC",
-    minSimilarity = embedder.minSimilarity ?? 0.5,
-    maxAgeDays,
-    onError,
-    observer = NOOP_OBSERVER,
-  } = parts;
+  const { database, store, timeZone = "UTC", maxAgeDays, onError, observer = NOOP_OBSERVER } = parts;
+  const minSimilarity = parts.minSimilarity ?? embedder.minSimilarity ?? 0.5;
   const index = await openEpisodeIndex({ database, store, embedder });
-  const recall = makeRecall({
-    index,
-    episodes: makeEpisodeStore(database),
-    embedder,
-    timeZone,
-    minSimilarity,
-    maxAgeDays,
-    observer,
-    ...(onError ? { onError } : {}),
-  });
-  const findPassages = makeFindPassages({
-    index: index.chunks,
-    chunks: makeChunkStore(database),
-    embedder,
-    observer,
-    ...(onError ? { onError } : {}),
-  });
+  const episodes = makeEpisodeStore(database);
+  const recall = makeRecall({ index, episodes, embedder, timeZone, minSimilarity, maxAgeDays, observer, onError });
+  const findPassages = makeFindPassages({ index: index.chunks, chunks: makeChunkStore(database), embedder, observer, onError });
   return { recall, findPassages, index, embedder, timeZone };
 }

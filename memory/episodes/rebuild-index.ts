@@ -26,9 +26,8 @@ export interface RebuildParts {
   timeZone: string;
   /** No other process has the database. Default false. */
   isAlone?: boolean;
-  /** Hears how many of all exchanges are indexed. */
+  /** Called with how many of all exchanges are indexed. */
   onProgress: (done: number, total: number) => void;
-  /** Stops the rebuild; the next call continues it. */
   signal: AbortSignal;
 }
 
@@ -36,11 +35,11 @@ export interface Rebuilt {
   episodes: number;
   /** It continued an interrupted rebuild. */
   resumed: boolean;
-  /** Old indexes that could not be dropped. The next rebuild tries again. */
+  /** Old indexes that could not be dropped; the next rebuild tries again. */
   left: RetiredIndex[];
 }
 
-/** Conversations at work at a time: one waits for the embedder while another is written. */
+/** Conversations or documents at a time. */
 const SIDE_BY_SIDE = 4;
 const PAGE = 200;
 
@@ -50,7 +49,7 @@ from erase_markers
 where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
 group by owner_key`;
 
-/** Continues the unfinished index, or begins one. An unfinished index of another embedder or store is given up. */
+/** Continues the unfinished index, or begins one in place of an unfinished one of another embedder or store. */
 async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
   const { database } = parts;
   const building = await findIndexRecord(database, "building");
@@ -62,7 +61,7 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
   return { name: begun.name, resumed: false };
 }
 
-/** Puts the new index in the place of the current one, which is to be dropped, in one transaction. */
+/** Makes the new index the current one and the old one ready to be dropped, in one transaction. */
 async function takeOver(database: Database, name: string): Promise<void> {
   await database.transaction(async (transaction) => {
     const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";
@@ -76,7 +75,6 @@ async function takeOver(database: Database, name: string): Promise<void> {
   });
 }
 
-/** Indexes all items of a list, several side by side. */
 async function indexAll<Item>(
   listAfter: (after: string) => Promise<Item[]>,
   idOf: (item: Item) => string,
@@ -98,18 +96,20 @@ async function indexAll<Item>(
   }
 }
 
-/** Removes from the new index what was erased since it was begun: an erase sweeps only the current one. */
-async function clearErased(database: Database, name: string, opened: SearchIndex): Promise<void> {
+/** Removes what was erased since the index was begun: an erase sweeps only the current one. */
+async function clearErased(database: Database, name: string, indexes: SearchIndex[]): Promise<void> {
   const rows = await database.query<{ ownerKey: string; groupIds: string[]; episodeIds: string[] }>({ text: ERASED_SINCE, values: [name] });
   for (const { ownerKey, groupIds, episodeIds } of rows) {
-    await opened.removeGroups(ownerKey, groupIds);
-    await opened.remove(ownerKey, episodeIds);
+    for (const index of indexes) {
+      await index.removeGroups(ownerKey, groupIds);
+      await index.remove(ownerKey, episodeIds);
+    }
   }
 }
 
 /**
- * Builds a new index from Postgres beside the current one and puts it in its place. The service answers meanwhile. It uses the new index
- * within seconds if its configuration is the same, else after a restart. Can be interrupted and called again.
+ * Builds a new index from Postgres and puts it in place of the current one, which serves meanwhile. A service of the same configuration
+ * uses it within seconds, any other after a restart. Can be interrupted and called again.
  */
 export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
@@ -122,7 +122,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
     makeIndexOpener(store, embedder.dimensions, "chunks", database)(name),
   ]);
   const total = await episodes.countExchanges();
-  // Added up, because counting takes long in a large index, and a store that is slow at it need not end a rebuild.
+  // Added up: counting a large index is slow and may fail.
   let done = resumed ? await opened.count().catch(() => 0) : 0;
   const showProgress = (): void => onProgress(Math.min(done, total), total);
   const counted: SearchIndex = {
@@ -152,31 +152,22 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   };
   const indexDocument = async (owned: OwnedDocument): Promise<void> => {
     const document = await documents.findDocument(owned);
-    if (!document) return;
-    while (await indexChunks(owned.documentId, document, signal)) signal.throwIfAborted();
+    while (document && (await indexChunks(owned.documentId, document, signal))) signal.throwIfAborted();
   };
   const indexEverything = async (): Promise<void> => {
-    await indexAll(
-      (after) => episodes.listUnindexed(name, after, PAGE),
-      ({ conversationId }) => conversationId,
-      indexConversation,
-      signal,
-    );
-    await indexAll(
-      (after) => documents.listDocumentsUnindexed(name, after, PAGE),
-      ({ documentId }) => documentId,
-      indexDocument,
-      signal,
-    );
+    const conversationsAfter = (after: string) => episodes.listUnindexed(name, after, PAGE);
+    await indexAll(conversationsAfter, ({ conversationId }) => conversationId, indexConversation, signal);
+    const documentsAfter = (after: string) => documents.listDocumentsUnindexed(name, after, PAGE);
+    await indexAll(documentsAfter, ({ documentId }) => documentId, indexDocument, signal);
   };
   await indexEverything();
   await Promise.all([opened.flush(), openedChunks.flush()]);
-  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
+  await clearErased(database, name, [opened, openedChunks]);
   await takeOver(database, name);
   // Then index the turns that ended meanwhile, or that another process has just put into the old index.
   if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_UNUSED_MS, undefined, { signal });
   await indexEverything();
-  await Promise.all([opened, openedChunks].map((one) => clearErased(database, name, one)));
+  await clearErased(database, name, [opened, openedChunks]);
   const left = await dropLeft();
   showProgress();
   return { episodes: await opened.count().catch(() => done), resumed, left };

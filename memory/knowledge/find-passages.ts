@@ -15,15 +15,14 @@ export interface FindPassagesParts {
   index: ServingIndex;
   chunks: Pick<ChunkStore, "load">;
   embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
-  /** Hears why a leg of the search failed. */
-  onError?: (error: unknown) => void;
-  /** Hears of the circuit breakers. */
+  /** Called with the error of each leg that fails. */
+  onError?: ((error: unknown) => void) | undefined;
   observer?: Observer;
 }
 
 export interface PassageRequest extends DocumentPlace {
   question: string;
-  /** What was said just before, oldest first. It completes a question that points back. */
+  /** The last messages, oldest first: they complete a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   /** `hybrid` searches by words and by meaning, `vectors` by meaning alone. */
   by: "hybrid" | "vectors";
@@ -36,7 +35,6 @@ export interface FoundPassage extends StoredPassage {
   score: number;
 }
 
-/** What a search for passages came to. */
 export interface FoundPassages {
   /** Best first. */
   passages: FoundPassage[];
@@ -44,21 +42,17 @@ export interface FoundPassages {
   degraded: boolean;
 }
 
-/** Finds the passages of one knowledge base that fit a question. Never throws for a store or embedder that is away: `degraded` says so. */
+/** Finds the passages of one knowledge base that fit a question. Where the index or the embedder fails, less is found and `degraded` is true. */
 export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 
-/** Hits of each leg. */
 const LEG_LIMIT = 100;
-/** More passages are loaded than asked for: some may belong to a version that is not published, or is gone. */
+/** Passages loaded in place of those whose version is not published, or gone. */
 const SPARE = 40;
 const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
 /** Tuned in docs/decisions/0015. */
 const DOCUMENT_SHARE = 0.4;
 
-/**
- * Searches the documents of one knowledge base by words and by meaning side by side. When one leg fails the other still answers. Texts come
- * from Postgres: nothing is found of a document that was deleted or replaced, whatever the index still has.
- */
+/** Searches by words and by meaning side by side. Texts come from Postgres: nothing is found of a document that was deleted or replaced. */
 export function makeFindPassages({
   index,
   chunks,
@@ -84,7 +78,7 @@ export function makeFindPassages({
       return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), onError);
-    // The weight of an embedder is that for talk. Squared for passages: weak vectors say even less about long texts.
+    // The weight is meant for talk. Squared, as weak vectors say even less about long texts.
     const ranked = rankHits({
       wordHits,
       vectorHits,
@@ -101,28 +95,19 @@ export function makeFindPassages({
         some.map(({ hit }) => hit.id),
       ),
     );
-    return {
-      passages: found.map(({ text, score }) => ({ ...text, score })),
-      degraded,
-    };
+    return { passages: found.map(({ text, score }) => ({ ...text, score })), degraded };
   };
 }
 
 /**
- * Adds to each passage a share of the score of the best other passage of its document: a document with several fitting passages is likely to
- * be the one that is asked about. Not after a search by meaning alone: under one title all passages are alike.
+ * Adds to each passage a share of the score of the best other passage of its document: several fitting passages make a document likelier.
+ * Not after a search by meaning alone: under one title all passages are alike.
  */
 function boostByDocument(ranked: readonly RankedHit[]): RankedHit[] {
   if (ranked.every(({ words }) => words === null)) return [...ranked];
-  const ofDocument = new Map<string, RankedHit[]>();
-  for (const candidate of ranked) {
-    const group = ofDocument.get(candidate.hit.groupId);
-    if (group) group.push(candidate);
-    else ofDocument.set(candidate.hit.groupId, [candidate]);
-  }
+  const ofDocument = Map.groupBy(ranked, ({ hit }) => hit.groupId);
   const boosted = ranked.map((candidate): RankedHit => {
-    const [best, second] = ofDocument.get(candidate.hit.groupId) ?? [];
-    const other = best === candidate ? second : best;
+    const other = ofDocument.get(candidate.hit.groupId)?.find((one) => one !== candidate);
     return { ...candidate, score: candidate.score + DOCUMENT_SHARE * Math.max(0, other?.score ?? 0) };
   });
   return boosted.sort(bestFirst);

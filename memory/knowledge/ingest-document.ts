@@ -19,14 +19,13 @@ interface IndexChunksParts {
   embedder: Pick<Embedder, "embedPassages">;
 }
 
-/** Documents parsed at a time in one process: each may take most of a gigabyte and a core. */
+/** Documents parsed at a time: each may take most of a gigabyte and a core. */
 const MAX_PARSING = 2;
-/** Chunks of one document. */
 const MAX_CHUNKS = 20_000;
 
 /**
- * Brings a document in step by step: parses it into chunks, indexes them, then publishes it. Until then its earlier version is searched. A
- * published document is indexed where its chunks are missing: after a restore the index is new.
+ * Parses a document into chunks, indexes them, then publishes it. Until then its earlier version is searched. A published document is
+ * indexed again where chunks are missing, as after a restore.
  */
 export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJob> {
   const indexChunks = makeIndexChunks(parts);
@@ -43,7 +42,7 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
   };
 }
 
-/** In a process without an index the job waits for a process that has one. */
+/** The job waits for a process that has an index. */
 export function makeIngestWithoutIndex(chunks: Pick<ChunkStore, "lockAndCheck">): JobHandler<IngestJob> {
   return {
     step: () => Promise.reject(indexSwitchedOff()),
@@ -57,7 +56,6 @@ async function remainingOf(chunks: Pick<ChunkStore, "lockAndCheck">, transaction
   return more ? "more" : "nothing";
 }
 
-/** Parses a document and stores its chunks, or the reason why it cannot be read. */
 async function storeChunks(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
   const { bytes, contentType, title, tenantId } = document;
   if (!bytes) return;
@@ -68,30 +66,21 @@ async function storeChunks(chunks: ChunkStore, documentId: string, document: Doc
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
     await chunks.saveChunks({ tenantId, documentId }, parsed);
   } catch (error) {
-    // A document that cannot be read will not be readable a minute later.
     if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
     await chunks.fail({ tenantId, documentId }, error.message);
   }
 }
 
-/** Chunks of one step: one request to the embedder and one write to the index. */
 const STEP_CHUNKS = 64;
 
-/** The text of a chunk that is embedded and searched for words. Without its headings it means little. */
-function chunkText({ title }: { title: string }, { heading, text }: { heading: string; text: string }): string {
-  return [title, heading, text].filter(Boolean).join("\n");
-}
-
-/**
- * Indexes the next 64 chunks of a document; false when there were none. Removes them again when the document was deleted meanwhile.
- */
+/** Indexes the next 64 chunks of a document; false when there were none. Removes them when the document was deleted meanwhile. */
 export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
   return async function indexChunks(documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<boolean> {
     const owned = { tenantId: document.tenantId, documentId };
     const indexName = await index.name();
     const next = await chunks.listUnindexed(owned, indexName, STEP_CHUNKS);
     if (next.length === 0) return false;
-    const texts = next.map((chunk) => chunkText(document, chunk));
+    const texts = next.map(({ heading, text }) => [document.title, heading, text].filter(Boolean).join("\n"));
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
     signal.throwIfAborted();
     const ownerKey = knowledgeKey(document.tenantId, document.prefix);

@@ -8,20 +8,16 @@ import {
   UnreadableReason,
 } from "./document.ts";
 
-/** How far into a file "%PDF-" may begin: PDF readers accept other bytes before it. */
+/** PDF readers accept other bytes before "%PDF-". */
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
-/** Throws AppError `document_unreadable` for a file that is too large. */
 export function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string }, limits: Pick<DocumentLimits, "bytes">): void {
   if (bytes.length <= limits.bytes) return;
   throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, title === undefined ? {} : { title });
 }
 
-/**
- * Checks at upload, in milliseconds, that a file has a type that can be read and looks like it. Only parseDocument finds out whether it can
- * be read to the end. Throws AppError `unsupported_media_type` or `document_unreadable`.
- */
+/** Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or `document_unreadable`. */
 export function assertLooksReadable(
   { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string },
   limits: Pick<DocumentLimits, "bytes"> = DOCUMENT_LIMITS,
@@ -58,13 +54,13 @@ const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** An HTML page may name its own charset, as older Chinese ones do. The standard looks for it in the first 1,024 bytes. */
+/** Older Chinese pages name their charset. The standard looks for it in the first 1,024 bytes. */
 const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
 const META_BYTES = 1024;
 
 /**
- * Decodes a file by its byte order mark, else by the charset of its content type, else by the <meta> of an HTML page, else as UTF-8. Lines
- * end in "\n". Throws UnreadableReason when the bytes are not of that charset, or hold NUL as binary files do.
+ * Decodes by byte order mark, else by the content type's charset, else by the <meta> of an HTML page, else as UTF-8. Lines end in "\n".
+ * Throws UnreadableReason when the bytes are not of that charset or hold NUL.
  */
 export function decodeText(bytes: Uint8Array, charset: string | null, { html = false }: { html?: boolean } = {}): string {
   const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
@@ -78,27 +74,19 @@ export function decodeText(bytes: Uint8Array, charset: string | null, { html = f
 function metaCharset(bytes: Uint8Array): string | null {
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, META_BYTES));
   const label = META_CHARSET.exec(head)?.[1];
-  // What could be read as ASCII so far is not UTF-16, whatever it says.
+  // A <meta> read as ASCII is not UTF-16.
   return label === undefined || /^utf-?16/i.test(label) ? null : label;
 }
 
 function decode(bytes: Uint8Array, label: string): string {
-  const decoder = decoderOf(label);
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
   try {
+    decoder = new TextDecoder(label, { fatal: true });
     return decoder.decode(bytes);
   } catch (cause) {
-    throw new UnreadableReason(`it is not valid ${decoder.encoding} text. Save it as UTF-8, or name its charset in the content type.`, {
-      cause,
-    });
-  }
-}
-
-function decoderOf(label: string) {
-  try {
-    return new TextDecoder(label, { fatal: true });
-  } catch (cause) {
-    throw new UnreadableReason(`its charset ${JSON.stringify(label.slice(0, 40))} is unknown. Save it as UTF-8 and upload it again.`, {
-      cause,
-    });
+    const reason = decoder
+      ? `it is not valid ${decoder.encoding} text. Save it as UTF-8, or name its charset in the content type.`
+      : `its charset ${JSON.stringify(label.slice(0, 40))} is unknown. Save it as UTF-8 and upload it again.`;
+    throw new UnreadableReason(reason, { cause });
   }
 }

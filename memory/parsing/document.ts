@@ -3,19 +3,17 @@ import { AppError } from "../../errors/app-error.ts";
 
 const MIB = 2 ** 20;
 
-/** What one document may cost. Somebody will try to exceed each of these. */
+/** What one document may cost. */
 export interface DocumentLimits {
-  /** Of the file as uploaded. */
   bytes: number;
   /** Of a PDF. */
   pages: number;
   /** Of the XML in a DOCX when it is unzipped. */
   expandedBytes: number;
-  /** Of the text and headings that are read, in UTF-16 units. */
+  /** Of text and headings, in UTF-16 units. */
   characters: number;
-  /** Of the worker, in milliseconds. */
   timeoutMs: number;
-  /** Of the worker's heap and buffers. */
+  /** Heap and buffers of the worker. */
   memoryBytes: number;
 }
 
@@ -30,20 +28,19 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 
 /** A section of a document, a page of a PDF or a row of a CSV file. */
 export interface DocumentPart {
-  /** The headings above it, outermost first, joined with HEADING_SEPARATOR; "" when there are none. */
+  /** Its headings, outermost first, joined with HEADING_SEPARATOR; "" for none. */
   heading: string;
-  /** Plain text, or Markdown where the document had tables, lists or code. Without the heading. */
+  /** Plain text, with tables, lists and code as Markdown. */
   text: string;
   /** Of a PDF, from 1. */
   page?: number;
 }
 
-/** The parts of a document in their order. */
 export type ParsedDocument = DocumentPart[];
 
 export const HEADING_SEPARATOR = " > ";
 
-/** The media types that can be read, with their names for people. */
+/** The media types that can be read, with names for people. */
 export const DOCUMENT_TYPES = {
   "text/plain": "plain text",
   "text/markdown": "Markdown",
@@ -55,7 +52,7 @@ export const DOCUMENT_TYPES = {
 
 export type DocumentType = keyof typeof DOCUMENT_TYPES;
 
-/** Parses a content type; `charset` is null when it names none. Throws AppError `unsupported_media_type` for a type that cannot be read. */
+/** `charset` is null when the content type names none. Throws AppError `unsupported_media_type`. */
 export function readContentType(contentType: string): { type: DocumentType; charset: string | null } {
   const parsed = parseMediaType(contentType);
   const type = parsed?.essence;
@@ -75,12 +72,12 @@ function parseMediaType(contentType: string): MIMEType | null {
   }
 }
 
-/** What is wrong with a document, for its author. The worker throws it; parseDocument makes an AppError of it. */
+/** What is wrong with a document, for its author. Thrown in the worker, where parseDocument makes an AppError of it. */
 export class UnreadableReason extends Error {
   override readonly name = "UnreadableReason";
 }
 
-/** The error of a document that cannot be read. `reason` continues "cannot be read: " and says what to do. */
+/** `reason` continues "cannot be read: " and says what to do. */
 export function unreadable(reason: string, { title, cause }: { title?: string; cause?: unknown } = {}): AppError {
   const name = title === undefined ? "The document" : `The document ${JSON.stringify(title.slice(0, 200).toWellFormed())}`;
   return new AppError("document_unreadable", `${name} cannot be read: ${reason}`, cause === undefined ? {} : { cause });
@@ -93,7 +90,7 @@ export interface Section {
   text: string;
 }
 
-/** Every chunk has the path of its headings, and in broken files a "heading" may have the length of a page. */
+/** In broken files a "heading" may be as long as a page. */
 const MAX_HEADING = 200;
 
 /** Turns sections into parts with the path of their headings. No word of a heading is lost. */

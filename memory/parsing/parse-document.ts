@@ -4,7 +4,6 @@ import { DOCUMENT_LIMITS, type DocumentLimits, type DocumentType, type ParsedDoc
 import type { Chunk } from "./split-document.ts";
 import { assertSize } from "./check-content.ts";
 
-/** A file as it was uploaded. */
 interface UploadedDocument {
   bytes: Uint8Array;
   contentType: string;
@@ -12,10 +11,7 @@ interface UploadedDocument {
   title: string;
 }
 
-/**
- * Parses a document in a thread of its own: a stranger may have made it. Throws AppError `unsupported_media_type` or `document_unreadable`,
- * and the signal's reason when that aborts.
- */
+/** Parses a document in a worker thread. Throws AppError `unsupported_media_type` or `document_unreadable`, or the signal's reason. */
 export async function parseDocument(
   document: UploadedDocument,
   signal: AbortSignal,
@@ -25,23 +21,22 @@ export async function parseDocument(
   return "parts" in answer ? answer.parts : [];
 }
 
-/** Parses a document and cuts it into chunks, all in that thread. Throws like parseDocument. */
+/** Parses a document and cuts it into chunks in that thread. Throws like parseDocument. */
 export async function readChunks(document: UploadedDocument, signal: AbortSignal): Promise<Chunk[]> {
   const answer = await askWorker(document, true, signal, {});
   return "chunks" in answer ? answer.chunks : [];
 }
 
-/** What the worker thread is given. */
 export interface WorkerTask {
   bytes: Uint8Array<ArrayBuffer>;
   type: DocumentType;
   charset: string | null;
   limits: DocumentLimits;
-  /** The answer is to be chunks and not parts. */
+  /** Whether to answer with chunks or with parts. */
   splits: boolean;
 }
 
-/** What the worker answers. `cause` is the error as text, for the log: errors lose their class between threads. */
+/** `cause` is the error as text, for the log: errors lose their class between threads. */
 export type WorkerAnswer = { parts: ParsedDocument } | { chunks: Chunk[] } | { reason: string; cause: string };
 
 async function askWorker(
@@ -59,18 +54,18 @@ async function askWorker(
   return answer;
 }
 
-/** Ends like this module: .ts from the sources, .js in dist, where tsc rewrites imports but not URLs. */
+/** .ts in the sources and .js in dist: tsc rewrites imports but not URLs. */
 const WORKER_FILE = new URL(`./parse-worker${path.extname(import.meta.filename)}`, import.meta.url);
 
 const MIB = 2 ** 20;
 const MEMORY_CHECK_MS = 50;
-/** One large allocation that meets V8's own limit may end the whole process. So our limit is checked, and is a fourth of V8's. */
+/** A large allocation beyond V8's own limit may end the whole process, so ours is a fourth of it. */
 const HEAP_SHARE_OF_V8 = 1 / 4;
 const SMALLEST_V8_HEAP_MIB = 1024;
 
 const TOO_MUCH_MEMORY = "it takes too much memory to read. Split it into smaller documents.";
 
-/** Runs a worker thread and stops it, even in an endless loop. Rejects with the signal's reason when that aborts; every other end is an answer. */
+/** Stops the thread even in an endless loop. Rejects with the signal's reason; every other end is an answer. */
 async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<WorkerAnswer> {
   signal.throwIfAborted();
   const { timeoutMs, memoryBytes } = task.limits;
@@ -78,7 +73,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     workerData: task,
     transferList: [task.bytes.buffer],
     resourceLimits: { maxOldGenerationSizeMb: Math.max(memoryBytes / MIB / HEAP_SHARE_OF_V8, SMALLEST_V8_HEAP_MIB) },
-    // No secrets for code that reads files of strangers, and none of its warnings in our log.
+    // No secrets for the readers, and none of their warnings in the log.
     env: {},
     execArgv: [],
     stdout: true,
@@ -99,7 +94,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
   worker.once("exit", (code) => giveUp("the program that reads it ended early. Save it as another type.", `exit code ${code}`));
   const slow = `reading it took longer than ${timeoutMs / 1000} s. Split it into smaller documents.`;
   const deadline = setTimeout(() => giveUp(slow, "deadline"), timeoutMs);
-  // V8 itself would not count buffers, which is where a compressed stream unfolds.
+  // V8 does not count buffers, into which streams are unpacked.
   const watch = setInterval(() => {
     worker.getHeapStatistics().then(
       ({ used_heap_size: heap, external_memory: buffers }) => {

@@ -4,7 +4,7 @@ import { checkContent, decodeText } from "./check-content.ts";
 import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
 import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
 
-/** The program of the thread that reads one document; parse-document starts it. It answers once. */
+/** The thread that reads one document and answers once. */
 const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => {
   return { reason: reasonOf(error), cause: inspect(error) };
 });
@@ -29,7 +29,6 @@ async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
   throw new UnreadableReason(`there is no text in it. ${advice}`);
 }
 
-/** Each reader is loaded only when it is needed. */
 async function readParts({ bytes, type, charset, limits }: WorkerTask): Promise<DocumentPart[]> {
   switch (type) {
     case "text/plain":
@@ -47,7 +46,7 @@ async function readParts({ bytes, type, charset, limits }: WorkerTask): Promise<
   }
 }
 
-/** The text as Postgres can store it: without NUL and halves of surrogate pairs. */
+/** Postgres stores neither NUL nor halves of surrogate pairs. */
 function storable(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }

@@ -4,10 +4,7 @@ import type { DocumentPart } from "./document.ts";
 /** Excel writes ";" where "," is the decimal sign. */
 const SEPARATORS = [",", ";", "\t"] as const;
 
-/**
- * Reads a CSV file row by row, as lines "column: value". Rows are arrays: an object would lose columns of one name, cells beyond the header
- * and the order of columns that are numbers.
- */
+/** Makes each row lines of "column: value". Rows are arrays: an object would lose columns of one name and cells beyond the header. */
 export function readCsv(text: string): DocumentPart[] {
   const rows = dsvFormat(separatorOf(text))
     .parseRows(text)
@@ -24,7 +21,7 @@ export function readCsv(text: string): DocumentPart[] {
   }));
 }
 
-/** The separator that cuts the first line into most columns. */
+/** Whichever cuts the first line into most columns. */
 function separatorOf(text: string): string {
   const start = text.trimStart();
   const end = start.indexOf("\n");

@@ -10,7 +10,7 @@ const STYLES = [
   ...[1, 2, 3, 4, 5, 6].map((level) => `p[style-name='标题 ${level}'] => h${level}:fresh`),
 ];
 
-/** Reads a Word document section by section: mammoth turns it into HTML, which keeps headings and tables. */
+/** mammoth turns a Word document into HTML with its headings and tables. */
 export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "expandedBytes">): Promise<DocumentPart[]> {
   const buffer = Buffer.from(repackDocx(bytes, limits));
   const convertImage = mammoth.images.imgElement(async () => ({ src: "" }));
@@ -23,13 +23,13 @@ export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "
   return readHtml(value);
 }
 
-/** Entries of the zip that are unpacked: no pictures, fonts or macros. */
+/** No pictures, fonts or macros. */
 const NEEDED = /\.(?:xml|rels)$/i;
 const MAX_ENTRIES = 10_000;
 
 /**
- * Packs the XML of a DOCX again, without compression: mammoth itself would unpack a zip bomb whole. The sizes that the zip states are
- * added up first, and an entry is cut off at its stated size.
+ * Packs the XML of a DOCX again, uncompressed: mammoth would unpack a zip bomb whole. The stated sizes are added up, and fflate cuts an
+ * entry off at its stated size.
  */
 function repackDocx(bytes: Uint8Array, { expandedBytes }: Pick<DocumentLimits, "expandedBytes">): Uint8Array {
   let expanded = 0;

@@ -3,7 +3,7 @@ import { Document } from "@langchain/core/documents";
 import type { DomNode, FormatCallback, HtmlToTextOptions } from "html-to-text";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
-/** A heading as the formatter below marks it: "\u0001", its level, its text, "\u0002". No text needs these control characters. */
+/** A heading as the formatter marks it: "\u0001", its level, its text, "\u0002". */
 const HEADING = /\u0001(\d)([^\u0001\u0002]*)\u0002/g;
 
 const LEFT_OUT = ["script", "style", "nav", "[role=navigation]", "noscript", "template", "title", "svg", "[hidden]"];
@@ -19,7 +19,7 @@ const formatters: Record<string, FormatCallback> = {
     builder.addInline("\u0002", { noWordTransform: true });
     builder.closeBlock({ trailingLineBreaks: 2 });
   },
-  /** Word's cells hold paragraphs, which must not end the line of the row. */
+  /** Word puts paragraphs into cells; they must not end the row's line. */
   paragraph(element, walk, builder) {
     const lineBreaks = element.name === "p" ? 2 : 1;
     if (!isInCell(element)) builder.openBlock({ leadingLineBreaks: lineBreaks });
@@ -47,7 +47,6 @@ const formatters: Record<string, FormatCallback> = {
 
 const OPTIONS: HtmlToTextOptions = {
   wordwrap: false,
-  // The whole file: what stands outside of a <body>, or in a second one, is text as well. And nothing cut without a word.
   baseElements: { selectors: [], returnDomByDefault: true },
   limits: { maxInputLength: Number.MAX_SAFE_INTEGER },
   formatters,
@@ -67,10 +66,7 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-/**
- * Reads a page section by section. Tables become lines of "| cell"; code is fenced. The output of LangChain's transformer has no levels of
- * headings, so the formatters above mark them.
- */
+/** Tables become lines of "| cell"; code is fenced. LangChain's transformer loses the levels of headings, so the formatters mark them. */
 export async function readHtml(html: string): Promise<DocumentPart[]> {
   const document = new Document({ pageContent: html });
   const [{ pageContent: text } = document] = await new HtmlToTextTransformer(OPTIONS).transformDocuments([document]);
@@ -89,5 +85,5 @@ export async function readHtml(html: string): Promise<DocumentPart[]> {
   return buildSections(sections);
 }
 
-/** Removes marks that are left: the page has such characters itself, or a heading within a heading. */
+/** Marks remain where the page has such characters, or a heading within a heading. */
 const withoutMarks = (text: string): string => text.replaceAll(/\u0001\d|[\u0001\u0002]/g, " ");

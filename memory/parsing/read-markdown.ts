@@ -1,10 +1,10 @@
 import MarkdownIt from "markdown-it";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
-/** YAML at the top. Markdown would read it as a heading. */
+/** YAML at the top, which Markdown would read as a heading. */
 const FRONT_MATTER = /^---[^\S\n]*\n(?:(?!---)[^\n]*\n)*?---[^\S\n]*(?:\n|$)/;
 
-/** Reads Markdown section by section, the source of each unchanged. markdown-it tells headings from comments in code. */
+/** The source of each section stays unchanged. markdown-it tells headings from comments in code. */
 export function readMarkdown(text: string): DocumentPart[] {
   const frontMatter = FRONT_MATTER.exec(text)?.[0] ?? "";
   const source = text.slice(frontMatter.length);
@@ -27,7 +27,7 @@ export function readMarkdown(text: string): DocumentPart[] {
 const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 
-/** A heading without badges and the addresses of links: every chunk under it repeats it. */
+/** Without badges and addresses of links: every chunk repeats it. */
 function headingText(source: string): string {
   return source.replace(IMAGE, "").replace(LINK, "$1").replace(/\s+/g, " ").trim();
 }
@@ -42,7 +42,7 @@ interface Heading {
 
 function* headingsOf(source: string): Generator<Heading> {
   const markdown = new MarkdownIt({ html: true });
-  // Blocks alone: hostile input costs most in emphasis and links.
+  // Blocks alone: emphasis and links cost most in hostile input.
   markdown.core.ruler.enableOnly(["normalize", "block"]);
   const tokens = markdown.parse(source, {});
   for (const [index, token] of tokens.entries()) {

@@ -3,17 +3,17 @@ import { PDFLoader } from "@langchain/community/document_loaders/fs/pdf";
 import { getDocument, VerbosityLevel, version } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
-/** Where pdf.js finds what it needs for Chinese, Japanese and Korean text whose font is not in the file. */
+/** pdf.js has character maps for text whose font is not in the file. */
 const FILES = fileURLToPath(new URL("./", import.meta.resolve("pdfjs-dist/package.json")));
 
 type GetDocumentOptions = Extract<Parameters<typeof getDocument>[0], { verbosity?: unknown }>;
 
-/** A Chinese line of so many characters was broken by the width of the page and not by its author. */
+/** Characters of a Chinese line that the width of the page has broken. */
 const FULL_LINE = 15;
 
 /**
- * Reads a PDF page by page, with LangChain's PDFLoader over pdf.js itself. The loader's default, pdf-parse, brings 35 MB of native code, has
- * no character maps for Chinese, and reads every page before their number can be checked.
+ * Reads a PDF page by page, with LangChain's PDFLoader over pdf.js. Its default, pdf-parse, brings 35 MB of native code, has no Chinese
+ * character maps and reads every page before they can be counted.
  */
 export async function readPdf(bytes: Uint8Array<ArrayBuffer>, { pages }: Pick<DocumentLimits, "pages">): Promise<DocumentPart[]> {
   const open = (options: GetDocumentOptions) => {
@@ -47,7 +47,7 @@ function joinChineseLines(text: string): string {
   return text.replaceAll(joint, "");
 }
 
-/** What a person can do about an error of pdf.js, which names its errors. Other errors stay as they are. */
+/** Explains errors of pdf.js by their names. Other errors stay as they are. */
 function reasonOf(error: unknown): unknown {
   const name = error instanceof Error ? error.name : "";
   if (name === "PasswordException")

@@ -2,11 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { TextSplitter } from "@langchain/textsplitters";
 import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 
-/** A piece of a document that can be read by itself. It is what is embedded and found. */
+/** A piece of a document, as it is embedded and found. */
 export interface Chunk {
   /** In the document, from 0. */
   position: number;
-  /** The path of headings above it, which is not in the text; "" when there are none. */
+  /** The path of headings above it; "" for none. */
   heading: string;
   text: string;
 }
@@ -15,7 +15,7 @@ export interface Chunk {
 const SIZE = 1_200;
 const OVERLAP = 120;
 
-/** Cuts a document into chunks. No word is lost. Other work of the thread gets its turns in between. */
+/** No word is lost. Other work of the thread runs in between. */
 export async function splitDocument(
   parts: readonly DocumentPart[],
   { size = SIZE, overlap = OVERLAP }: { size?: number; overlap?: number } = {},
@@ -37,13 +37,10 @@ export async function splitDocument(
 
 type JoinedSection = Pick<DocumentPart, "heading" | "text">;
 
-/** A section up to this share of a chunk is too small to stand alone. */
+/** Smaller sections are joined. */
 const SMALL_SHARE = 1 / 4;
 
-/**
- * Joins parts under one heading, such as rows or pages, and small neighbours under one parent: these get the parent's heading, and their own
- * headings stand in the text. `size` is that of a chunk.
- */
+/** Joins parts under one heading, such as rows or pages, and small neighbours under one parent, with their own headings in the text. */
 function joinSections(parts: readonly DocumentPart[], size: number): JoinedSection[] {
   const joined: JoinedSection[] = [];
   for (const run of runsOf(joinSameHeadings(parts), size)) {
@@ -55,7 +52,6 @@ function joinSections(parts: readonly DocumentPart[], size: number): JoinedSecti
   return joined;
 }
 
-/** Groups neighbours that go into one chunk together; most are alone. */
 function runsOf(sections: readonly JoinedSection[], size: number): JoinedSection[][] {
   const runs: JoinedSection[][] = [];
   let total = 0;
@@ -94,10 +90,10 @@ function lastHeading(heading: string): string {
   return at < 0 ? heading : heading.slice(at + HEADING_SEPARATOR.length);
 }
 
-/** In UTF-16 units: what is split at a time, in some milliseconds. */
+/** UTF-16 units split at a time. */
 const STRETCH = 20_000;
 
-/** Cuts a long text into stretches, at a paragraph, a line or a blank if there is one, and never within a surrogate pair. */
+/** Cuts at a paragraph, a line or a blank if there is one, never within a surrogate pair. */
 function* textStretches(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > STRETCH) {
@@ -120,10 +116,7 @@ function endOfStretch(stretch: string): number {
   return splitsPair ? stretch.length - 1 : stretch.length;
 }
 
-/**
- * LangChain's TextSplitter, which merges pieces into chunks with an overlap, with pieces of our own: its recursive splitter cuts surrogate
- * pairs, code and Chinese sentences.
- */
+/** LangChain's TextSplitter merges pieces with an overlap. Its recursive splitter would cut surrogate pairs, code and Chinese sentences. */
 class DocumentSplitter extends TextSplitter {
   constructor({ size, overlap }: { size: number; overlap: number }) {
     super({ chunkSize: size, chunkOverlap: overlap, lengthFunction: textSize });
@@ -156,7 +149,7 @@ class DocumentSplitter extends TextSplitter {
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS = new Intl.Segmenter("zh", { granularity: "word" });
 
-/** Ways to cut a text into pieces, coarse to fine, without loss. The last cuts between code points: no surrogate pair is ever cut. */
+/** Ways to cut a text without loss, coarse to fine. */
 const TEXT_PIECES: readonly ((text: string) => string[])[] = [
   paragraphs,
   (text) => text.split(/(?<=\n)/),
@@ -168,7 +161,7 @@ const TEXT_PIECES: readonly ((text: string) => string[])[] = [
 
 const segments = (segmenter: Intl.Segmenter, text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** A sentence ends with a blank, or in Chinese without one. "?" and "!" in a web address end none. */
+/** A sentence ends with a blank, or in Chinese without one: "?" in a web address ends none. */
 const SENTENCE_END = /[\s\p{Script=Han}\u3000-\u303F\uFF00-\uFFEF]$/u;
 
 function sentences(text: string): string[] {
@@ -182,7 +175,6 @@ function sentences(text: string): string[] {
   return pieces.map((piece) => piece.join(""));
 }
 
-/** Cuts after blank lines, but not in fenced code. A table has no blank lines and stays whole. */
 function paragraphs(text: string): string[] {
   const pieces: string[] = [];
   let piece: string[] = [];
@@ -203,10 +195,9 @@ function paragraphs(text: string): string[] {
   return piece.length === 0 ? pieces : [...pieces, piece.join("")];
 }
 
-/** Scripts of which one character says as much as two of English. */
 const DENSE_SCRIPTS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/gu;
 
-/** The size of a text in UTF-16 units. Chinese, Japanese and Korean characters count twice. */
+/** In UTF-16 units; Chinese, Japanese and Korean characters count twice. */
 export function textSize(text: string): number {
   return text.length + (text.match(DENSE_SCRIPTS)?.length ?? 0);
 }

@@ -2,15 +2,14 @@ import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "co
 import { abortable } from "../../models/deadlines.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 
-/** After so many failures in a row a dependency is not called for a while. */
-const FAILURES = 3;
-/** After so many milliseconds one call tries whether it is back. */
+const FAILURES_IN_A_ROW = 3;
+/** After it, one call tries whether the dependency is back. */
 const PAUSE_MS = 5_000;
 
-/** Calls a dependency until the signal aborts. Fails at once while the dependency is known to be away. */
+/** Calls a dependency until the signal aborts. Fails at once after three failures in a row, for five seconds. */
 export type CircuitBreaker = <Result>(call: () => Promise<Result>, signal: AbortSignal | undefined) => Promise<Result>;
 
-/** A cancelled turn says nothing about the dependency; one that ran out of time does. */
+/** A cancelled turn is no failure of the dependency; a timeout is. */
 function isFailure(error: unknown): boolean {
   return !(error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "turn_cancelled")));
 }
@@ -22,11 +21,11 @@ const STATES = {
   [CircuitState.Isolated]: "open",
 } as const;
 
-/** Cockatiel's circuit breaker, which hears the signal. The observer is told its state under `name`. */
+/** The observer gets each state under `name`. */
 export function makeCircuitBreaker(name = "unnamed", observer: Observer = NOOP_OBSERVER): CircuitBreaker {
-  const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES) });
+  const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES_IN_A_ROW) });
   observer.tell({ happened: "circuit", circuit: name, state: "closed" });
   policy.onStateChange((state) => observer.tell({ happened: "circuit", circuit: name, state: STATES[state] }));
-  // Abortable outside too: while one call tries whether the dependency is back, the others wait for it.
+  // Abortable outside too: half open, cockatiel lets other calls wait for the one that tries.
   return (call, signal) => abortable(() => policy.execute(() => abortable(call, signal)), signal);
 }

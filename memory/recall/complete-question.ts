@@ -8,17 +8,14 @@ export interface RecentMessage {
   content: string;
 }
 
-/** Two exchanges. "That one" means nothing further back. */
+/** Two exchanges. */
 const MESSAGES = 4;
 const MAX_WORDS = 60;
 const MAX_CHARACTERS = 4_000;
 const WORD = /\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu;
 const NAME = /(?<=[\p{Ll}\d,;:] )["“]?\p{Lu}\p{L}|《|「|“/u;
 
-/**
- * Completes a question that points back ("that director you mentioned", "第二个呢", "and him?") with at most 60 words of the last two exchanges
- * that say what it means. Any other question stays as it is.
- */
+/** Adds at most 60 words of the last two exchanges to a question that points back: "that director you mentioned", "第二个呢", "and him?". */
 export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
   const pointer = findReference(question);
   if (pointer === null) return question;
@@ -26,14 +23,13 @@ export function completeQuestion(question: string, recent: readonly RecentMessag
   return words === "" ? question : `${question} ${words}`;
 }
 
-/** The first `count` words of a text; two Chinese characters count as one. */
+/** Two Chinese characters count as one word. */
 function firstWords(text: string, count: number): string {
   const words = [...text.matchAll(WORD)];
   const next = words[count];
   return next === undefined ? text : text.slice(0, next.index).trim();
 }
 
-/** The sentences of the last messages, the latest message first. */
 function latestSentences(recent: readonly RecentMessage[]): string[] {
   return recent
     .toReversed()
@@ -41,11 +37,8 @@ function latestSentences(recent: readonly RecentMessage[]): string[] {
 }
 
 function itemAt(position: number, recent: readonly RecentMessage[]): string | undefined {
-  for (const { content } of recent.toReversed()) {
-    const items = listItems(content.slice(0, MAX_CHARACTERS));
-    if (items.length > 1) return items.at(position);
-  }
-  return undefined;
+  const lists = recent.toReversed().map(({ content }) => listItems(content.slice(0, MAX_CHARACTERS)));
+  return lists.find((items) => items.length > 1)?.at(position);
 }
 
 function sentencesWith(word: string, recent: readonly RecentMessage[]): string[] {
@@ -58,7 +51,7 @@ function sentencesWith(word: string, recent: readonly RecentMessage[]): string[]
   });
 }
 
-/** The latest sentence with a name, and what the user said last. */
+/** The latest sentence with a name, and the last message of the user. */
 function topic(recent: readonly RecentMessage[]): string[] {
   const sentences = latestSentences(recent.slice(-2));
   const named = sentences.find((sentence) => NAME.test(sentence)) ?? sentences[0];
@@ -75,11 +68,11 @@ function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[]
 
 const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
 const INLINE_MARK = /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩])\s*/gu;
-/** In characters: a longer part of a series is no item. */
+/** Characters of an item in a series. */
 const LONGEST_ENGLISH = 40;
 const LONGEST_CHINESE = 20;
 
-/** "红色、蓝色和绿色": short parts between 、, cut off before the first and behind the last. */
+/** "红色、蓝色和绿色": short parts between 、. */
 function chineseSeries(stretch: string): string[] {
   const [first = "", ...others] = stretch.split("、");
   const end = others.findIndex((part) => part === "" || part.length > LONGEST_CHINESE);
@@ -87,7 +80,7 @@ function chineseSeries(stretch: string): string[] {
   return items.some(Boolean) && first !== "" ? [first.slice(-LONGEST_CHINESE), ...items] : [];
 }
 
-/** "Rome, Paris and Oslo": short parts between commas, up to the end of the stretch. */
+/** "Rome, Paris and Oslo": short parts between commas. */
 function englishSeries(stretch: string): string[] {
   if (!stretch.includes(", ")) return [];
   const parts = stretch.split(/,? (?:and|or) |, (?:and |or )?/u);
@@ -98,11 +91,7 @@ function englishSeries(stretch: string): string[] {
 }
 
 function firstSeries(stretches: string[], series: (stretch: string) => string[]): string[] {
-  for (const stretch of stretches) {
-    const items = series(stretch);
-    if (items.length > 0) return items;
-  }
-  return [];
+  return stretches.map(series).find((items) => items.length > 0) ?? [];
 }
 
 function inSeries(text: string): string[] {
@@ -111,7 +100,6 @@ function inSeries(text: string): string[] {
   return firstSeries(text.split(/[.;:!?\n]/u), englishSeries).filter(Boolean);
 }
 
-/** The items of the first list in a message: lines with marks, numbers in a sentence, or a series of words. */
 function listItems(message: string): string[] {
   const marked = message.split("\n").flatMap((line) => MARKED.exec(line)?.[1] ?? []);
   if (marked.length > 1) return marked;

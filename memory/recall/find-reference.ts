@@ -1,9 +1,9 @@
 import { chineseNumber } from "../../text/chinese-times.ts";
 
-/** What of a conversation a question points back to: an item of a list (-1 is the last), a thing by its word, or whatever was the topic. */
+/** What a question points back to: an item of a list (-1 is the last), a thing by its word, or the topic. */
 export type Pointer = { to: "item"; position: number } | { to: "thing"; word: string } | { to: "topic" };
 
-/** Longer messages say themselves what they are about. */
+/** Longer messages name their topic themselves. */
 const LONGEST = 160;
 const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
 const SAID =
@@ -55,7 +55,7 @@ const CHINESE_JUST = /刚才|刚刚|上面(?:说|提|讲|列|的)|前面(?:说|�
 const CHINESE_SHORT =
   /^(?:那么?|然后|所以)?(?!我|有|在|要不要)[^？?，。什么怎哪谁几多]{1,8}呢[？?]*$|^(?:那|然后|还有|后来)?呢[？?]*$|^(?:为什么|为啥|怎么说|怎么会|然后呢|后来呢|还有吗|还有呢|还有别的吗|详细(?:说说|一点|点)|具体(?:点|一点|说说|呢)|继续|接着说|展开(?:讲讲|说说)|多少钱|在哪(?:里|儿)?|什么时候|是谁|哪一?个(?:更?好|更?便宜|贵)?|怎么样|比如|举个例子|(?:很|太|更)?(?:贵|远|近|难|冷|热|好吃|好看|好用|便宜|开门|安全|方便|收费)(?=吗))(?:呢|吗|啊|吧)?[？?。！]*$/u;
 const CHINESE_PRONOUN = /(?<![其吉])(?:他们?|她们?|它们?)(?![人国乡日杀妈])|其中|那里|那边|那儿/u;
-/** What may stand before a pronoun without being what it means. */
+/** Words before a pronoun that it does not refer to. */
 const LEAD_IN =
   /那么?|所以|然后|请问|你(?:觉得|知道|认为|说)|可是|但是|不过|还有|对了|嗯|什么时候|为什么|怎么|在哪里?|哪里|多少|谁|是|会|能|可以|有没有|跟|和|给|对|关于|住|喜欢|要|想|我|你|告诉|问|送|买|见|去|到|过|应该|该|从|把|被|让|现在|再|，|,| /gu;
 
@@ -97,7 +97,7 @@ function chinese(question: string): Pointer | null {
   return question.slice(0, pronoun.index).replace(LEAD_IN, "").length <= 1 ? { to: "topic" } : null;
 }
 
-/** What a question points back to, by its words alone, in English or Chinese; null for a question that says itself what it is about. */
+/** Reads an English or Chinese question; null when it points at nothing said before. */
 export function findReference(question: string): Pointer | null {
   const text = question.normalize("NFKC").replace(/\s+/g, " ").trim();
   if (text === "" || text.length > LONGEST) return null;

@@ -1,44 +1,36 @@
 import type { SearchHit } from "../../stores/search/search-index.ts";
 
-/** What the two legs of a search found: by words and by vectors. */
-interface LegHits {
-  wordHits: SearchHit[];
-  vectorHits: SearchHit[];
-  /** A leg failed, or both. */
-  degraded: boolean;
+/** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason. */
+export async function searchBoth(words: Promise<SearchHit[]>, vectors: Promise<SearchHit[]>, onError: (error: unknown) => void) {
+  let degraded = false;
+  const failed = (error: unknown): SearchHit[] => {
+    degraded = true;
+    onError(error);
+    return [];
+  };
+  const [wordHits, vectorHits] = await Promise.all([words.catch(failed), vectors.catch(failed)]);
+  return { wordHits, vectorHits, degraded };
 }
 
-/** Waits for both legs of a search. When one fails the hits of the other remain, and `onError` hears why. */
-export async function searchBoth(
-  words: Promise<SearchHit[]>,
-  vectors: Promise<SearchHit[]>,
-  onError: (error: unknown) => void,
-): Promise<LegHits> {
-  const legs = await Promise.allSettled([words, vectors]);
-  for (const leg of legs) if (leg.status === "rejected") onError(leg.reason);
-  const [wordHits = [], vectorHits = []] = legs.map((leg) => (leg.status === "fulfilled" ? leg.value : []));
-  return { wordHits, vectorHits, degraded: legs.some(({ status }) => status === "rejected") };
-}
-
-/** What each thing adds to a score. One standard deviation of the root of BM25 is 1. */
+/** What each thing adds to a score, where one standard deviation of the root of BM25 is 1. */
 export interface RankingWeights {
-  /** One standard deviation of cosine. Each embedder has its own: weak vectors at equal weight make recall worse. */
+  /** One standard deviation of cosine; a property of the embedder. */
   vector: number;
-  /** The share of the better neighbour's BM25 that an exchange gets: what was said before or after belongs to it. */
+  /** The share of its better neighbour's BM25 that an exchange gets. */
   neighbour: number;
-  /** The limit of that share, in units of the own BM25: an exchange with none of the words may be about something else. Default: no limit. */
+  /** The limit of that share, in units of the own BM25. Default: no limit. */
   neighbourOfOwn?: number;
-  /** How far a cosine rises towards that of a nearer neighbour said within an hour: 0 not at all (default), 1 fully. */
+  /** How far a cosine rises towards that of a nearer neighbour within an hour, 0 (default) to 1. */
   neighbourMeaning?: number;
-  /** Word score of a hit without any of the words, as a share of the worst word score. Default: 1. */
+  /** Word score of a hit without words, as a share of the worst word score. Default: 1. */
   wordless?: number;
-  /** Being of the day that the question names. Other days are not excluded: a quarter of the answers are there. */
+  /** Being of the day that the question names. Other days are not excluded: they hold a quarter of the answers. */
   time: number;
-  /** The same for a week, month or year. Default: as for a day. */
+  /** Being of the week, month or year. Default: as for a day. */
   span?: number;
-  /** From the least to the most important. It decides between equals. */
+  /** From the least to the most important. */
   importance: number;
-  /** From the oldest to one of today. It decides between equals. */
+  /** From the oldest to one of today. */
   recency: number;
 }
 
@@ -47,13 +39,12 @@ export interface HitsToRank {
   vectorHits: readonly SearchHit[];
   weights: RankingWeights;
   now: Date;
-  /** The time that the question names. */
   time: { from: Date; until: Date; kind?: "day" | "span" } | null;
 }
 
 export interface RankedHit {
   hit: SearchHit;
-  /** Standard deviations above the average hit; comparable within one search only. */
+  /** Comparable within one search only. */
   score: number;
   /** BM25 and cosine from the index; null when the hit is not of that leg. */
   words: number | null;
@@ -62,15 +53,11 @@ export interface RankedHit {
 
 const RECENCY_HALF_LIFE_DAYS = 90;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Scores whose relative difference is smaller are equal. */
+/** Relative: closer scores are equal. */
 const ROUNDING = 1e-9;
-/** Neighbours further apart belong to different talks. */
 const ONE_TALK_MS = 60 * 60 * 1_000;
 
-/**
- * Puts the hits of both legs into one order, best first. Fuses scores and not ranks: rank fusion with equal weights recalls less than keywords
- * alone (docs/decisions/0012).
- */
+/** Puts the hits of both legs into one order, best first. It fuses scores, not ranks: see docs/decisions/0012. */
 export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRank): RankedHit[] {
   const hits = new Map([...vectorHits, ...wordHits].map((hit) => [hit.id, hit]));
   const words = new Map(wordHits.map(({ id, score }) => [id, score]));
@@ -94,10 +81,7 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   return ranked.sort(bestFirst);
 }
 
-/**
- * The best `limit` hits whose texts Postgres still has. The index may still have some that were erased or replaced: only then are those behind
- * the best loaded.
- */
+/** The best `limit` hits whose texts Postgres still has. Loads those behind the best only when texts of these were erased or replaced. */
 export async function loadBest<Text extends { id: string }>(
   ranked: readonly RankedHit[],
   limit: number,
@@ -114,15 +98,11 @@ export async function loadBest<Text extends { id: string }>(
     .slice(0, limit);
 }
 
-/** The better hit first; of equals always the same. */
 export function bestFirst(one: RankedHit, other: RankedHit): number {
   return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
 }
 
-/**
- * Turns the scores of a leg into standard deviations from their mean. A hit of the other leg gets the share `missing` of the worst score; when
- * all scores are alike, the worst is one deviation below them.
- */
+/** Scores as standard deviations from their mean. A hit without a score gets the share `missing` of the worst; among equal scores the worst is -1. */
 function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
   const values = [...scores.values()];
   if (values.length === 0) return () => 0;
@@ -137,7 +117,6 @@ function standardise(scores: Map<string, number>, missing: number): (id: string)
   };
 }
 
-/** Finds what was said right before and right after a hit, among the hits. */
 function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => SearchHit[] {
   const following = new Map<string, SearchHit>();
   for (const hit of hits.values()) if (hit.previousId) following.set(hit.previousId, hit);
@@ -146,10 +125,7 @@ function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => Searc
 
 type Neighbours = ReturnType<typeof makeNeighbours>;
 
-/**
- * The root of each hit's BM25 with a share of its better neighbour's. Without the root a hit with a rare word would be so many deviations above
- * the others that no meaning could compete.
- */
+/** The root of each hit's BM25 with a share of its better neighbour's. Without the root one rare word would outweigh any meaning. */
 function wordScores(
   hits: Iterable<SearchHit>,
   neighbours: Neighbours,
@@ -160,13 +136,13 @@ function wordScores(
   for (const hit of hits) {
     const own = words.get(hit.id) ?? 0;
     const share = neighbour * Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
-    const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own));
+    const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own)); // Infinity * 0 is NaN
     if (score > 0) result.set(hit.id, Math.sqrt(score));
   }
   return result;
 }
 
-/** Each hit's cosine, raised towards that of a nearer neighbour: "I bought it in Paris" means the thing that was named just before. */
+/** Each hit's cosine, raised towards that of a nearer neighbour: "I bought it in Paris" means the thing named just before. */
 function meaningScores(
   hits: readonly SearchHit[],
   neighbours: Neighbours,

@@ -19,33 +19,31 @@ export interface RecallParts {
   episodes: EpisodeStore;
   embedder: Embedder;
   timeZone: string;
-  /** The cosine from which an episode without a word in common is recalled. */
+  /** The cosine from which an episode is recalled without a word in common. */
   minSimilarity: number;
   maxAgeDays?: number | undefined;
   now?: () => Date;
-  /** Hears why a leg of the search failed. */
-  onError?: (error: unknown) => void;
-  /** Hears of the circuit breakers. */
+  /** Called with the error of each leg that fails. */
+  onError?: ((error: unknown) => void) | undefined;
   observer?: Observer;
 }
 
 /** A search of a user's earlier exchanges. */
 export interface RecallRequest extends Owner {
   question: string;
-  /** What was said just before, oldest first. It completes a question that points back. */
+  /** The last messages, oldest first: they complete a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   /** Only episodes of this conversation. */
   conversationId?: string | undefined;
-  /** Episodes, at most. */
   limit: number;
-  /** Episodes to leave out, by the id of either message: those in the window. */
+  /** Ids of messages in the window; their episodes are left out. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
 }
 
-/** An exchange that was found, with its stored texts. */
+/** An earlier exchange that was found. */
 export interface RecalledEpisode extends EpisodeText {
-  /** Higher is better; comparable within one search only. */
+  /** Comparable within one search only. */
   score: number;
   /** `preference`, `decision`, `context` or `outcome`. */
   episodeType: string;
@@ -53,7 +51,7 @@ export interface RecalledEpisode extends EpisodeText {
   importance: number;
 }
 
-/** What a search came to. */
+/** The result of a search. */
 export interface Recalled {
   /** Best first. */
   episodes: RecalledEpisode[];
@@ -61,43 +59,33 @@ export interface Recalled {
   degraded: boolean;
 }
 
-/** Finds the earlier exchanges that fit a question. Never throws for a store or embedder that is away: then less is found, and `degraded` is true. */
+/** Finds the earlier exchanges that fit a question. Where the index or the embedder fails, less is found and `degraded` is true. */
 export interface Recall {
   (request: RecallRequest): Promise<Recalled>;
-  /**
-   * Starts to embed a question while the recent messages load; needs a caching embedder. Returns at once and never throws; a failure shows
-   * in the search.
-   */
+  /** Starts to embed a question while the recent messages load; needs a caching embedder. Never throws. */
   foresee?: (question: string, signal?: AbortSignal) => void;
 }
 
-/** Hits of each leg. With few, what only the other leg found is misjudged: it counts as the worst. */
+/** Hits of each leg. A hit that one leg lacks counts as its worst: fewer would misjudge it. */
 export const LEG_LIMIT = 300;
 /** Tuned in docs/decisions/0012. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
-/**
- * A search with fewer hits has found all there are, also those of a day: searching that day alone would find nothing new. Far below LEG_LIMIT,
- * because Milvus searches approximately and may miss some.
- */
+/** A search with fewer hits has found all there are. Far below LEG_LIMIT, because Milvus searches approximately. */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** More hits are loaded when Postgres no longer has some of the best. */
+/** Hits loaded in place of those that Postgres no longer has. */
 const SPARE = 10;
 
-/** The filter, narrowed to a day. */
 function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
   return { ...filter, from: filter.from && filter.from > from ? filter.from : from, until };
 }
 
-/** Whether either message of an exchange is to be left out: a window may begin with an answer. */
+/** Either message counts: a window may begin with an answer. */
 function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
   return except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
 }
 
-/**
- * Searches a user's episodes by words and by meaning side by side. When one leg fails the other still answers. Texts come from Postgres: what
- * was erased there is not recalled, whatever the index still has.
- */
+/** Searches by words and by meaning side by side. Texts come from Postgres: what was erased there is not recalled. */
 export function makeRecall(parts: RecallParts): Recall {
   const {
     index,
@@ -119,7 +107,7 @@ export function makeRecall(parts: RecallParts): Recall {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
   }
 
-  /** Searches everything, and the day that the question names: what was said "yesterday" may be far from the question in meaning. */
+  /** Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning. */
   async function searchVectors(
     filter: SearchFilter,
     question: string,
@@ -137,7 +125,6 @@ export function makeRecall(parts: RecallParts): Recall {
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
   }
 
-  /** A question that points back is not embedded yet: what it points at is still missing. */
   function foresee(question: string, signal?: AbortSignal): void {
     if (findReference(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
   }
@@ -175,7 +162,7 @@ export function makeRecall(parts: RecallParts): Recall {
     const ranked = rankHits({
       wordHits,
       vectorHits,
-      // Squared: what a weak embedder says of a neighbour is doubtful twice.
+      // Squared: a weak embedder is twice doubtful about a neighbour.
       weights: { ...WEIGHTS, vector: embedder.vectorWeight, neighbourMeaning: embedder.vectorWeight ** 2 },
       now: moment,
       time,

@@ -2,9 +2,9 @@ import { WORD_WEIGHT } from "../../text/lexical-query.ts";
 import type { RankedHit } from "./rank-hits.ts";
 
 export interface MatcherParts {
-  /** How many hits the search found. */
+  /** Hits of the search. */
   found: number;
-  /** The words searched for, as `lexicalQuery` gives them. */
+  /** From `lexicalQuery`. */
   query: string;
   /** The cosine that is a strong match by itself. */
   minSimilarity: number;
@@ -14,15 +14,14 @@ export interface MatcherParts {
 
 export interface RelevantParts {
   match: MatcherParts;
-  /** The day that the question names: whatever was said on it is relevant. */
+  /** Whatever was said on this day is relevant. */
   day: { from: Date; until: Date } | null;
-  /** Whether a hit may be recalled at all. */
   isWanted: (hit: RankedHit) => boolean;
 }
 
-/** The share of the highest possible BM25 that is a strong match. Chosen in docs/decisions/0012. */
+/** The share of the highest possible BM25 that is a strong match: docs/decisions/0012. */
 const MIN_SHARE = 0.15;
-/** A longer question counts as one of so many words. */
+/** More words of a question count no more. */
 const MAX_WORDS = 4;
 
 /**
@@ -36,22 +35,19 @@ export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isW
 }
 
 /**
- * Tests whether a hit alone shows that the question is about something that was said: by its words, by its meaning or by its time. One word
- * that many episodes have, or one Chinese character, does not: nearly every question finds one.
- *
- * BM25 has no upper end. So it is compared with what one hit would get if it alone had every word of the question: that share hardly depends
- * on how much is indexed. With few hits it asks for less, as any word may then be the one.
+ * Tests whether a hit alone shows that the question is about something said before: by words, meaning or time. BM25 has no upper end, so it
+ * is compared with that of a hit which alone has every word of the question. One word that many episodes have is too little.
  */
 export function strongMatcher({ found, query, minSimilarity, time }: MatcherParts): (hit: RankedHit) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);
-  const rarestIdf = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf of a word that one hit has
+  const rarestIdf = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf
   const minBm25 = MIN_SHARE * weight * rarestIdf;
   return (hit) => (hit.cosine ?? -1) >= minSimilarity || isWithin(time, hit) || (hit.words !== null && hit.words >= minBm25);
 }
 
 /**
  * The cosine from which a hit without a word in common is relevant: `minSimilarity`, or the mean of the strong matches if that is lower.
- * "Grandpa taught me to bake" has no word of a question about grandparents, and how near texts are differs from embedder to embedder.
+ * Cosines differ from embedder to embedder.
  */
 function cosineThreshold(ranked: readonly RankedHit[], match: MatcherParts): number {
   const strong = ranked.filter(strongMatcher({ ...match, time: null }));

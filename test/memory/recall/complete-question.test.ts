@@ -76,6 +76,7 @@ describe("completeQuestion", () => {
     ["a thing that was not said lately, in Chinese", "刚才提到的餐厅在哪", chinese, ""],
     ["nothing that was said", "and him?", [], ""],
     ["an item in a series of words", "Is the second one in stock?", talk("?", "They come in crimson, teal, and amber."), "teal"],
+    ["a list before the last message", "and the second one?", [...hotels, ...talk("Thanks.", "Any time.")], "Casa Verde with a garden"],
     ["an item in a Chinese series", "第二个贵吗", talk("？", "可以选红茶、绿茶和乌龙茶。"), "绿茶"],
     [
       "the latest sentence that holds the thing",
