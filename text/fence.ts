@@ -6,7 +6,6 @@ export interface FencedPiece {
   text: string;
 }
 
-/** The tags between which remembered text stands in prompts. */
 const TAGS = `core_memory conversation_summary earlier_exchanges passages earlier_summary user_message assistant_message
 knowledge_bases`;
 

@@ -1,7 +1,6 @@
 import { dayWords } from "./days.ts";
 import { lexicalText } from "./lexical-text.ts";
 
-/** The weight of a word or pair against a single character. */
 export const WORD_WEIGHT = 4;
 const MAX_WORDS = 200;
 /** Question words and phrases about the speakers, longer ones first. */

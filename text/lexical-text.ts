@@ -2,7 +2,6 @@ import stem from "wink-porter2-stemmer";
 import { eng } from "stopword";
 import { chineseNumber } from "./chinese-times.ts";
 
-/** A longer text is cut to its beginning and end. */
 const HEAD_CHARACTERS = 20_000;
 const TAIL_CHARACTERS = 5_000;
 const HEAD_WORDS = 5_000;
@@ -116,7 +115,6 @@ function measureWords(text: string): string[] {
   return words;
 }
 
-/** Scripts without spaces between words. */
 const UNSEGMENTED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]+/gu;
 
 /** Every character and pair of neighbours: "导演说" gives 导 导演 演 演说 说. */

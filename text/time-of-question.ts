@@ -37,7 +37,6 @@ function inItsYear(question: string, today: CivilDay, ofYear: (year: number) => 
   return Array.from({ length: 9 }, (_, back) => ofYear(year - back)).find((period) => period && period.from <= today) ?? null;
 }
 
-/** The third that "early", "mid" or "end of" means. */
 function partOf(period: Period | null, before: string): Period | null {
   const [word] = /(?:early|mid|late|beginning of|start of|middle of|end of)(?=(?: in)?[ -]?$)/i.exec(before) ?? [];
   if (period === null || word === undefined) return period;

@@ -6,7 +6,6 @@ interface CueRule {
   chinese: RegExp;
 }
 
-/** The user asks to remember it. */
 const REMEMBER: CueRule = {
   english:
     /\b(?:(?<!\b(?:do|did|still) you(?: still)? )remember(?: (?:that|this|to|my|i|we)\b|: ?(?=\w))|don['’]?t forget|keep in mind|note that|for future reference|from now on|make a note|bear in mind)\b/i,
@@ -14,7 +13,6 @@ const REMEMBER: CueRule = {
     /(?:请|帮我|你要|要|麻烦)?(?:记住|记下|牢记)|(?<![还你不])记得(?!吗|不|么)(?=我|以后|提醒|要|把)|别忘|不要忘|以后(?:请|都|就|不要|别|叫|跟)|从现在(?:起|开始)/u,
 };
 
-/** What the user likes, avoids or wants done always. */
 const PREFERENCE: CueRule = {
   english:
     /\b(?:i|we)(?:['’](?:d|m|ve))?(?: \w+){0,2} (?:like|love|hate|prefer|enjoy|dislike|adore|loathe|detest)(?:d|s)?\b(?! to (?:know|ask|book|see if))|\b(?:i['’]m|i am|we['’]re)(?: \w+){0,2} (?:fond of|allergic|vegan|vegetarian|into|crazy about|a (?:big |huge )?fan|not a fan|keen on|picky|intolerant|more of a)\b|\bmy (?:absolute )?favou?rite\b|\bcan['’]?t (?:stand|eat|tolerate)\b|\b(?:i|we) (?:don['’]?t (?:eat|drink|like|want|use|wear|watch|fly)|(?:never|only|always|usually|mostly|rarely|seldom|hardly ever) (?!been|be|have|had|thought|knew|said|wanted)\w+)\b|\brather (?:\w+ ){1,4}than\b|\bplease (?:always|never|only|keep|use|call me|answer|avoid|don['’]?t|stop)\b|\b(?:keep|make) (?:your|the|all) (?:answers?|repl(?:y|ies)|responses?|messages?)\b|^(?:always|never|no more) \w+|\b(?:call me|(?:i['’]d|i would|we would) rather|works best for me|my go-to|not my thing|my taste)\b/i,
@@ -22,7 +20,6 @@ const PREFERENCE: CueRule = {
     /(?:我|我们|本人)[^，。？！]{0,8}(?:喜欢|讨厌|爱[吃喝看听好玩]|最爱|偏好|偏爱|受不了|不吃|不喝|不爱|习惯|更愿意|宁愿|宁可|钟爱|热爱|迷上|享受|过敏|吃素|忌口|怕[辣冷热吵黑高])|(?:最|更|不太|不|特别|比较)喜欢(?!什么)|(?:请|麻烦|以后)(?:你)?(?:都|总是|一直|不要|别|用|叫我|只|尽量)|我[^，。？！]{0,6}(?:只|从来不|从不|一直|总是)(?:吃|喝|用|看|听|坐|穿|买)|(?:回答|回复|说话|语气|解释)[^，。？]{0,6}(?:一点|一些|点)(?=[。！]|$)|(?:^|[，。])(?:别|不要)(?:再|在|给我)|不合我胃口|我[^，。？！]{0,3}口味|我的(?:最爱|口味|偏好)/u,
 };
 
-/** Something is chosen, booked, agreed or planned. */
 const DECISION: CueRule = {
   english:
     /\b(?:i|we)(?:['’](?:ve|d|ll)| have| had| will)?(?: \w+){0,1} (?:decided|chosen|chose|agreed|settled on|picked|opted|booked|reserved|signed up|enrolled|ordered|accepted|quit|resigned|committed to|go(?:ing)? with|gone with|cancel(?:l?ed)?)\b|\b(?:let['’]s|we['’]ll|i['’]ll|i will|we will) (?:go (?:with|for)|take|use|book|do|choose|pick|keep|switch|stick|start|buy|call it|meet|make it)\b|\b(?:i['’]m|we['’]re|i am|we are) (?:going to (?!ask|be honest)|going with|switching|moving (?:to|in|out)\b|planning to|quitting|getting married|signing)|^(?:just |finally |already )?(?:decided|chose|picked|booked|reserved|ordered|bought|signed up|enrolled|cancel?led)\b|\b(?:i|we) (?:plan|intend|are set|am set) to\b|\b(?:final decision|it['’]s decided|it['’]s settled|deal|that settles it|made up my mind|decision is)\b/i,
@@ -30,7 +27,6 @@ const DECISION: CueRule = {
     /(?<![他她它谁们])决定(?!权)|我们决定|商量好|下定决心|(?:想好|考虑好|谈妥)了|(?:我|我们|咱们?)(?:还是|就|最后|已经|最终)?(?:选|定|订|买|报名|预订|预定|约|签)了|(?:选|选择|定|敲定|确定)(?:了|好了|下来)|(?:离职|辞呈)|就(?:这么|这样|按|用|选|买|去|定)(?:定|办|做|来|吧|了|这)|说好(?:了|的)|一言为定|打算|我(?:要|会|准备)(?:去|买|换|搬|辞|报|学|开始|参加|申请|嫁|结)|我们(?:要|会|准备)(?:去|买|换|搬|办|结)|(?:已经|刚)?(?:订|预订|预定|报名|签)(?:了|好)|约好(?:了|在|周|明|后|下)|拍板|那就(?:选|定|去|买|用|这)|取消(?:了|吧)|不(?:去|买|换)了|辞职/u,
 };
 
-/** Something is done, failed, solved, won or measured. */
 const OUTCOME: CueRule = {
   english:
     /\b(?:it|that|this|everything|the \w+|my \w+|your \w+|we|i)(?: \w+){0,2} (?:worked|works now|failed|passed|succeeded|graduated|rejected|approved|finished|completed|fixed|solved|resolved|went (?:well|badly|great|fine|wrong)|turned out|broke|crashed|won|lost|got (?:the|a|an|accepted|rejected|promoted|approved|delayed)|arrived|launched|shipped|recovered|improved|died|(?:was|were|got|has been) (?:approved|rejected|accepted|delivered|delayed|published|released|stolen|promoted|fired|hired|diagnosed|a success))\b|\b(?:didn['’]?t|did not) (?:get the|pass|work|win|make it|succeed|help)\b|\b(?:problem|issue|bug)(?: is|['’]s) (?:gone|solved|fixed)\b|\b(?:finally|in the end|as a result|turned out|thanks to (?:your|that)|mission accomplished|(?:test|exam|lab|blood)?\s?(?:results?|tests?) (?:came|come|are|were|is))\b|\b(?:i|we)(?:['’]ve)? (?:just )?(?:finished|passed|failed|won|lost|fixed|solved|completed|submitted|delivered|launched|shipped|recovered|gained|graduated|achieved|reached|ran|scored)\b/i,

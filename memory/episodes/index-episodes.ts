@@ -16,7 +16,6 @@ import type { OwnedConversation } from "../../stores/owner.ts";
 /** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;
 
-/** The text of an exchange that is embedded. */
 export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {
   if (!asked || !answer) return (asked ?? answer)?.content ?? "";
   return answer.content.length <= SHORT_ANSWER_CHARACTERS ? `${asked.content}\n${answer.content}` : asked.content;
@@ -82,7 +81,7 @@ export function makeIndexEpisodes({
     };
   }
 
-  /** Writes episodes, then removes those erased meanwhile, as a slow embedding may end after the sweep jobs, and answers asked later. */
+  /** Writes episodes, then removes those erased meanwhile (an embedding may outlast the sweep jobs) and answers asked later. */
   async function write(
     conversation: OwnedConversation,
     indexName: string,

@@ -61,7 +61,7 @@ async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resum
   return { name: begun.name, resumed: false };
 }
 
-/** Makes the new index the current one and the old one ready to be dropped, in one transaction. */
+/** Makes the new index the current one and retires the old one. */
 async function takeOver(database: Database, name: string): Promise<void> {
   await database.transaction(async (transaction) => {
     const text = "select name from search_indexes where name = $1 and state in ('building', 'current') for update";

@@ -36,13 +36,12 @@ export interface FoundPassage extends StoredPassage {
 }
 
 export interface FoundPassages {
-  /** Best first. */
   passages: FoundPassage[];
   /** A leg of the search failed, or both. */
   degraded: boolean;
 }
 
-/** Finds the passages of one knowledge base that fit a question. Where the index or the embedder fails, less is found and `degraded` is true. */
+/** Finds the passages of one knowledge base that fit a question. Where the index or the embedder fails, `degraded` is true. */
 export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 
 const LEG_LIMIT = 100;
@@ -52,7 +51,7 @@ const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
 /** Tuned in docs/decisions/0015. */
 const DOCUMENT_SHARE = 0.4;
 
-/** Searches by words and by meaning side by side. Texts come from Postgres: nothing is found of a document that was deleted or replaced. */
+/** Searches by words and by meaning side by side. Texts come from Postgres, without deleted or replaced documents. */
 export function makeFindPassages({
   index,
   chunks,

@@ -12,23 +12,25 @@ import {
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
-export function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string }, limits: Pick<DocumentLimits, "bytes">): void {
+export function assertSize(
+  { bytes, title }: { bytes: Uint8Array; title?: string | undefined },
+  limits: Pick<DocumentLimits, "bytes">,
+): void {
   if (bytes.length <= limits.bytes) return;
-  throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, title === undefined ? {} : { title });
+  throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, { title });
 }
 
 /** Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or `document_unreadable`. */
 export function assertLooksReadable(
-  { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string },
+  { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string | undefined },
   limits: Pick<DocumentLimits, "bytes"> = DOCUMENT_LIMITS,
 ): void {
   const { type, charset } = readContentType(contentType);
-  const named = title === undefined ? {} : { title };
-  assertSize({ bytes, ...named }, limits);
+  assertSize({ bytes, title }, limits);
   try {
     checkContent(bytes, type, charset);
   } catch (error) {
-    if (error instanceof UnreadableReason) throw unreadable(error.message, { ...named, cause: error.cause });
+    if (error instanceof UnreadableReason) throw unreadable(error.message, { title, cause: error.cause });
     throw error;
   }
 }

@@ -3,7 +3,6 @@ import { AppError } from "../../errors/app-error.ts";
 
 const MIB = 2 ** 20;
 
-/** What one document may cost. */
 export interface DocumentLimits {
   bytes: number;
   /** Of a PDF. */
@@ -40,7 +39,6 @@ export type ParsedDocument = DocumentPart[];
 
 export const HEADING_SEPARATOR = " > ";
 
-/** The media types that can be read, with names for people. */
 export const DOCUMENT_TYPES = {
   "text/plain": "plain text",
   "text/markdown": "Markdown",
@@ -78,7 +76,7 @@ export class UnreadableReason extends Error {
 }
 
 /** `reason` continues "cannot be read: " and says what to do. */
-export function unreadable(reason: string, { title, cause }: { title?: string; cause?: unknown } = {}): AppError {
+export function unreadable(reason: string, { title, cause }: { title?: string | undefined; cause?: unknown } = {}): AppError {
   const name = title === undefined ? "The document" : `The document ${JSON.stringify(title.slice(0, 200).toWellFormed())}`;
   return new AppError("document_unreadable", `${name} cannot be read: ${reason}`, cause === undefined ? {} : { cause });
 }

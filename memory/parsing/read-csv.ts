@@ -21,7 +21,6 @@ export function readCsv(text: string): DocumentPart[] {
   }));
 }
 
-/** Whichever cuts the first line into most columns. */
 function separatorOf(text: string): string {
   const start = text.trimStart();
   const end = start.indexOf("\n");

@@ -23,7 +23,6 @@ export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "
   return readHtml(value);
 }
 
-/** No pictures, fonts or macros. */
 const NEEDED = /\.(?:xml|rels)$/i;
 const MAX_ENTRIES = 10_000;
 

@@ -4,7 +4,6 @@ import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 
 /** A piece of a document, as it is embedded and found. */
 export interface Chunk {
-  /** In the document, from 0. */
   position: number;
   /** The path of headings above it; "" for none. */
   heading: string;
@@ -37,7 +36,6 @@ export async function splitDocument(
 
 type JoinedSection = Pick<DocumentPart, "heading" | "text">;
 
-/** Smaller sections are joined. */
 const SMALL_SHARE = 1 / 4;
 
 /** Joins parts under one heading, such as rows or pages, and small neighbours under one parent, with their own headings in the text. */
@@ -90,7 +88,6 @@ function lastHeading(heading: string): string {
   return at < 0 ? heading : heading.slice(at + HEADING_SEPARATOR.length);
 }
 
-/** UTF-16 units split at a time. */
 const STRETCH = 20_000;
 
 /** Cuts at a paragraph, a line or a blank if there is one, never within a surrogate pair. */

@@ -8,7 +8,6 @@ export interface RecentMessage {
   content: string;
 }
 
-/** Two exchanges. */
 const MESSAGES = 4;
 const MAX_WORDS = 60;
 const MAX_CHARACTERS = 4_000;

@@ -24,13 +24,11 @@ export interface RankingWeights {
   neighbourMeaning?: number;
   /** Word score of a hit without words, as a share of the worst word score. Default: 1. */
   wordless?: number;
-  /** Being of the day that the question names. Other days are not excluded: they hold a quarter of the answers. */
+  /** Being of the day that the question names. Other days still hold a quarter of the answers. */
   time: number;
   /** Being of the week, month or year. Default: as for a day. */
   span?: number;
-  /** From the least to the most important. */
   importance: number;
-  /** From the oldest to one of today. */
   recency: number;
 }
 
@@ -81,7 +79,7 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   return ranked.sort(bestFirst);
 }
 
-/** The best `limit` hits whose texts Postgres still has. Loads those behind the best only when texts of these were erased or replaced. */
+/** The best `limit` hits whose texts Postgres still has. Loads the hits behind them only when some are gone. */
 export async function loadBest<Text extends { id: string }>(
   ranked: readonly RankedHit[],
   limit: number,
@@ -125,7 +123,7 @@ function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => Searc
 
 type Neighbours = ReturnType<typeof makeNeighbours>;
 
-/** The root of each hit's BM25 with a share of its better neighbour's. Without the root one rare word would outweigh any meaning. */
+/** The root of each hit's BM25 with a share of its better neighbour's. Without it one rare word outweighs any meaning. */
 function wordScores(
   hits: Iterable<SearchHit>,
   neighbours: Neighbours,

@@ -33,7 +33,6 @@ export interface RecallRequest extends Owner {
   question: string;
   /** The last messages, oldest first: they complete a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
-  /** Only episodes of this conversation. */
   conversationId?: string | undefined;
   limit: number;
   /** Ids of messages in the window; their episodes are left out. */
@@ -51,15 +50,13 @@ export interface RecalledEpisode extends EpisodeText {
   importance: number;
 }
 
-/** The result of a search. */
 export interface Recalled {
-  /** Best first. */
   episodes: RecalledEpisode[];
   /** A leg of the search failed, or both. */
   degraded: boolean;
 }
 
-/** Finds the earlier exchanges that fit a question. Where the index or the embedder fails, less is found and `degraded` is true. */
+/** Finds the earlier exchanges that fit a question. Where the index or the embedder fails, `degraded` is true. */
 export interface Recall {
   (request: RecallRequest): Promise<Recalled>;
   /** Starts to embed a question while the recent messages load; needs a caching embedder. Never throws. */

@@ -2,13 +2,10 @@ import { WORD_WEIGHT } from "../../text/lexical-query.ts";
 import type { RankedHit } from "./rank-hits.ts";
 
 export interface MatcherParts {
-  /** Hits of the search. */
   found: number;
-  /** From `lexicalQuery`. */
   query: string;
   /** The cosine that is a strong match by itself. */
   minSimilarity: number;
-  /** The time that the question names. */
   time: { from: Date; until: Date } | null;
 }
 
@@ -24,10 +21,7 @@ const MIN_SHARE = 0.15;
 /** More words of a question count no more. */
 const MAX_WORDS = 4;
 
-/**
- * The hits that are relevant to a question, in their order; none unless one is a strong match. A strong match brings the weaker ones, which may
- * still belong to the answer.
- */
+/** The relevant hits in their order; none unless one is a strong match, which brings the weaker ones with it. */
 export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isWanted }: RelevantParts): RankedHit[] {
   const minCosine = cosineThreshold(ranked, match);
   const relevant = ranked.filter((hit) => (hit.words !== null || (hit.cosine ?? -1) >= minCosine || isWithin(day, hit)) && isWanted(hit));
@@ -36,7 +30,7 @@ export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isW
 
 /**
  * Tests whether a hit alone shows that the question is about something said before: by words, meaning or time. BM25 has no upper end, so it
- * is compared with that of a hit which alone has every word of the question. One word that many episodes have is too little.
+ * is compared with that of a hit which alone has every word of the question.
  */
 export function strongMatcher({ found, query, minSimilarity, time }: MatcherParts): (hit: RankedHit) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);

@@ -35,6 +35,8 @@ describe("completeQuestion", () => {
     ["What about Sunday?", films, "weekend"],
     ["How much is the second one?", hotels, "Casa Verde"],
     ["Is the last one quiet?", hotels, "Pension Sol"],
+    ["How far is the former from the sea?", hotels, "Hotel Aurora"],
+    ["前者辣吗", dishes, "麻婆豆腐"],
     ["option 1 please, is it near the river?", hotels, "Hotel Aurora"],
     ["What's the weather like there?", hotels, "Lisbon"],
     ["Which one is cheaper?", hotels, "Lisbon"],
