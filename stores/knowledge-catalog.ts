@@ -7,7 +7,6 @@ export interface KnowledgeBase {
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. */
   worker?: string;
-  /** Of its newest documents. */
   titles?: readonly string[];
 }
 

@@ -35,7 +35,6 @@ export function encodeCursor({ createdAt, id }: Cursor): string {
 export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
-  // Date reaches further than Postgres.
   if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
     throw AppError.invalid([
       { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
@@ -44,7 +43,7 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
-/** Takes rows that were read with `limit + 1`. */
+/** Takes one row more than the limit. */
 export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

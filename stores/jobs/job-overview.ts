@@ -28,7 +28,6 @@ interface ListedJob {
   id: string;
   kind: JobKind;
   state: JobState;
-  /** Runs before the present one. */
   attempts: number;
   /** Of its last run. */
   failure: JobFailure | null;
@@ -38,7 +37,7 @@ interface ListedJob {
 /** What operators see of the queue, and how they retry. A tenant of null stands for all. */
 export interface JobOverview {
   count(tenantId: string | null): Promise<JobCount[]>;
-  /** Jobs of a conversation and of its user's memory agent that wait or run. */
+  /** Of a conversation and its user's memory agent. */
   pending(conversation: OwnedConversation): Promise<number>;
   /** The same jobs, and dead ones, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
@@ -81,7 +80,7 @@ from pgboss.job
 where name = '${DEAD_LETTERS}' and state <= 'active' and ($1::text is null or data->>'tenantId' = $1)
 order by created_on desc, id limit $2`;
 
-/** A row of either list: \`failure\` as pg-boss stores it. */
+/** `output` is the failure as pg-boss stores it. */
 type StoredAs<Listed extends { failure: unknown }> = Omit<Listed, "failure"> & { output: Partial<JobFailure> | null };
 
 function toFailure(output: Partial<JobFailure> | null): JobFailure {
@@ -127,7 +126,6 @@ export function makeJobOverview(database: Database): JobOverview {
       while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {
         moved += await boss.redrive(DEAD_LETTERS, { ...filter, limit: REDRIVE_LIMIT });
       }
-      // A dead letter whose work is queued anew stays behind, marked as failed.
       await boss.deleteStoredJobs(DEAD_LETTERS);
       return moved;
     },

@@ -4,7 +4,6 @@ import type { OwnedConversation, Owner } from "../owner.ts";
 import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
 
-/** Why a job failed, for operators. */
 export interface JobFailure {
   code: string;
   message: string;
@@ -19,38 +18,37 @@ export interface RetryPlan {
   isOver?: boolean;
 }
 
-/** Changes to jobs that commit or roll back with a transaction. */
+/** Changes to jobs in a database transaction. */
 export interface JobTransaction {
   /** A job is not added while another with its key waits or runs. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
   /** Of an embedded database; a real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
-  /** Removes a finished job; false when the claim is lost. */
+  /** False when the claim is lost. */
   settle(claimed: ClaimedJob): Promise<boolean>;
-  /** Returns a job for another try; false when the claim is lost. */
+  /** For another try; false when the claim is lost. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
-  /** Removes all jobs of a conversation; returns their number. */
+  /** Returns the number of jobs. */
   erase(conversation: OwnedConversation): Promise<number>;
-  /** Removes all jobs of a user; returns their number. */
   eraseOwner(owner: Owner): Promise<number>;
 }
 
 /** The durable queue of background jobs: pg-boss in the same Postgres. */
 export interface JobQueue {
   transaction<Result>(work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result>;
-  /** Takes up to `limit` due jobs, oldest first. */
+  /** Oldest first. */
   claim(limit: number): Promise<ClaimedJob[]>;
   /** Stores how many earlier runs never ended; false when the claim is lost. */
   keepUnended(claimed: ClaimedJob): Promise<boolean>;
   /** Renews the heartbeat; returns the claims that still hold. */
   touch(claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
-  /** Takes over jobs of dead processes, and calls `onJobs` when jobs may be waiting. Returns the stop. */
+  /** Takes over jobs of dead processes; `onJobs` is called when jobs may be waiting. Returns the stop. */
   watch(onJobs: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>;
 }
 
 /**
- * pg-boss deletes by one key and queue; its documented table takes one statement. A dead job has two rows, failed and dead letter: one
- * counts. https://pgboss.io/sql
+ * pg-boss deletes by one key and queue; its documented table takes one statement. A dead job has two rows, of which one counts.
+ * https://pgboss.io/sql
  */
 const OF_OWNER = `name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;
 const ERASE_CONVERSATION = `delete from pgboss.job where ${OF_OWNER} and singleton_key = any($3)`;
@@ -75,10 +73,8 @@ function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<
   return { id, retryCount, job, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
 }
 
-/** A job of a dead process is taken over within 20 seconds. */
 const SUPERVISE_SECONDS = 5;
 
-/** A queue over a database in which `migrate` has installed it. */
 export function makeJobQueue(database: Database): JobQueue {
   const boss = makeBoss({ database, onError: () => undefined });
   // pg-boss looks a queue up once, over the database. Inside a transaction of the embedded database, which has one
@@ -171,7 +167,7 @@ export function makeJobQueue(database: Database): JobQueue {
           superviseIntervalSeconds: SUPERVISE_SECONDS,
           monitorIntervalSeconds: SUPERVISE_SECONDS,
           maintenanceIntervalSeconds: 60,
-          flowIntervalSeconds: 3_600, // no job depends on another
+          flowIntervalSeconds: 3_600,
         },
       );
       await supervisor.start();

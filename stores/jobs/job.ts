@@ -11,7 +11,6 @@ export interface ConversationJob<
   conversationId: string;
 }
 
-/** The memory agent reads a user's new turns. */
 export interface RememberJob extends Owner {
   kind: "remember";
 }
@@ -27,7 +26,6 @@ export interface EraseEpisodesJob {
   of?: "chunks";
 }
 
-/** Purges what a large erase has soft-deleted. */
 export interface EraseJob {
   kind: "erase";
   id: string;
@@ -44,7 +42,7 @@ export interface IngestJob {
   documentId: string;
 }
 
-/** Work left after a turn or a request. Holds ids only, never text. */
+/** Holds ids only, never text. */
 export type Job =
   ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseJob | EraseEpisodesJob | VacuumJob | IngestJob;
 
@@ -59,7 +57,6 @@ export const JOB_KINDS = [
   "ingest",
 ] as const satisfies readonly JobKind[];
 
-/** Jobs that new messages add. */
 export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "vacuum" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: OwnedConversation): Job {

@@ -11,7 +11,6 @@ export function toBossDatabase(queryable: Queryable, name?: string): Db {
       const rows = await queryable.query({
         text,
         ...(name === undefined ? {} : { name }),
-        // pg-boss passes strings, numbers, dates, string arrays, and objects for jsonb.
         ...(values.length === 0 ? {} : { values: values.map(toStatementValue) }),
       });
       return { rows: rows ?? [] };
@@ -28,7 +27,6 @@ function toStatementValue(value: unknown): string | number | boolean | Date | nu
 
 interface BossParts {
   database: Database;
-  /** Called with failures of background work. */
   onError: (error: unknown) => void;
   /** Called when any process commits jobs; needs `useListenNotify`. */
   onJobs?: () => void;
@@ -61,17 +59,17 @@ export interface Affected {
 const DAY_SECONDS = 24 * 60 * 60;
 
 const SETTINGS = {
-  /** A NOTIFY for each added job wakes workers within milliseconds. */
+  /** Wakes workers within milliseconds. */
   notify: true,
   /** The least that pg-boss takes. */
   heartbeatSeconds: 10,
-  /** Longer than any job: heartbeats find dead processes, deadlines end calls of models. */
+  /** Longer than any job: heartbeats find dead processes. */
   expireInSeconds: DAY_SECONDS,
   /** 1 to 2 seconds, doubling up to 10. */
   retryBackoff: true,
   retryDelay: 1,
   retryDelayMax: 10,
-  /** More than fit in a day: memory/jobs/retry-plan.ts ends a job by age. This bounds jobs that crash their process. */
+  /** More than fit in a day: retry-plan.ts ends a job by age. This bounds jobs that crash their process. */
   retryLimit: 6_000,
   deleteAfterSeconds: 60,
   /** pg-boss deletes a job that waits longer. */

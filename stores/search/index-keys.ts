@@ -14,7 +14,6 @@ export function knowledgeKey(tenantId: string, prefix: string): string {
     .digest("base64url");
 }
 
-/** Drawn at random once. */
 const NAMESPACE = "0d0c6a52-6d0e-4f55-9a5e-5a4f1f0a8f3b";
 
 /** A hash, as sweep jobs may hold nothing else. */
@@ -39,7 +38,6 @@ export function checkUuid(id: string): string {
   return UUID.test(id) ? id : refuse("UUID in small letters", id);
 }
 
-/** Throws TypeError for an invalid date. */
 export function checkMoment(moment: Date): Date {
   if (Number.isSafeInteger(moment.getTime())) return moment;
   throw new TypeError("A moment of a filter is no valid date.");

@@ -69,7 +69,6 @@ export async function findIndexRecord(database: Queryable, state: "current" | "b
   return record ?? null;
 }
 
-/** Serving, building and retired. */
 export async function listIndexNames(database: Queryable, store: SearchStore["kind"]): Promise<string[]> {
   const text = "select name from search_indexes where store = $1 order by name";
   return (await database.query<{ name: string }>({ text, values: [store] })).map(({ name }) => name);
@@ -168,7 +167,6 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
   return { name, open: opener("episodes"), chunks: { name, open: opener("chunks") } };
 }
 
-/** Some rows that the index $1 must have. */
 const INDEXED = {
   episodes: `
 select last_episode_id as id, tenant_id as tenant, user_id as owner
@@ -181,7 +179,6 @@ where index_names @> array[$1::text] limit 5`,
 } as const;
 const KEY_OF = { episodes: ownerKey, chunks: knowledgeKey } as const;
 
-/** Whether an index is empty although Postgres recorded writes to it. */
 async function isLost(records: Queryable, content: keyof typeof INDEXED, name: string, index: SearchIndex): Promise<boolean> {
   const indexed = await records.query<{ id: string; tenant: string; owner: string }>({
     name: `index-has-${content}`,
@@ -191,7 +188,7 @@ async function isLost(records: Queryable, content: keyof typeof INDEXED, name: s
   for (const { id, tenant, owner } of indexed) {
     if ((await index.fetch(KEY_OF[content](tenant, owner), [id])).length > 0) return false;
   }
-  return indexed.length > 0 && (await index.count()) === 0; // a sample may just be erased
+  return indexed.length > 0 && (await index.count()) === 0;
 }
 
 function rejectLost(): Promise<never> {

@@ -8,9 +8,7 @@ import type { SearchStore } from "./search-index.ts";
 
 export interface RetiredIndex {
   name: string;
-  /** For people. */
   places: string;
-  /** Processes may still use it. */
   isInUse: boolean;
   /** `invalid_configuration` without its store. */
   why: AppError;
@@ -22,7 +20,6 @@ export interface DropParts {
   store: SearchStore | null;
   /** No other process uses the database. Default false. */
   isAlone?: boolean;
-  /** The next call goes on. */
   signal?: AbortSignal;
 }
 

@@ -1,7 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { Observer } from "../../observe/observer.ts";
 
-/** An episode, say. */
 export interface SearchDocument {
   /** Derived from its source row: writing it again replaces it. */
   id: string;
@@ -28,7 +27,6 @@ export interface SearchFilter {
 }
 
 export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalText"> {
-  /** Higher is better. */
   score: number;
 }
 
@@ -46,14 +44,12 @@ export interface SearchIndex {
   /** Later searches do not find them. Returns their number. */
   removeGroups(ownerKey: string, groupIds: readonly string[]): Promise<number>;
   remove(ownerKey: string, ids: readonly string[]): Promise<number>;
-  /** Of an owner, or of all. */
   count(ownerKey?: string): Promise<number>;
   /** Optimises for searching after bulk writes. */
   flush(): Promise<void>;
 }
 
 export interface IndexDefinition {
-  /** Letters, digits and underscores. */
   name: string;
   dimensions: number;
   attributes: Readonly<Record<string, "text" | "number">>;
@@ -81,7 +77,7 @@ export function checkEmbedding(embedding: readonly number[], dimensions: number)
 
 /** Names become part of SQL and filters. Postgres cuts identifiers at 63 bytes, and derived ones add up to 16. */
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
-/** Fields of either store, and names inside its statements. */
+/** Also names inside statements. */
 const OWN_FIELDS = `id owner_key group_id previous_id created_at lexical_text lexical_vector lexemes word_count embedding
 score distance words weights matching`.split(/\s/);
 
@@ -108,7 +104,6 @@ export function indexUnreachable(cause: unknown): AppError {
   return new AppError("index_unavailable", "The search index cannot be reached at the moment. Try again in a few seconds.", { cause });
 }
 
-/** The same store, each call observed. */
 export function observedSearchStore(store: SearchStore, observer: Observer): SearchStore {
   const watch = <Result>(operation: string, call: () => Promise<Result>): Promise<Result> =>
     observer.watch({ work: "search", store: store.kind, operation }, call);

@@ -11,7 +11,6 @@ function isBusy(error: unknown): boolean {
   return isNativeError(error) && "errcode" in error && error.errcode === BUSY;
 }
 
-/** Whether opening a folder failed because another process has it. */
 export function isFolderInUse(error: unknown): boolean {
   return error instanceof AppError && isBusy(error.cause);
 }

@@ -36,7 +36,6 @@ function queryableWithTimeout(queryable: Queryable, timeoutMs: number): Queryabl
   return { query: (statement) => queryable.query({ ...statement, timeoutMs }) };
 }
 
-/** The same database with another deadline for each statement. */
 export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEMENT_MS): Database {
   return {
     ...database,
@@ -45,7 +44,6 @@ export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEM
   };
 }
 
-/** In milliseconds. */
 const SLICE_MS = 5;
 
 /**

@@ -33,7 +33,7 @@ export interface Database extends Queryable {
   readonly description: string;
   /** One connection, and each answer blocks the event loop. */
   readonly isEmbedded: boolean;
-  /** Rolled back when `work` throws. Statements go through the given Queryable: the embedded database has no second connection. */
+  /** Statements of `work` go through the given Queryable: the embedded database has no second connection. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /** Listens until the returned function is called; reconnects by itself. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;

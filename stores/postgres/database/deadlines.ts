@@ -38,7 +38,6 @@ export async function setServerTimeouts(client: pg.PoolClient, statementMs: numb
   serverTimeouts.set(client, statementMs);
 }
 
-/** After a failure or a rollback the setting is unknown. */
 export function forgetServerTimeouts(client: pg.PoolClient): void {
   serverTimeouts.delete(client);
 }

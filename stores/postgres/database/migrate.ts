@@ -66,7 +66,6 @@ function assertCompatible(applied: readonly AppliedMigration[], newest: number):
   );
 }
 
-/** False when another process was faster. */
 async function applyMigration(database: Database, migration: Migration): Promise<boolean> {
   const sql = await readFile(migration.file, "utf8");
   return database.transaction(async (transaction) => {
@@ -105,7 +104,6 @@ export function migrate(database: Database): Promise<string[]> {
   return migrateFrom(database, MIGRATIONS);
 }
 
-/** `migrate` with the migrations of another folder. */
 export async function migrateFrom(database: Database, folder: URL): Promise<string[]> {
   const patient = withStatementTimeout(database);
   const [migrations, applied] = await Promise.all([listMigrations(folder), listApplied(patient)]);

@@ -24,7 +24,6 @@ const DEADLINES: Deadlines = { connectMs: 5_000, statementMs: 10_000 };
 const LISTENING = { connectionTimeoutMillis: DEADLINES.connectMs, query_timeout: DEADLINES.statementMs };
 const POOL_SIZE = 10;
 
-/** Without user and password. */
 function describe(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `Postgres at ${hostname || "a local socket"}${port ? `:${port}` : ""}${pathname}`;
@@ -98,7 +97,6 @@ export async function openPostgres(url: string, deadlines = DEADLINES): Promise<
   return database;
 }
 
-/** For the server's goodbye, in milliseconds. */
 const END_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 1_000;
 

@@ -4,7 +4,6 @@ import { forgetServerTimeouts, startEventLoopTimer, setServerTimeouts } from "./
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
 import { ReplyLost, toStatementError, toStorageError } from "./storage-errors.ts";
 
-/** A late connection goes back to the pool. */
 async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg.PoolClient> {
   if (pool.ending) throw new AppError("storage_unavailable", "The database was closed.", { retryable: false });
   const connecting = pool.connect();
@@ -51,7 +50,7 @@ async function withClient<Result>(
 ): Promise<Result> {
   const client = await connect(pool, deadlines?.connectMs);
   let broken: Error | undefined;
-  // Without a listener, an 'error' ends the process.
+  // Without a listener it ends the process.
   const onError = (error: Error): void => {
     broken ??= error;
   };
@@ -118,7 +117,7 @@ export interface PooledDatabaseParts {
 }
 
 export function makePooledDatabase({ pool, deadlines, description, isEmbedded, listen, afterClose }: PooledDatabaseParts): Database {
-  // Without a listener, an 'error' of an idle connection ends the process.
+  // Without a listener it ends the process.
   pool.on("error", () => undefined);
   const connections = deadlines ? { pool, deadlines } : { pool };
   return {

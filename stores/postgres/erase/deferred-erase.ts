@@ -12,7 +12,6 @@ export type EntriesToSweep = Omit<EraseEpisodesJob, "kind" | "id">;
 
 /** Seconds. The second sweep comes after jobs that wrote during the erase. */
 const SWEEP_DELAYS = [5, 60];
-/** Bounds the filter. */
 const GROUPS_PER_JOB = 500;
 /** For turns and rebuilds that run beside the erase. */
 export const MARKER_LIFETIME = "30 days";
@@ -81,7 +80,6 @@ export async function addMarkersAndSweeps(
 /** The tenant of soft-deleted rows, which no caller has. The id of the erasure replaces user or knowledge base. */
 export const ERASED_TENANT = "";
 
-/** A fraction of a second. */
 export const ERASE_BATCH_ROWS = 5_000;
 
 export interface Erasure {
@@ -113,7 +111,6 @@ export async function isLargeErase(
   return row?.isLarge ?? false;
 }
 
-/** Later calls add to the counts. */
 const RECORD = `
 insert into erasures as existing (id, tenant_key, owner_key, conversation_id, all_messages, core_memory_sections, memory_operations, jobs, started_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
@@ -122,7 +119,7 @@ on conflict (id) do update set all_messages = existing.all_messages + excluded.a
 
 export type SoftDeletedCounts = Pick<Erased, "messages" | "coreMemorySections" | "memoryOperations" | "jobs">;
 
-/** Records an erasure and adds its purge job. The row is locked first: a job that ends now sees the new rows. */
+/** The row is locked before the job is added: a job that ends now sees the new rows. */
 export async function recordErasure(
   transaction: Queryable,
   jobs: JobTransaction,
@@ -146,10 +143,7 @@ update conversations set tenant_id = '${ERASED_TENANT}', user_id = $3::uuid::tex
 from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 
-/**
- * Soft-deletes up to `limit` conversations, and adds their markers. Returns the numbers of conversations and messages, and whether there is
- * an index. Needs the owner's lock.
- */
+/** Soft-deletes up to `limit` conversations, and adds markers. Returns whether there is an index. Needs the owner's lock. */
 export async function softDeleteConversations(
   transaction: Queryable,
   { tenantId, userId }: Owner,

@@ -22,7 +22,6 @@ where tenant_id = $1 and user_id = $2 and conversation_id = $3 and ($4::uuid[] i
   ${ALL_TRIGGERS} <@ $4 or operation <> 'core_update' or refused is not null))
 returning id`;
 
-/** Sources that are in no other conversation. */
 const GONE_WITH = `
 select given.id from unnest($1::uuid[]) as given (id)
 where not exists (select from messages where messages.id = given.id and conversation_id <> $2)`;
@@ -125,7 +124,6 @@ export async function eraseDerivedMemory(
     text: ERASE_OPERATIONS,
     values: [tenantId, userId, conversationId, messageIds ?? null],
   });
-  // Those of a whole conversation go with its row.
   const archived = messageIds ? await eraseArchived(transaction, owner, { conversationId, messageIds }) : [];
   const { sections, remaining } = await rebuildSections(transaction, owner, erased);
   await writeRebuilt(transaction, owner, sections, remaining);
@@ -208,8 +206,8 @@ const QUOTED_CHARACTERS = 4;
 const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
 
 /**
- * Deletes reasons of section changes that may quote erased lines: the author had read an erased message, changed such a line and names a
- * word of it, or quotes one of `facts`.
+ * Deletes reasons that may quote erased lines: the author had read an erased message, changed such a line and names a word of it, or quotes
+ * one of `facts`.
  */
 async function redactReasons(
   transaction: Queryable,

@@ -42,7 +42,7 @@ export interface ErasedExchange {
   episodeIds: string[];
 }
 
-/** Deletes an exchange by the id of its first message, with all that was derived from it; null when there is none. */
+/** By the id of its first message, with all that was derived from it; null when there is none. */
 export async function eraseExchange(
   transaction: Queryable,
   jobs: JobTransaction,

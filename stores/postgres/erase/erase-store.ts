@@ -22,7 +22,6 @@ export interface ErasedRows {
   erased: Erased;
   /** Null after a large erase. */
   entries: EntriesToSweep | null;
-  /** Some process has an index. */
   isIndexed: boolean;
 }
 
@@ -54,7 +53,6 @@ with erased as (
 select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages,
   (select count(*) from summaries)::int as summaries`;
 
-/** At most $3 rows of each table. */
 const ERASE_MEMORY = `
 with versions as (
   delete from core_memory_versions where ctid = any(array(select ctid from core_memory_versions where tenant_id = $1 and user_id = $2 limit $3)) returning 1
@@ -97,7 +95,6 @@ async function eraseMemory(
   return { sections: sections.length, operations, isAll };
 }
 
-/** Erases from a database; `queue` takes the jobs. More than `atOnce` rows are a large erase. */
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
   /** Locks in everyone's order: owner, conversations, jobs. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
@@ -169,7 +166,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     return { erased, entries, isIndexed };
   }
 
-  /** One transaction; null while more is left. */
+  /** Null while more is left. */
   async function softDeleteUser(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
     const { conversations, messages } = await softDeleteConversations(transaction, owner, erasure, atOnce);
     const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);

@@ -23,7 +23,6 @@ export interface ErasureStore {
   purgeRows(id: string): Promise<boolean>;
   /** Conversations or documents that the index may have; null without any. */
   nextGroups(id: string): Promise<EmptyGroups | null>;
-  /** Deletes groups that the index has dropped. */
   purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
   /** Ends an erasure; false when rows are left. Locks it against further soft deletes. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
@@ -40,7 +39,6 @@ const CONVERSATIONS = `from conversations where tenant_id = '${ERASED_TENANT}' a
 const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
 const IN_ORDER = `order by created_at, id limit ${GROUP_BATCH}`;
 
-/** At most $2 rows. */
 const deletionSql = (table: string, group: string): string => `
 with removed as (
   delete from ${table} where id = any(array(select id from ${table} where ${group} = any($1::uuid[]) limit $2)) returning 1

@@ -4,7 +4,6 @@ export interface VersionToRebuild extends Pick<SectionVersionLines, "version" | 
   isErased: boolean;
 }
 
-/** A version that stays. */
 export interface RemainingVersion {
   version: number;
   content: string | null;
@@ -20,7 +19,6 @@ export interface RemainingVersion {
 export interface RebuiltSection {
   kept: RemainingVersion[];
   now: Pick<RemainingVersion, "content" | "lines">;
-  /** Erased lines of all versions. */
   gone: VersionLine[];
   /** Messages on which the memory agent decides again. */
   undecided: string[];

@@ -17,7 +17,6 @@ select exists (select from conversations where turn_id is not null and turn_leas
   or exists (select from pgboss.job where data->>'kind' <> 'vacuum' and (state = 'active' or state < 'active' and start_after <= clock_timestamp()))
   as "isBusy"`;
 
-/** The file being written. */
 const LOG_FILES = 1;
 /** For recycled files of older versions. */
 const MOST_SWITCHES = 100;

@@ -16,7 +16,6 @@ import {
 /** 1 with files, up to 20 MiB each. */
 const PAGE = 500;
 
-/** A plan for all rows of a cursor, not the first few. */
 const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
 set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
@@ -88,7 +87,7 @@ async function* readPages(snapshot: Queryable, table: TableColumns, scope: Expor
     const page = await snapshot.query<{ json: string }>({ text: `fetch ${size} from exported` });
     count = page.length;
     if (count > 0) yield page.map(({ json }) => json);
-    await nextRound(); // the embedded database blocks the event loop
+    await nextRound();
   }
   await snapshot.query({ text: "close exported" });
 }

@@ -3,14 +3,11 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { Queryable } from "../database/database.ts";
 import { newestMigration } from "../database/migrate.ts";
 
-/** Everybody's, a tenant's, or one user's data. */
 export interface ExportScope {
   tenantId?: string | undefined;
-  /** Only with a tenant. */
   userId?: string | undefined;
 }
 
-/** A table of source data. */
 export interface ExportedTable {
   name: string;
   /** Where no column names the owner. */
@@ -62,7 +59,6 @@ export interface Column {
   type: string;
   isNullable: boolean;
   hasDefault: boolean;
-  /** Its place in the primary key. */
   keyPosition: number | null;
 }
 
@@ -108,7 +104,6 @@ export const Header = z.object({
   kind: z.literal("header"),
   format: z.literal(EXPORT_FORMAT),
   version: z.int(),
-  /** The newest migration. */
   schema: z.int(),
   /** Null for everybody's data. */
   tenant: z.string().nullable(),
@@ -132,7 +127,6 @@ const integer = (bits: number) =>
     .min(-(2 ** (bits - 1)))
     .max(2 ** (bits - 1) - 1);
 
-/** As row_to_json writes them. */
 const OF_TYPE: Readonly<Record<string, z.ZodType>> = {
   uuid: z.guid(),
   text,

@@ -19,9 +19,7 @@ export interface RowLine {
 
 export interface ReadParts {
   file: string;
-  /** By table. */
   rows: ReadonlyMap<string, z.ZodObject>;
-  /** The newest migration of the target database. */
   schema: number;
   onBytes?: (done: number, total: number) => void;
 }
@@ -67,7 +65,6 @@ async function* splitLines({ file, onBytes = () => undefined }: ReadParts): Asyn
       if (length > LONGEST_LINE) throw refuse("The file has a line of more than 64 MiB: it is no export.");
     }
   } catch (error) {
-    // zlib: truncated, or no archive.
     if (isNativeError(error) && "code" in error && String(error.code).startsWith("Z_")) throw refuse(CUT, error);
     throw error;
   }
@@ -84,7 +81,6 @@ function parseLine(line: string, number: number): { kind?: unknown; row?: unknow
   throw refuse(`Line ${number} is no JSON object. ${CUT}`);
 }
 
-/** Throws AppError `invalid_request` with the line and its fields. */
 function check<Value>(schema: z.ZodType<Value>, value: unknown, number: number, place: string): Value {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;

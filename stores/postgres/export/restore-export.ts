@@ -13,12 +13,10 @@ interface RestoreParts {
   /** Migrated, and empty. */
   database: Database;
   file: string;
-  /** Called with bytes, before anything is written. */
   onChecked?: (bytes: number, total: number) => void;
   onStored?: (rows: number, total: number) => void;
 }
 
-/** Rows of one statement, and characters. */
 const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
@@ -50,7 +48,6 @@ select ${names} from json_array_elements($1::json) as line cross join lateral js
   }
 }
 
-/** Of one table and the same columns. */
 async function* toBatches(lines: AsyncIterable<RowLine>): AsyncGenerator<RowLine[]> {
   let batch: RowLine[] = [];
   let characters = 0;

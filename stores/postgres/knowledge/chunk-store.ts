@@ -6,9 +6,7 @@ import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./docum
 import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 
 export interface ChunkToStore {
-  /** From 0. */
   position: number;
-  /** The headings above it, or empty. */
   heading: string;
   text: string;
 }
@@ -46,7 +44,6 @@ export interface ChunkStore {
   findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
   /** Stores the chunks and drops the source; false when the document is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
-  /** Records why a document cannot be read, and drops the source. */
   fail(document: OwnedDocument, reason: string): Promise<void>;
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
   /** False when one is gone. */
@@ -107,7 +104,6 @@ const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
 where document_id > $2 and tenant_id <> '${ERASED_TENANT}' and not index_names @> array[$1::text] order by document_id limit $3`;
 
-/** An indexed document needs work while the serving index lacks chunks. */
 const LOOK = `
 select status = 'pending' or status = 'indexed' and exists (
   select from knowledge_chunks join search_indexes on kind = 'episodes' and state = 'current'
@@ -149,7 +145,7 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
         for (let start = 0; start < rows.length; start += CHUNKS_AT_A_TIME) {
           const some = JSON.stringify(rows.slice(start, start + CHUNKS_AT_A_TIME));
           await transaction.query({ name: "chunk-add", text: ADD_CHUNKS, values: [document.documentId, some] });
-          await nextRound(); // inside one transaction a background database cannot yield
+          await nextRound();
         }
         return true;
       }),

@@ -24,7 +24,6 @@ export interface StoredDocument {
   status: DocumentStatus;
   /** 0 while it is pending. */
   chunkCount: number;
-  /** Why it failed, for people. */
   error: string | null;
   externalId: string | null;
   metadata: Record<string, unknown>;
@@ -46,7 +45,7 @@ export interface DocumentStore {
   add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
   /** Newest first. */
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
-  /** With its chunks; false when there is none. */
+  /** False when there is none. */
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
 

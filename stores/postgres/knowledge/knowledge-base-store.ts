@@ -15,7 +15,6 @@ export interface KnowledgeBaseStore extends KnowledgeCatalog {
   remove(tenantId: string, prefix: string): Promise<number | null>;
 }
 
-/** Of the newest documents. */
 const TITLES = 50;
 
 const COLUMNS = `prefix, description, keywords, worker, array(

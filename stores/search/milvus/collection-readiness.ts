@@ -24,9 +24,9 @@ export interface Readiness {
   prepare: Prepare;
   /** Runs a call on an existing collection, else returns `absent`. Prepares only when the server refuses the call. */
   read<Result>(call: () => Promise<Result>, absent: Result): Promise<Result>;
-  /** The same for a change: prepares first, however long that takes. */
+  /** Prepares first, however long that takes. */
   change<Result>(call: () => Promise<Result>, absent: Result): Promise<Result>;
-  /** Creates and prepares the collection first, however long that takes. */
+  /** Creates and prepares first, however long that takes. */
   write<Result>(call: () => Promise<Result>): Promise<Result>;
 }
 
@@ -50,9 +50,7 @@ async function withPatience<Result>(preparing: Promise<Result>, patienceMs: numb
 export function makeReadiness(collection: PreparedCollection, patienceMs: number): Readiness {
   let attempt: Promise<boolean> | undefined;
   let isReady = false;
-  /** A read succeeded: the next one need not look whether it exists. */
   let isServed = false;
-  /** See SETTLE_MS. */
   let settledAt = 0;
 
   async function begin(creates: boolean): Promise<boolean> {
@@ -75,13 +73,11 @@ export function makeReadiness(collection: PreparedCollection, patienceMs: number
     isReady = false;
   }
 
-  /** Repeats the call once when the server has released or lost the collection. */
   async function onSettled<Result>(call: () => Promise<Result>, ifAbsent?: { result: Result }): Promise<Result> {
     for (let isFirst = true; ; isFirst = false) {
       let used = prepare(!ifAbsent);
       while (!(await used)) {
         if (ifAbsent) return ifAbsent.result;
-        // Another call's attempt created nothing.
         used = prepare(true);
       }
       await sleep(Math.max(0, settledAt - performance.now()));

@@ -20,11 +20,10 @@ export interface MilvusAddress {
 export interface MilvusOptions {
   /** For a search, and for finding out whether the server answers. */
   timeoutMs: number;
-  /** Called with failed preparations, which the next use repeats. */
   onError?: (error: unknown) => void;
 }
 
-/** To create, look up, load or drop, in milliseconds. */
+/** In milliseconds. */
 const PREPARE_TIMEOUT_MS = 30_000;
 /** In milliseconds: longer than a search, so that slow servers get prepared. */
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -46,7 +45,6 @@ function describe({ address, database }: MilvusAddress): string {
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
-/** Loaded on demand, with the SDK. */
 export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () => undefined }: MilvusOptions): SearchStore {
   const { address, token, database } = where;
   const client = new MilvusClient({
@@ -77,7 +75,6 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
   let isClosed = false;
   const report = (error: unknown): void => (isClosed ? undefined : onError(error));
 
-  /** One after the other, so that no search has to. */
   async function prepareAll(parts: readonly Part[]): Promise<void> {
     const names = await collectionNames(client);
     for (const { readiness } of parts.filter(({ definition }) => names.includes(definition.name))) {

@@ -42,7 +42,6 @@ function refusalIn(response: unknown): MilvusRefusal | undefined {
  */
 export async function checkMilvusResponse<Response>(call: Promise<Response>): Promise<Response> {
   const response = await call.catch((error: unknown) => {
-    // Errors of gRPC have a code too.
     throw (error instanceof Error ? undefined : refusalIn(error)) ?? indexUnreachable(error);
   });
   const refusal = refusalIn(response);

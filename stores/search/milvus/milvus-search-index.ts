@@ -16,12 +16,10 @@ import { MAX_TEXT_BYTES } from "./prepare-collection.ts";
 
 type MilvusRow = Record<string, string | number | number[]>;
 
-/** Cuts at a whole character. */
 function truncateText(text: string): string {
   const storable = storableText(text);
   if (storable.length * 3 <= MAX_TEXT_BYTES) return storable;
   const bytes = Buffer.from(storable);
-  // With `stream` the decoder leaves out a cut character.
   return bytes.length <= MAX_TEXT_BYTES ? storable : new TextDecoder().decode(bytes.subarray(0, MAX_TEXT_BYTES), { stream: true });
 }
 
@@ -84,9 +82,8 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
   return conditions.filter(Boolean).join(" and ");
 }
 
-/** Of Milvus. */
+/** Milvus takes no more. */
 const MAX_LIMIT = 16_384;
-/** Of one deletion. */
 const REMOVED_AT_ONCE = 1_000;
 /** A message may have 64 MB, each text 65 KB. */
 const ROWS_PER_MESSAGE = 200;
@@ -102,7 +99,6 @@ interface MilvusIndexParts {
   mutex: BulkheadPolicy;
 }
 
-/** An index in one collection, which the first write creates. */
 export function makeMilvusSearchIndex({ client, definition, readiness, mutex }: MilvusIndexParts): SearchIndex {
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };

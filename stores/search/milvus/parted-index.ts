@@ -10,17 +10,14 @@ export function partNames(name: string): string[] {
   return Array.from({ length: PARTS }, (_, part) => `${name}_part${part}`);
 }
 
-/** Its own name when it is no part. */
 export function indexOfPart(collection: string): string {
   return PART_NAME.exec(collection)?.[1] ?? collection;
 }
 
-/** Keys are hashes, so parts are about equal. */
 export function partOf(ownerKey: string): number {
   return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
 }
 
-/** One index over the collections of partNames, in that order. */
 export function makePartedIndex(parts: readonly SearchIndex[], dimensions: number): SearchIndex {
   const written = new Set<SearchIndex>();
   const of = (ownerKey: string): SearchIndex => {

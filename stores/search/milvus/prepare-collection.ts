@@ -4,7 +4,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { IndexDefinition } from "../search-index.ts";
 import { checkMilvusResponse, INDEX_NOT_FOUND, MilvusRefusal } from "./milvus-errors.ts";
 
-/** Of Milvus. */
+/** Milvus takes no more. */
 export const MAX_TEXT_BYTES = 65_535;
 const KEY_BYTES = 64;
 
@@ -80,7 +80,6 @@ async function indexedFields(client: MilvusClient, name: string, timeout: number
   }
 }
 
-/** In milliseconds; by default the client's. */
 export async function exists(client: MilvusClient, name: string, timeout?: number): Promise<boolean> {
   const { value } = await checkMilvusResponse(
     client.hasCollection({ collection_name: name, ...(timeout === undefined ? {} : { timeout }) }),
@@ -102,7 +101,6 @@ async function create(client: MilvusClient, definition: IndexDefinition, timeout
     await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));
   } catch (error) {
     if (!(error instanceof MilvusRefusal)) throw error;
-    // Another process may have been faster.
     for (let look = 0; !(await exists(client, definition.name, timeout)); look++) {
       if (look === LOOKS) throw error;
       await sleep(POLL_MS);
@@ -116,13 +114,12 @@ async function createIndexes(client: MilvusClient, name: string, timeout: number
     try {
       await checkMilvusResponse(client.createIndex({ collection_name: name, ...index, timeout }));
     } catch (error) {
-      // Here too.
+      // Another process may have been faster.
       if (!(error instanceof MilvusRefusal) || !(await indexedFields(client, name, timeout)).includes(index.field_name)) throw error;
     }
   }
 }
 
-/** In milliseconds: to answer at all, and to do the work. */
 interface Patience {
   answerMs: number;
   workMs: number;

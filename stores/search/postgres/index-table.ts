@@ -10,7 +10,6 @@ export function throwUnreachable(error: unknown): never {
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
-/** As Postgres writes them. */
 export function indexColumns({ dimensions, attributes }: IndexDefinition): Record<string, string> {
   const own = Object.entries(attributes).map(([name, type]) => [name, ATTRIBUTE_TYPES[type]]);
   return {
@@ -71,7 +70,6 @@ export async function createIndexTable(transaction: Queryable, definition: Index
   );
 }
 
-/** Extensions and schema may be missing. */
 export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
   await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwUnreachable);
 }

@@ -14,7 +14,6 @@ import { hitColumns, hitOf, hitsAsJson, type HitValues, realsValue, vectorValue 
 import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { matchesByWords, rankByWords, type WordMatches } from "./word-ranking.ts";
 
-/** Of one deletion. */
 const REMOVED_AT_ONCE = 2_000;
 /** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
@@ -23,12 +22,10 @@ function wordsOf(lexicalText: string): string[] {
   return storableText(lexicalText).split(/\s+/).filter(Boolean);
 }
 
-/** A tsquery. https://www.postgresql.org/docs/current/datatype-textsearch.html#DATATYPE-TSQUERY */
 function toAlternatives(words: readonly string[]): string {
   return [...new Set(words)].map((word) => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** In the order of indexColumns, without the embedding. */
 function toTexts(document: SearchDocument, { attributes }: IndexDefinition): string[] {
   return [
     checkUuid(document.id),
@@ -123,7 +120,6 @@ with removed as (
 )
 select count(*)::int as count from removed`;
 
-/** Only name and attributes vary in them, and both are checked. */
 function indexStatements(definition: IndexDefinition) {
   const { name, dimensions } = definition;
   const table = `search."${name}"`;

@@ -29,7 +29,7 @@ export function hitOf(values: HitValues, ownerKey: string, { attributes }: Index
     groupId,
     previousId,
     createdAt: new Date(createdAt),
-    score: Number(score), // NaN comes as text
+    score: Number(score),
     attributes: Object.fromEntries(named) as SearchHit["attributes"],
   };
 }

@@ -29,7 +29,6 @@ select words, weights, (
 from listed`;
 }
 
-/** Null when no document has any of the words. */
 export interface WordMatches {
   words: string[] | null;
   /** Repetitions counted. */
@@ -50,7 +49,6 @@ function readLexeme(lexeme: string): { word: string; frequency: number } {
   return { word, frequency: lexeme.slice(colon).split(",").length };
 }
 
-/** Ties by id. */
 export function rankByWords({ words, weights, per_word, documents }: WordMatches, limit: number): { id: string; score: number }[] {
   if (!words || !weights || per_word === null || documents === null) return [];
   const weightOf = new Map(words.map((word, position) => [word, (weights[position] ?? 0) * (1.3 + 0.9 * per_word)]));
