@@ -2,8 +2,7 @@ import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/p
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
-import type { JobQueue } from "../../stores/jobs/job-queue.ts";
-import { planRetry } from "./retry-plan.ts";
+import type { JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
 
 /** What is left of a job's work: nothing, more steps, or nothing because what it was about has been erased. */
@@ -58,6 +57,20 @@ export interface RunJobsParts {
 export interface RunningJobs {
   /** Takes no new job, gives those at work `graceMs` milliseconds (0), then stops them and hands them back to other processes. */
   stop(graceMs?: number): Promise<void>;
+}
+
+const MINUTE_SECONDS = 60;
+/** Until this age of a job the queue's own delays hold: twice as long each time, to 10 seconds. */
+const EARLY_SECONDS = 10 * MINUTE_SECONDS;
+/** A job of this age becomes a dead letter. */
+const LIFE_SECONDS = 24 * 60 * MINUTE_SECONDS;
+const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
+
+/** When a job of this age, in seconds, is tried again: after a fortieth of its age, and after a day no more. */
+export function planRetry(ageSeconds: number): RetryPlan {
+  if (ageSeconds < EARLY_SECONDS) return {};
+  const retryAfterSeconds = Math.min(LONGEST_DELAY_SECONDS, Math.round(ageSeconds / 40));
+  return { retryAfterSeconds, isLast: ageSeconds + retryAfterSeconds >= LIFE_SECONDS };
 }
 
 /** After so many runs that never ended a job is not started again by itself. */

@@ -1,3 +1,4 @@
+import { afterEach } from "@jest/globals";
 import {
   type JobHandler,
   type JobRun,
@@ -6,8 +7,8 @@ import {
   type RunJobsParts,
   type RunningJobs,
 } from "../../../memory/jobs/run-jobs.ts";
-import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import type { JobQueue } from "../../../stores/jobs/job-queue.ts";
+import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import { conversationOf } from "../../support/samples/sample-jobs.ts";
 
 /** A worker that is running, with what it has told so far. */
@@ -18,7 +19,8 @@ export interface TestRunner extends RunningJobs {
 }
 
 export interface FakeWork {
-  step: (conversationId: string, signal: AbortSignal) => Promise<void>;
+  /** Default: nothing. */
+  step?: (conversationId: string, signal: AbortSignal) => Promise<void>;
   /** Default: nothing. */
   remaining?: JobHandler["remaining"] | Remaining;
 }
@@ -26,45 +28,31 @@ export interface FakeWork {
 /** Looks for jobs so rarely that what starts has been told of by the database. */
 export const NEVER_MS = 3_600_000;
 
-const started = new Set<TestRunner>();
-
-/** Works off a queue with this in place of every kind's handler. */
-export async function startRunner(
-  queue: JobQueue,
-  { step, remaining = "nothing" }: FakeWork,
-  options: Partial<RunJobsParts> = {},
-): Promise<TestRunner> {
-  const handler: JobHandler = {
-    step: (job, signal) => step(conversationOf({ job }), signal),
-    remaining: typeof remaining === "function" ? remaining : async () => remaining,
+/** Starts workers that do one work in place of every kind's; what a test has not stopped is stopped after it. */
+export function useRunners(): (queue: JobQueue, work?: FakeWork, options?: Partial<RunJobsParts>) => Promise<TestRunner> {
+  const started = new Set<TestRunner>();
+  afterEach(() => Promise.all([...started].map((runner) => runner.stop())));
+  return async (queue, { step = async () => undefined, remaining = "nothing" } = {}, options = {}) => {
+    const handler: JobHandler = {
+      step: (job, signal) => step(conversationOf({ job }), signal),
+      remaining: typeof remaining === "function" ? remaining : async () => remaining,
+    };
+    const handlers = Object.fromEntries(JOB_KINDS.map((kind) => [kind, handler])) as unknown as RunJobsParts["handlers"];
+    const [runs, errors]: [JobRun[], unknown[]] = [[], []];
+    const told = { onRun: (run: JobRun) => runs.push(run), onError: (error: unknown) => errors.push(error) };
+    const running = await runJobs({ queue, handlers, pollMs: 200, ...told, ...options });
+    const runner: TestRunner = {
+      runs,
+      errors,
+      outcomes: () => runs.map(({ outcome }) => outcome),
+      async stop(graceMs) {
+        started.delete(runner);
+        await running.stop(graceMs);
+      },
+    };
+    started.add(runner);
+    return runner;
   };
-  const handlers = Object.fromEntries(JOB_KINDS.map((kind) => [kind, handler])) as unknown as RunJobsParts["handlers"];
-  const runs: JobRun[] = [];
-  const errors: unknown[] = [];
-  const running = await runJobs({
-    queue,
-    handlers,
-    onRun: (run) => runs.push(run),
-    onError: (error) => errors.push(error),
-    pollMs: 200,
-    ...options,
-  });
-  const runner: TestRunner = {
-    runs,
-    errors,
-    outcomes: () => runs.map(({ outcome }) => outcome),
-    async stop(graceMs) {
-      started.delete(runner);
-      await running.stop(graceMs);
-    },
-  };
-  started.add(runner);
-  return runner;
-}
-
-/** Stops what this test file started and has not stopped itself; for `afterEach`. */
-export async function stopRunners(): Promise<void> {
-  await Promise.all([...started].map((runner) => runner.stop()));
 }
 
 /** Resolves never; rejects when the signal says so. */

@@ -5,7 +5,6 @@ import { type EpisodicMemory, openEpisodicMemory } from "../../../memory/episode
 import type { JobRun, RunningJobs } from "../../../memory/jobs/run-jobs.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
-import type { EraseEpisodesJob } from "../../../stores/jobs/job.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -50,11 +49,7 @@ describe("jobs in a process whose index is switched off", () => {
   /** A conversation of two turns, and its index job. */
   async function storeConversation() {
     const owner = { tenantId: "tenant", userId: uuidv7() };
-    const said = { createdAt: null, metadata: {} };
-    const messages = [
-      { role: "user" as const, content: "I live in Lisbon.", ...said },
-      { role: "assistant" as const, content: "Nice.", ...said },
-    ];
+    const messages = (["user", "assistant"] as const).map((role) => ({ role, content: "Lisbon", createdAt: null, metadata: {} }));
     const { conversationId } = await makeImportStore(database).import({ ...owner, sessionId: "s", messages, jobKinds: ["index_episodes"] });
     return { ...owner, conversationId };
   }
@@ -69,14 +64,8 @@ describe("jobs in a process whose index is switched off", () => {
     expect(await countOf(memory, conversation)).toBe(1);
     await runWith(null);
     const groupIds = [episodeGroupId(conversation.conversationId)];
-    const sweep: EraseEpisodesJob = {
-      kind: "erase_episodes",
-      id: uuidv7(),
-      ownerKey: ownerKey(conversation.tenantId, conversation.userId),
-      groupIds,
-      episodeIds: [],
-    };
-    await addJobs(queue, sweep);
+    const ownedBy = ownerKey(conversation.tenantId, conversation.userId);
+    await addJobs(queue, { kind: "erase_episodes", id: uuidv7(), ownerKey: ownedBy, groupIds, episodeIds: [] });
     expect(await firstRun()).toMatchObject({ kind: "erase_episodes", outcome: "failed", error: { code: "index_unavailable" } });
     expect(await counts()).toEqual([{ kind: "erase_episodes", state: "retrying", count: 1 }]);
     expect(await countOf(memory, conversation)).toBe(1);
@@ -94,27 +83,26 @@ describe("jobs in a process whose index is switched off", () => {
   });
 
   describe("one that brings a document in", () => {
-    const document = { title: "Hotels", contentType: "text/plain", externalId: null, metadata: {} };
     const add = async () => {
       await makeKnowledgeBaseStore(database).put(PLACE.tenantId, { prefix: PLACE.prefix, description: "Travel", keywords: [] });
       const bytes = new TextEncoder().encode("The limit for a hotel night is 140 euros.");
-      return makeDocumentStore(database).add(PLACE, { ...document, bytes });
+      return documents().add(PLACE, { title: "Hotels", contentType: "text/plain", externalId: null, metadata: {}, bytes });
     };
-    const statuses = async () =>
-      (await makeDocumentStore(database).list(PLACE, { limit: 10, after: null })).items.map(({ status }) => status);
+    const documents = () => makeDocumentStore(database);
+    const status = async () => (await documents().list(PLACE, { limit: 10, after: null })).items[0]?.status;
 
     test("waits, says why, and does it once the index is on", async () => {
       await runWith(null);
       await add();
       expect(await firstRun()).toMatchObject({ kind: "ingest", outcome: "failed", error: { code: "index_unavailable" } });
-      expect(await statuses()).toEqual(["pending"]);
+      expect(await status()).toBe("pending");
       await runWith(await openMemory());
-      await waitUntil("it is indexed", async () => (await statuses())[0] === "indexed", 30_000);
+      await waitUntil("it is indexed", async () => (await status()) === "indexed", 30_000);
     });
 
     test("ends with its document", async () => {
       const { id } = await add();
-      await makeDocumentStore(database).remove(PLACE, id);
+      await documents().remove(PLACE, id);
       await runWith(null);
       expect(await firstRun()).toEqual({ kind: "ingest", outcome: "done", ms: expect.any(Number) });
     });

@@ -1,35 +1,27 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { planRetry } from "../../../memory/jobs/retry-plan.ts";
+import { planRetry } from "../../../memory/jobs/run-jobs.ts";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe("planRetry", () => {
-  test("leaves a job to the queue's own short delays in its first ten minutes", () => {
-    for (const age of [0, 1, 9 * MINUTE, 10 * MINUTE - 0.001]) expect(planRetry(age)).toEqual({});
-  });
-
-  test("leaves a job whose clock is ahead of ours to them too", () => {
-    expect(planRetry(-30)).toEqual({});
-  });
+  test.each([-30, 0, 9 * MINUTE, 10 * MINUTE - 0.001])("leaves a job of %i seconds to the queue's own short delays", (age) =>
+    expect(planRetry(age)).toEqual({}),
+  );
 
   test.each([
-    [10 * MINUTE, 15],
-    [HOUR, 90],
-    [4 * HOUR, 6 * MINUTE],
-    [7 * HOUR, 10 * MINUTE],
-    [20 * HOUR, 10 * MINUTE],
-  ])("tries a job of %i seconds again after %i", (age, retryAfterSeconds) => {
-    expect(planRetry(age)).toEqual({ retryAfterSeconds, isLast: false });
-  });
-
-  test("gives the try that falls on the end of a job's day or later as its last", () => {
-    expect(planRetry(DAY - 10 * MINUTE - 1)).toMatchObject({ isLast: false });
-    expect(planRetry(DAY - 10 * MINUTE)).toMatchObject({ isLast: true });
-    expect(planRetry(3 * DAY)).toMatchObject({ isLast: true });
-  });
+    [10 * MINUTE, 15, false],
+    [HOUR, 90, false],
+    [4 * HOUR, 6 * MINUTE, false],
+    [7 * HOUR, 10 * MINUTE, false],
+    [DAY - 10 * MINUTE - 1, 10 * MINUTE, false],
+    [DAY - 10 * MINUTE, 10 * MINUTE, true],
+    [3 * DAY, 10 * MINUTE, true],
+  ])("tries a job of %i seconds again after %i, for the last time: %p", (age, retryAfterSeconds, isLast) =>
+    expect(planRetry(age)).toEqual({ retryAfterSeconds, isLast }),
+  );
 
   test("property: delays are whole seconds, never shorter for an older job, and at most ten minutes", () => {
     fc.assert(
@@ -43,14 +35,11 @@ describe("planRetry", () => {
     );
   });
 
-  test("a job that fails at once each time has its last try after a day and within ten minutes of it, and some hundred in all", () => {
-    let age = 10 * MINUTE;
-    let tries = 0;
-    for (;;) {
+  test("gives a job that fails at once each time its last try within ten minutes of a day, and some hundred in all", () => {
+    let [age, tries, isOver] = [10 * MINUTE, 0, false];
+    while (!isOver) {
       const { retryAfterSeconds = NaN, isLast = false } = planRetry(age);
-      age += retryAfterSeconds;
-      tries++;
-      if (isLast) break;
+      [age, tries, isOver] = [age + retryAfterSeconds, tries + 1, isLast];
     }
     expect(age).toBeGreaterThanOrEqual(DAY);
     expect(age).toBeLessThanOrEqual(DAY + 10 * MINUTE);

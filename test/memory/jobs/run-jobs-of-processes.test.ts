@@ -5,7 +5,7 @@ import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
-import { NEVER_MS, startRunner, stopRunners, untilAborted } from "./job-runners.ts";
+import { NEVER_MS, untilAborted, useRunners } from "./job-runners.ts";
 import { addJobs, sampleJob } from "../../support/samples/sample-jobs.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -17,10 +17,10 @@ describe("jobs of several processes on one Postgres", () => {
     real = await createRealDatabase();
   });
   afterEach(async () => {
-    await stopRunners();
     await Promise.all(opened.splice(0).map((database) => database.close()));
     await real.drop();
   });
+  const start = useRunners(); // its afterEach runs before that above
 
   async function open(url = real.url): Promise<Database> {
     const database = await openPostgres(url);
@@ -39,7 +39,7 @@ describe("jobs of several processes on one Postgres", () => {
       await sleep(10);
       atWork.set(id, (atWork.get(id) ?? 0) - 1);
     };
-    const runners = await Promise.all(queues.map((queue) => startRunner(queue, { step })));
+    const runners = await Promise.all(queues.map((queue) => start(queue, { step })));
     await Promise.all(queues.map((queue) => addJobs(queue, ...Array.from({ length: 10 }, () => jobs).flat())));
     const overview = makeJobOverview(await open());
     await waitUntil("no job is left", async () => (await overview.count(null)).length === 0, 30_000);
@@ -52,22 +52,15 @@ describe("jobs of several processes on one Postgres", () => {
 
   test("one that stops hands what it was doing to another, which starts it without looking for it", async () => {
     const [first, second] = [makeJobQueue(await open()), makeJobQueue(await open())];
-    const started: string[] = [];
-    const stopping = await startRunner(
-      first,
-      {
-        step(id, signal) {
-          started.push(id);
-          return untilAborted(signal);
-        },
-        remaining: "more",
-      },
-      { pollMs: NEVER_MS },
-    );
-    const job = sampleJob();
-    await addJobs(first, job);
-    await waitUntil("the first has started it", () => started.length === 1);
-    const taking = await startRunner(second, { step: async () => undefined }, { pollMs: NEVER_MS });
+    const started = Promise.withResolvers<void>();
+    const step = (_id: string, signal: AbortSignal): Promise<void> => {
+      started.resolve();
+      return untilAborted(signal);
+    };
+    const stopping = await start(first, { step, remaining: "more" }, { pollMs: NEVER_MS });
+    await addJobs(first, sampleJob());
+    await started.promise;
+    const taking = await start(second, {}, { pollMs: NEVER_MS });
     await sleep(200);
     expect(taking.runs).toEqual([]);
     await stopping.stop();
@@ -82,12 +75,11 @@ describe("jobs of several processes on one Postgres", () => {
     const overview = makeJobOverview(await open());
     const gate = Promise.withResolvers<void>();
     const started: string[] = [];
-    const runner = await startRunner(makeJobQueue(await open(proxy.url)), {
-      async step(id) {
-        started.push(id);
-        await gate.promise;
-      },
-    });
+    const step = async (id: string): Promise<void> => {
+      started.push(id);
+      await gate.promise;
+    };
+    const runner = await start(makeJobQueue(await open(proxy.url)), { step });
     const [running, added] = [sampleJob(), sampleJob()];
     await addJobs(elsewhere, running);
     await waitUntil("the job has started", () => started.length === 1);
@@ -111,7 +103,7 @@ describe("jobs of several processes on one Postgres", () => {
     const open = (): string[] => process.getActiveResourcesInfo().filter((name) => name === "Timeout" || name.startsWith("TCPSocket"));
     const before = open();
     const database = await openPostgres(real.url);
-    const runner = await startRunner(makeJobQueue(database), { step: async () => undefined });
+    const runner = await start(makeJobQueue(database));
     await addJobs(makeJobQueue(database), sampleJob());
     await waitUntil("the job has run", () => runner.runs.length === 1);
     await runner.stop();

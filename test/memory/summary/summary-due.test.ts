@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { uncoveredCountLimit, isSummaryDue, type SummarySettings } from "../../../memory/summary/summary-due.ts";
-
-const DEFAULTS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
+import { DEFAULT_SUMMARY, isSummaryDue, type SummarySettings, uncoveredCountLimit } from "../../../memory/summary/summary-due.ts";
 
 const anySettings: fc.Arbitrary<SummarySettings> = fc.record({
   minMessages: fc.integer({ min: 1, max: 50 }),
@@ -17,52 +15,34 @@ function leastDue(settings: SummarySettings, hasSummary: boolean): number {
 }
 
 describe("isSummaryDue", () => {
-  test("for the first is so from minMessages on", () => {
-    expect(leastDue(DEFAULTS, false)).toBe(10);
-    expect(leastDue({ ...DEFAULTS, minMessages: 20 }, false)).toBe(20);
-  });
+  test.each([
+    ["the first from minMessages on", {}, false, 10],
+    ["the first from another minMessages on", { minMessages: 20 }, false, 20],
+    ["the first only with a message before the window", { minMessages: 6 }, false, 7],
+    ["the first without a window", { minMessages: 1, historyWindow: 0 }, false, 1],
+    ["a later one when updateDelta messages lie before the window", {}, true, 11],
+    ["a later one with another updateDelta", { updateDelta: 1 }, true, 7],
+    ["a later one without a window", { updateDelta: 1, historyWindow: 0 }, true, 1],
+  ])("is so for %s", (_what, settings, hasSummary, least) => expect(leastDue({ ...DEFAULT_SUMMARY, ...settings }, hasSummary)).toBe(least));
 
-  test("for the first waits for one message before the window, which no summary covers", () => {
-    expect(leastDue({ ...DEFAULTS, minMessages: 6 }, false)).toBe(7);
-    expect(leastDue({ ...DEFAULTS, minMessages: 1, historyWindow: 0 }, false)).toBe(1);
-  });
-
-  test("for a later one is so when updateDelta messages lie between the cover point and the window", () => {
-    expect(leastDue(DEFAULTS, true)).toBe(11);
-    expect(leastDue({ ...DEFAULTS, updateDelta: 1 }, true)).toBe(7);
-    expect(leastDue({ ...DEFAULTS, updateDelta: 1, historyWindow: 0 }, true)).toBe(1);
-  });
-
-  test("property: once due it stays due with every further message", () => {
+  test("property: when due, a message lies outside the window, and it stays due with every further message", () => {
     fc.assert(
       fc.property(anySettings, fc.boolean(), fc.nat(200), (settings, hasSummary, further) => {
-        const uncovered = leastDue(settings, hasSummary) + further;
-        expect(isSummaryDue(settings, { hasSummary, uncovered })).toBe(true);
+        const least = leastDue(settings, hasSummary);
+        expect(least).toBeGreaterThan(settings.historyWindow);
+        expect(isSummaryDue(settings, { hasSummary, uncovered: least + further })).toBe(true);
       }),
     );
   });
 
-  test("property: when due, there is a message that may be covered, outside the window", () => {
-    fc.assert(
-      fc.property(anySettings, fc.boolean(), (settings, hasSummary) =>
-        expect(leastDue(settings, hasSummary)).toBeGreaterThan(settings.historyWindow),
-      ),
-    );
-  });
-});
-
-describe("enoughUncovered", () => {
-  test("property: counting further never changes whether a summary is due", () => {
+  test("property: counting beyond uncoveredCountLimit never changes it", () => {
     fc.assert(
       fc.property(anySettings, fc.boolean(), fc.nat(300), (settings, hasSummary, uncovered) => {
         const counted = Math.min(uncovered, uncoveredCountLimit(settings));
         expect(isSummaryDue(settings, { hasSummary, uncovered: counted })).toBe(isSummaryDue(settings, { hasSummary, uncovered }));
       }),
     );
-  });
-
-  test("is no more than the settings ask for", () => {
-    expect(uncoveredCountLimit(DEFAULTS)).toBe(11);
+    expect(uncoveredCountLimit(DEFAULT_SUMMARY)).toBe(11);
     expect(uncoveredCountLimit({ minMessages: 1, updateDelta: 1, historyWindow: 0 })).toBe(1);
   });
 });

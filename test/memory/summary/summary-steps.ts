@@ -1,17 +1,24 @@
 import type { JobHandler, Remaining } from "../../../memory/jobs/run-jobs.ts";
 import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
-import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import { DEFAULT_SUMMARY, type SummarySettings } from "../../../memory/summary/summary-due.ts";
 import type { Job } from "../../../stores/jobs/job.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore, type SummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
 
-export const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
+const MESSAGES = `
+with conversation as (
+  update conversations set message_count = message_count + $2, last_message_at = last_message_at + $2 * interval '1 millisecond'
+  where id = $1 returning id, message_count - $2 as before, last_message_at - $2 * interval '1 millisecond' as since
+)
+insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
+select gen_random_uuid(), id, case (before + number) % 2 when 1 then 'user' else 'assistant' end, 'message ' || before + number, true, 10,
+  since + number * interval '1 millisecond'
+from conversation, generate_series(1, $2) number`;
 
-/** What a summariser was given in one step. */
-export interface GivenToSummarise {
-  previous: string | null;
-  contents: string[];
+/** Stores messages "message N" of 10 tokens behind those that a conversation has. */
+export async function addMessages(database: Database, { conversationId }: OwnedConversation, count: number): Promise<void> {
+  await database.query({ text: MESSAGES, values: [conversationId, count] });
 }
 
 type SummariseJob = Extract<Job, { kind: "summarise" }>;
@@ -21,15 +28,16 @@ export type SummaryHandler = JobHandler<SummariseJob>;
 export interface SummarySteps {
   summaries: SummaryStore;
   makeHandler(summarise: Summarise, settings?: Partial<SummarySettings>, stepTokens?: number): SummaryHandler;
-  /** A handler whose summariser notes what it is given and calls its summaries "summary 1", "summary 2" and so on. */
-  makeRecording(settings?: Partial<SummarySettings>, stepTokens?: number): { handler: SummaryHandler; given: GivenToSummarise[] };
+  /** Notes what its summariser is given and calls its summaries "summary 1", "summary 2" and so on. */
+  makeRecording(
+    settings?: Partial<SummarySettings>,
+    stepTokens?: number,
+  ): { handler: SummaryHandler; given: { previous: string | null; contents: string[] }[] };
   step(handler: SummaryHandler, conversation: OwnedConversation, signal?: AbortSignal): Promise<void>;
   remaining(handler: SummaryHandler, conversation: OwnedConversation): Promise<Remaining>;
   /** Runs steps, as the queue does, until none is left. Throws when that takes more than 50. */
   runAll(handler: SummaryHandler, conversation: OwnedConversation): Promise<void>;
 }
-
-const MOST_STEPS = 50;
 
 export function summarySteps(database: Database): SummarySteps {
   const summaries = makeSummaryStore(database);
@@ -37,23 +45,21 @@ export function summarySteps(database: Database): SummarySteps {
   const steps: SummarySteps = {
     summaries,
     makeHandler: (summarise, settings = {}, stepTokens = 1_000_000) =>
-      makeSummariseConversation({ summaries, settings: { ...SETTINGS, ...settings }, summarise, stepTokens }),
+      makeSummariseConversation({ summaries, settings: { ...DEFAULT_SUMMARY, ...settings }, summarise, stepTokens }),
     makeRecording(settings, stepTokens) {
-      const given: GivenToSummarise[] = [];
-      const summarise: Summarise = async ({ previous, messages }) => {
-        given.push({ previous, contents: messages.map(({ content }) => content) });
-        return `summary ${given.length}`;
-      };
+      const given: { previous: string | null; contents: string[] }[] = [];
+      const summarise: Summarise = async ({ previous, messages }) =>
+        `summary ${given.push({ previous, contents: messages.map(({ content }) => content) })}`;
       return { given, handler: steps.makeHandler(summarise, settings, stepTokens) };
     },
     step: (handler, conversation, signal = new AbortController().signal) => handler.step(toJob(conversation), signal),
     remaining: (handler, conversation) => database.transaction((transaction) => handler.remaining(transaction, toJob(conversation), false)),
     async runAll(handler, conversation) {
-      for (let count = 0; count < MOST_STEPS; count++) {
+      for (let count = 0; count < 50; count++) {
         await steps.step(handler, conversation);
         if ((await steps.remaining(handler, conversation)) === "nothing") return;
       }
-      throw new Error(`more is left to do after ${MOST_STEPS} steps`);
+      throw new Error("more is left to do after 50 steps");
     },
   };
   return steps;
