@@ -99,13 +99,3 @@ describeOnBothDatabases("a message that was answered at the third attempt, with 
     expect(await turns.begin({ ...first, turnId: uuidv7(), key })).not.toBeNull();
   });
 });
-
-describeOnBothDatabases("an audit", (open) => {
-  test("takes the tokens that a tenant used for nothing of a user of the same name", async () => {
-    await using opened = new AsyncDisposableStack();
-    const database = await open();
-    opened.defer(() => database.close());
-    await database.query({ text: "insert into token_usage (tenant_id, day, tokens) values ('acme', '2026-01-01', 7)" });
-    expect(await findResidualData(database, null, { tenantId: "acme", userId: "acme" })).toEqual([]);
-  });
-});

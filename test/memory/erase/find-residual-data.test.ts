@@ -8,7 +8,7 @@ import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
-import { addJobs, clearJobs, failJob, killJobs } from "../../support/samples/sample-jobs.ts";
+import { bringJobs, clearJobs } from "../../support/samples/sample-jobs.ts";
 import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
 
 /** A Milvus of one index that counts as it is told; what it was asked for is in `asked`. */
@@ -26,7 +26,7 @@ function countingMilvus(countOf: (key: string | undefined) => number): SearchSto
   } as unknown as SearchStore & { asked: string[] };
 }
 
-describe("findLeftovers", () => {
+describe("findResidualData", () => {
   let memory: TestEpisodicMemory;
   let owner: Owner;
   let conversation: RememberedConversation;
@@ -46,11 +46,12 @@ describe("findLeftovers", () => {
     return Object.fromEntries((await findResidualData(memory.database, store, of)).map(({ place, count }) => [place, count]));
   }
   const erase = () => makeErase(makeEraseStore(memory.database), memory.index).user(owner);
+  /** And with it the jobs that clear the index. */
+  const eraseAll = () => erase().finally(() => clearJobs(memory.database));
   const query = (text: string, values: string[] = []) => memory.database.query({ text, values });
 
   test("finds something in every kind of place before an erase, and says how much", async () => {
-    const found = await leftovers();
-    expect(found).toMatchObject({
+    expect(await leftovers()).toMatchObject({
       "public.conversations": 1,
       "public.messages": 4,
       "public.conversation_summaries": 1,
@@ -66,72 +67,82 @@ describe("findLeftovers", () => {
     });
   });
 
-  test("finds nothing after an erase, once the jobs that clear the index are done", async () => {
+  test("finds nothing after an erase: its own jobs, of a hash and ids only, are no leftover", async () => {
     expect(await erase()).toMatchObject({ episodes: 3, isPending: false });
-    await clearJobs(memory.database);
+    expect(await query("select 1 from pgboss.job where data->>'kind' = 'erase_episodes'")).toHaveLength(2);
     expect(await leftovers()).toEqual({});
   });
 
   test("finds nothing of a user who was never there, nor of one of a similar name, or of the same in another tenant", async () => {
-    const names = [uuidv7(), `${owner.userId} `, ` ${owner.userId}`, owner.userId.slice(0, -1), owner.userId.toUpperCase(), "%"];
-    for (const userId of names) expect(await leftovers({ ...owner, userId })).toEqual({});
+    const similar = [`${owner.userId} `, ` ${owner.userId}`, owner.userId.slice(0, -1), owner.userId.toUpperCase(), "%"];
+    for (const userId of [uuidv7(), ...similar]) expect(await leftovers({ ...owner, userId })).toEqual({});
     for (const tenantId of ["tenant", `${owner.tenantId} `]) expect(await leftovers({ ...owner, tenantId })).toEqual({});
   });
 
+  test.each([
+    "memory",
+    "active",
+    "exclusive",
+    "summarise",
+    "user",
+    "assistant",
+    "profile",
+    "agent",
+    "current",
+    "episodes",
+    "postgres",
+    "kind",
+  ])(
+    "finds nothing of a user named %s, who was never there, because of words that rows of others or the list of indexes have",
+    async (userId) => expect(await leftovers({ tenantId: "tenant", userId })).toEqual({}),
+  );
+
+  test("takes the tokens that a tenant used for nothing of a user of the same name", async () => {
+    await query("insert into token_usage (tenant_id, day, tokens) values ('acme', '2026-01-01', 7)");
+    expect(await leftovers({ tenantId: "acme", userId: "acme" })).toEqual({});
+  });
+
   test("finds each kind of row alone, when an erase has left just that", async () => {
-    await erase();
-    await clearJobs(memory.database);
+    await eraseAll();
     const conversationId = uuidv7();
-    const places: [string, string, string[]][] = [
+    const { tenantId, userId } = owner;
+    const places: [table: string, columns: string, values: string, parameters: string[]][] = [
+      ["conversations", "id, tenant_id, user_id, session_id, message_count", "$1, $2, $3, 's', 0", [conversationId, tenantId, userId]],
       [
-        "public.conversations",
-        `insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
-          values ($1, $2, $3, 's', 0, now(), now(), now())`,
-        [conversationId, owner.tenantId, owner.userId],
-      ],
-      [
-        "public.messages",
-        `insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
-          values (gen_random_uuid(), $1, 'user', 'q', true, 1, now())`,
+        "messages",
+        "id, conversation_id, role, content, completed, token_count",
+        "gen_random_uuid(), $1, 'user', 'q', true, 1",
         [conversationId],
       ],
-      [
-        "public.core_memory_versions",
-        `insert into core_memory_versions (tenant_id, user_id, section, version, updated_by, said_at, created_at)
-          values ($1, $2, 'profile', 1, 'agent', now(), now())`,
-        [owner.tenantId, owner.userId],
-      ],
-      [
-        "public.memory_operations",
-        `insert into memory_operations (id, tenant_id, user_id, operation, actor, created_at) values (gen_random_uuid(), $1, $2, 'x', 'agent', now())`,
-        [owner.tenantId, owner.userId],
-      ],
+      ["core_memory_versions", "tenant_id, user_id, section, version, updated_by", "$1, $2, 'profile', 1, 'agent'", [tenantId, userId]],
+      ["memory_operations", "id, tenant_id, user_id, operation, actor", "gen_random_uuid(), $1, $2, 'x', 'agent'", [tenantId, userId]],
     ];
+    const times: Record<string, string> = { conversations: "last_message_at, updated_at,", core_memory_versions: "said_at," };
     const expected: Record<string, number> = {};
-    for (const [place, text, values] of places) {
-      await query(text, values);
-      expected[place] = 1;
+    for (const [table, columns, values, parameters] of places) {
+      const more = times[table] ?? "";
+      await query(
+        `insert into ${table} (${columns}, ${more} created_at) select ${values}, ${more.replaceAll(/\w+/g, "now()")} now()`,
+        parameters,
+      );
+      expected[`public.${table}`] = 1;
       expect(await leftovers()).toEqual(expected);
     }
   });
 
-  test.each(["waiting", "retrying", "running", "dead"])("finds a %s job of the user, of a conversation that is gone", async (state) => {
-    await erase();
-    await clearJobs(memory.database);
-    const queue = makeJobQueue(memory.database);
-    const job = { kind: "remember" as const, ...owner };
-    if (state === "dead") await killJobs(queue, [job]);
-    else await addJobs(queue, job);
-    const [claimed] = state === "running" || state === "retrying" ? await queue.claim(1) : [];
-    if (claimed && state === "retrying") await failJob(queue, claimed, { retryAfterSeconds: 3_600 });
-    expect((await leftovers())["pgboss.job"]).toBe(state === "dead" ? 2 : 1); // a dead one is there twice
-    await erase();
-    expect(await leftovers()).toEqual({});
-  });
+  test.each(["waiting", "retrying", "running", "dead"] as const)(
+    "finds a %s job of the user, of a conversation that is gone",
+    async (state) => {
+      await eraseAll();
+      await bringJobs(makeJobQueue(memory.database), state, { kind: "remember", ...owner });
+      expect((await leftovers())["pgboss.job"]).toBe(state === "dead" ? 2 : 1); // a dead one is there twice
+      await erase();
+      expect(await leftovers()).toEqual({});
+    },
+  );
 
   test("finds documents that a dead process has left in the index", async () => {
-    await erase();
-    await clearJobs(memory.database);
+    await eraseAll();
     const index = await memory.opened();
     const embedding = Array.from({ length: index.dimensions }, (_, place) => (place === 0 ? 1 : 0));
     const attributes = { conversation_id: uuidv7(), answer_id: uuidv7(), episode_type: "context", importance: 0.5 };
@@ -142,8 +153,7 @@ describe("findLeftovers", () => {
   });
 
   test("asks Milvus about each of its indexes, for this owner alone", async () => {
-    await erase();
-    await clearJobs(memory.database);
+    await eraseAll();
     const key = ownerKey(owner.tenantId, owner.userId);
     const milvus = countingMilvus((asked) => (asked === key ? 5 : 0));
     expect(await leftovers(owner, milvus)).toEqual({}); // the index of this database is no Milvus one
@@ -155,25 +165,4 @@ describe("findLeftovers", () => {
     expect(await leftovers({ ...owner, userId: "other" }, milvus)).toEqual({});
     await query("delete from search_indexes where name = 'episodes_in_milvus'");
   });
-
-  test("finds nothing right after an erase: its own jobs, of a hash and ids only, are no leftover", async () => {
-    await erase();
-    const sweeps = await query("select 1 from pgboss.job where data->>'kind' = 'erase_episodes'");
-    expect(sweeps).toHaveLength(2);
-    expect(await leftovers()).toEqual({});
-  });
-
-  test.each(["memory", "active", "exclusive", "summarise", "user", "assistant", "profile", "agent"])(
-    "finds nothing of a user named %s, who was never there, because of words that rows of others have",
-    async (userId) => {
-      expect(await leftovers({ tenantId: "tenant", userId })).toEqual({});
-    },
-  );
-
-  test.each(["current", "episodes", "postgres", "kind"])(
-    "finds nothing of a user named %s, who was never there, because of words in the list of indexes",
-    async (userId) => {
-      expect(await leftovers({ tenantId: "tenant", userId })).toEqual({});
-    },
-  );
 });
