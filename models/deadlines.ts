@@ -3,7 +3,7 @@ import { AppError } from "../errors/app-error.ts";
 /** Deadlines of one model call, in milliseconds. */
 export interface AnswerTimeouts {
   firstTokenMs: number;
-  /** The longest silence between two tokens. */
+  /** Between two tokens. */
   idleMs: number;
 }
 
@@ -15,52 +15,36 @@ export interface AnswerDeadlines {
   clear: () => void;
 }
 
-/**
- * Starts the deadlines of an answer. Their signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with
- * its reason. Call `tokenCame` at each token and `clear` at the end.
- */
+/** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
 export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined): AnswerDeadlines {
   const controller = new AbortController();
+  const abortAfter = (ms: number, code: "model_first_token_timeout" | "model_stalled", message: string): NodeJS.Timeout =>
+    setTimeout(() => controller.abort(new AppError(code, message)), ms);
+  const silent = `The chat model said nothing within ${firstTokenMs} ms. Try again, or raise MODEL_FIRST_TOKEN_TIMEOUT_MS.`;
+  const stalled = `The chat model stopped in the middle of its answer for ${idleMs} ms. Try again, or raise MODEL_IDLE_TIMEOUT_MS.`;
+  const firstToken = abortAfter(firstTokenMs, "model_first_token_timeout", silent);
   let idle: NodeJS.Timeout | undefined;
-  const firstToken = setTimeout(() => {
-    controller.abort(
-      new AppError(
-        "model_first_token_timeout",
-        `The chat model said nothing within ${firstTokenMs} ms. Try again, or raise MODEL_FIRST_TOKEN_TIMEOUT_MS.`,
-      ),
-    );
-  }, firstTokenMs);
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
-    tokenCame(): void {
+    tokenCame() {
       clearTimeout(firstToken);
-      if (idle) idle.refresh();
-      else {
-        idle = setTimeout(() => {
-          controller.abort(
-            new AppError(
-              "model_stalled",
-              `The chat model stopped in the middle of its answer for ${idleMs} ms. Try again, or raise MODEL_IDLE_TIMEOUT_MS.`,
-            ),
-          );
-        }, idleMs);
-      }
+      idle = idle?.refresh() ?? abortAfter(idleMs, "model_stalled", stalled);
     },
-    clear(): void {
+    clear() {
       clearTimeout(firstToken);
       clearTimeout(idle);
     },
   };
 }
 
-/** A deadline whose signal aborts with a TimeoutError. Disposing of it stops the timer. */
+/** Its signal aborts with a TimeoutError. */
 export interface Deadline extends Disposable {
   signal: AbortSignal;
-  /** Whether the time is over, as opposed to a cancellation. */
+  /** False after a mere cancellation. */
   isOver(): boolean;
 }
 
-/** Starts a deadline for work that ends with it; its signal also aborts when `cancelled` does. AbortSignal.timeout would run on after the work. */
+/** Starts a deadline whose signal also aborts when `cancelled` does. AbortSignal.timeout would run on after the work. */
 export function startDeadline(ms: number, cancelled?: AbortSignal): Deadline {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
@@ -72,7 +56,7 @@ export function startDeadline(ms: number, cancelled?: AbortSignal): Deadline {
   };
 }
 
-/** Resolves as `work` does, or rejects with the signal's reason as soon as it aborts, also for work that ignores signals. */
+/** Rejects with the signal's reason as soon as it aborts, also for work that ignores signals. */
 export async function abortable<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return work();
   signal.throwIfAborted();
@@ -86,7 +70,7 @@ export async function abortable<Result>(work: () => Promise<Result>, signal: Abo
   }
 }
 
-/** Yields the items of `source`, and throws the signal's reason as soon as it aborts, also for a source that ignores signals. Closes the source. */
+/** Throws the signal's reason as soon as it aborts, also for a source that ignores signals. Closes the source. */
 export async function* abortableItems<Item>(source: AsyncGenerator<Item, void>, signal: AbortSignal): AsyncGenerator<Item, void> {
   let fail: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => fail(signal.reason);

@@ -1,22 +1,20 @@
 import type { Observer } from "../observe/observer.ts";
 
-/** Embeds texts as vectors of length 1 whose cosine says how alike they are. Throws AppError `embedder_unavailable`. */
+/** Embeds texts as vectors of length 1. Throws AppError `embedder_unavailable`. */
 export interface Embedder {
-  /** Recorded with the index, which another model's vectors do not fit. */
+  /** Recorded with the index. */
   readonly name: string;
   /** Numbers in a vector. */
   readonly dimensions: number;
-  /** Weight of one standard deviation of cosine; one of BM25 has weight 1. Weak embedders have less. */
+  /** Weight of one standard deviation of cosine; one of BM25 has weight 1. */
   readonly vectorWeight: number;
-  /** Least cosine of a text that answers a question without sharing a word; it differs by model. Default 0.5. */
+  /** Least cosine of a text that answers a question without sharing a word. Default 0.5. */
   readonly minSimilarity?: number;
-  /** Embeds a question; some models embed it differently from passages. */
   embedQuestion(text: string, signal?: AbortSignal): Promise<number[]>;
-  /** Embeds passages: any number, in their order. */
+  /** Any number, in their order. */
   embedPassages(texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
 }
 
-/** Wraps an embedder: the observer watches each call under the model's name. */
 export function observedEmbedder(
   embedder: Embedder,
   { observer, model, questionModel = model }: { observer: Observer; model: string; questionModel?: string },
@@ -30,13 +28,10 @@ export function observedEmbedder(
   };
 }
 
-/** Most cached questions. An evicted question is embedded again. */
+/** Most cached questions. */
 const MAX_QUESTIONS = 200;
 
-/**
- * Wraps an embedder: a question that routing, episodes and documents of a turn want is embedded once. A failed or cancelled call is not cached, and
- * those that waited for it ask again.
- */
+/** A question that routing, episodes and documents of a turn want is embedded once. Those that waited for a failed call ask again. */
 export function cacheQuestionVectors(embedder: Embedder): Embedder {
   const cache = new Map<string, Promise<number[]>>();
 

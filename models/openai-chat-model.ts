@@ -6,11 +6,11 @@ export interface OpenAIChatModelOptions {
   model: string;
   /** Default: none, as local servers need none. */
   apiKey?: string | undefined;
-  /** Up to `/v1`. Default: OPENAI_API_BASE or OPENAI_BASE_URL of the environment, else OpenAI's server. */
+  /** Up to `/v1`. Default: OPENAI_API_BASE or OPENAI_BASE_URL, else OpenAI's server. */
   baseUrl?: string | undefined;
 }
 
-/** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own: `streamAnswer` has the deadlines and one retry. */
+/** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own. */
 export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatModelOptions): ChatOpenAI {
   return new ChatOpenAI({
     model,
@@ -18,17 +18,17 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatMode
     maxRetries: 0,
     streamUsage: true,
     useResponsesApi: false,
-    // The SDK would log frames it cannot parse, and with them what was said.
+    // The SDK would log frames that it cannot parse.
     configuration: { logLevel: "off", ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
   });
 }
 
-/** For a model without metadata: the smallest context that local servers commonly have. */
+/** The smallest context that local servers commonly have. */
 const UNKNOWN_MODEL_TOKENS = 8_192;
-/** Share of the model's input for a prompt, since token counts are estimates. */
+/** Token counts are estimates. */
 const FILL_SHARE = 0.9;
 
-/** The most tokens of a prompt for this model, by its metadata in LangChain. */
+/** By the model's metadata in LangChain. */
 export function contextTokenBudget(model: BaseChatModel): number {
   return Math.floor((model.profile.maxInputTokens ?? UNKNOWN_MODEL_TOKENS) * FILL_SHARE);
 }

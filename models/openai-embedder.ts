@@ -3,10 +3,10 @@ import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
 
-/** True for statuses of a wrong request, as opposed to a busy or failing server. */
+/** A wrong request, as opposed to a busy or failing server. */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
 
-/** The failure of an embedding request as an error for clients; the server's own words stay in `cause`. */
+/** The server's own words stay in `cause`. */
 export function toEmbedderError(cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const status = cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
@@ -33,7 +33,7 @@ function normalised(embedding: unknown): number[] {
   return vector.map((value) => value / length);
 }
 
-/** Reads the vectors of an answer in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
+/** The vectors in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
 export function readEmbeddings(answer: unknown, count: number): number[][] {
   const data = typeof answer === "object" && answer !== null && "data" in answer ? answer.data : undefined;
   if (!Array.isArray(data)) throw badAnswer("sent something that is not an answer to an embedding request");
@@ -51,11 +51,11 @@ export function readEmbeddings(answer: unknown, count: number): number[][] {
   return found;
 }
 
-/** Words or Chinese characters that models of 512 tokens read. */
+/** What models of 512 tokens read. */
 const MAX_WORDS = 400;
 const MAX_CHARACTERS = 1_500;
 const ROOM = MAX_WORDS * MAX_CHARACTERS;
-/** A longer word, such as a key or an address, counts as several. */
+/** A longer word counts as several. */
 const LETTERS_OF_A_WORD = 8;
 const PIECE =
   /(?<character>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,32}/gu;
@@ -76,17 +76,16 @@ export interface OpenAIEmbedderOptions {
   /** Default: OpenAI's server. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
-  /** Embeds passages. */
   model: string;
-  /** Embeds questions. Default: `model`. */
+  /** Default: `model`. */
   questionModel?: string | undefined;
-  /** Put before every question, such as "query: " for E5. Default: nothing. */
+  /** "query: " for E5. Default: nothing. */
   questionPrefix?: string | undefined;
-  /** Put before every passage. Default: nothing. */
+  /** Default: nothing. */
   passagePrefix?: string | undefined;
-  /** Sent with every request, for models that can give shorter vectors. Default: the model's own. */
+  /** Sent with every request. Default: the model's own. */
   dimensions?: number | undefined;
-  /** The model's dimensions when they are known already. Default: those of OpenAI's models, else one request asks. */
+  /** Not sent. Default: those of OpenAI's models, else one request asks. */
   knownDimensions?: number | undefined;
   /** Milliseconds for one request of up to 64 texts. */
   timeoutMs: number;
@@ -98,7 +97,7 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-ada-002": 1536,
 };
 const TEXTS_PER_REQUEST = 64;
-/** A model without a graphics card reads about 2,000 words a second: a request of long texts must end before its deadline. */
+/** A model without a graphics card reads about 2,000 words a second. */
 const CHARACTERS_PER_REQUEST = 20_000;
 
 const VECTOR_WEIGHT = 0.75;
@@ -107,7 +106,6 @@ const VECTOR_WEIGHT_OF_E5 = 0.625;
 const MIN_SIMILARITY_OF_E5 = 0.86;
 const IS_E5 = /(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)/i;
 
-/** Splits the texts into requests that stay within both limits. */
 function inRequests(texts: readonly string[]): string[][] {
   const requests: string[][] = [];
   let characters = 0;
@@ -124,10 +122,7 @@ function inRequests(texts: readonly string[]): string[][] {
   return requests;
 }
 
-/**
- * Opens an embedder behind a server of OpenAI's protocol; the server is asked only when the dimensions are unknown. Throws AppError
- * `embedder_unavailable`; an aborted call throws the signal's reason.
- */
+/** Opens an embedder behind a server of OpenAI's protocol. Throws AppError `embedder_unavailable`; an aborted call throws the signal's reason. */
 export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promise<Embedder> {
   const { baseUrl = "https://api.openai.com/v1", apiKey = "none", model, timeoutMs } = options;
   const { questionModel = model, questionPrefix = "", passagePrefix = "" } = options;

@@ -1,16 +1,15 @@
 import { lineKey, linesByKey, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 
-/** A line of a section while the memory agent works. Its sources may still grow. */
+/** A line of a section while the memory agent works. */
 export interface DraftLine {
   content: string;
-  /** Messages that it rests on: an erase of one of them takes the line too. */
+  /** Messages that it rests on: an erase of one takes the line too. */
   sources: Set<string>;
   /** Messages that said it again. */
   repeatedIn: Set<string>;
 }
 
-/** How a new content changes the lines of a section. */
 export interface LineDiff {
   before: readonly DraftLine[];
   after: DraftLine[];
@@ -26,7 +25,7 @@ export function toMemoryLine({ content, sources, repeatedIn }: DraftLine): Memor
   return { content, triggerMessageIds: [...sources], repeatedIn: [...repeatedIn].filter((id) => !sources.has(id)) };
 }
 
-/** Compares a new content with the lines before. A line that stays is the same object; an added one has no sources yet. */
+/** A line that stays is the same object; an added one has no sources yet. */
 export function diffLines(before: readonly DraftLine[], content: string): LineDiff {
   const known = linesByKey(before);
   const added: DraftLine[] = [];
@@ -40,16 +39,15 @@ export function diffLines(before: readonly DraftLine[], content: string): LineDi
   return { before, after, added, removed: before.filter((line) => !after.includes(line)) };
 }
 
-/** Passes sources on to the added lines of a diff. Returns for each removed line the lines that replace it, none where that is unsure. */
+/** Passes sources on to the added lines. Returns the lines that replace each removed one, none where that is unsure. */
 export type PassOnSources = (diff: LineDiff) => Map<DraftLine, DraftLine[]>;
 
 /**
- * Keeps the sources of facts that are rewritten, in one reading of the agent. A model says a fact in other words, in another language or in
- * another section; an erase must still find it. In doubt a line gets too many sources rather than too few.
+ * Keeps the sources of facts that a model rewrites in other words, another language or section: an erase must still find them. In doubt a
+ * line gets too many.
  *
  * An added line gets the sources of each line, in any section, with which it shares most words. A removed line without such a successor
- * passes its sources to the lines in its place. If there are none, all added lines get them: those of this call, else those of earlier
- * calls and of the next one that adds any.
+ * passes its sources to the lines in its place, else to all added lines: of this call, or of earlier calls and the next one that adds any.
  */
 export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
   const linesSoFar = [...lines];
@@ -72,17 +70,12 @@ export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
 
   return function passOnSources(diff) {
     const { after, added, removed } = diff;
-    for (const line of linesSoFar) {
-      passOn(
-        line,
-        added.filter((other) => saysMostOf(other, line)),
-      );
-    }
+    const saying = (line: DraftLine): DraftLine[] => added.filter((other) => saysMostOf(other, line));
+    for (const line of linesSoFar) passOn(line, saying(line));
     adoptOrphans(added);
     const successors = new Map<DraftLine, DraftLine[]>();
     for (const line of removed) {
-      const saying = added.filter((other) => saysMostOf(other, line));
-      const replacing = saying.length > 0 ? saying : inPlaceOf(line, diff);
+      const replacing = saying(line).length > 0 ? saying(line) : inPlaceOf(line, diff);
       successors.set(line, replacing);
       passOn(line, replacing);
       const isOrphan = replacing.length === 0 && ![...after, ...addedSoFar].some((other) => saysMostOf(other, line));
@@ -114,7 +107,6 @@ function saysMostOf(line: DraftLine, other: DraftLine): boolean {
   return [...wanted].filter((word) => own.has(word)).length * 2 > wanted.size;
 }
 
-/** Each line is compared with many others. */
 const knownWords = new WeakMap<DraftLine, Set<string>>();
 
 function wordsOf(line: DraftLine): Set<string> {

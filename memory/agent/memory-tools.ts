@@ -12,7 +12,6 @@ const text = (limit: number) =>
 const EPISODE_TYPE = z.enum(["preference", "decision", "context", "outcome"]);
 const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } };
 
-/** The arguments of the memory agent's tools. */
 export const TOOL_ARGUMENTS = {
   core_memory_update: z.object({
     section: text(100),
@@ -39,7 +38,6 @@ export function isToolName(name: string): name is ToolName {
   return Object.hasOwn(TOOL_ARGUMENTS, name);
 }
 
-/** A call of a tool, its arguments as they came. */
 export interface ToolCall {
   name: string;
   arguments: unknown;
@@ -47,10 +45,8 @@ export interface ToolCall {
 
 export type ToolArguments<Name extends ToolName> = z.infer<(typeof TOOL_ARGUMENTS)[Name]>;
 
-/** A call whose arguments are as they must be. */
 export type CheckedCall = { [Name in ToolName]: { name: Name; arguments: ToolArguments<Name> } }[ToolName];
 
-/** Checks the arguments of a call; or says what is wrong with them. */
 export function checkArguments(name: ToolName, given: unknown): CheckedCall | { refused: string } {
   const parsed = TOOL_ARGUMENTS[name].safeParse(given);
   if (parsed.success) return { name, arguments: parsed.data } as CheckedCall;
@@ -107,12 +103,11 @@ export function toolDefinitions(sections: readonly string[]): object[] {
   ];
 }
 
-/** The numbers of turns that a model names: for each line of a content, and all of them. Or why they cannot be understood. */
+/** The numbers for each line, and all of them; or why they cannot be understood. */
 type TurnNumbers = { turns: readonly (readonly number[])[]; named: readonly number[] } | { refused: string };
 
 const isNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every((one) => Number.isInteger(one));
 
-/** One number, or a list of them, as models write it. */
 function numbersIn(value: unknown): number[] | null {
   const given = Array.isArray(value) ? value : [value];
   const numbers = given.map((one) => (typeof one === "string" && /^\d{1,4}$/.test(one.trim()) ? Number(one) : (one as unknown)));
@@ -121,10 +116,7 @@ function numbersIn(value: unknown): number[] | null {
 
 const EXAMPLE = "Give one list of turn numbers for each line of the content, as [[1], [2, 3]], and [] for a line that you did not change.";
 
-/**
- * Reads the `turns` of a tool's arguments leniently: a list for each line, a list for each new line, or one list for all new lines. `count` is
- * the number of turns that were read.
- */
+/** Reads `turns` leniently: a list for each line, for each new line, or one for all new lines. `count`: the turns that were read. */
 export function parseTurnNumbers(given: unknown, { lines, count }: { lines: readonly { isNew: boolean }[]; count: number }): TurnNumbers {
   if (given === undefined || given === null) return { turns: lines.map(() => []), named: [] };
   const isFlat = !Array.isArray(given) || !given.some(Array.isArray);

@@ -12,25 +12,24 @@ import type { SourceMessage } from "./section-drafts.ts";
 import { makeWorkingMemory, type WorkingMemory } from "./working-memory.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
-/** A completed turn, or an imported message of the user, as the memory agent reads it. The message is the user's. */
+/** A completed turn, or an imported message of the user. */
 export interface TurnToRead extends SourceMessage {
   userMessage: string;
   /** Empty: there is none. */
   assistantMessage: string;
 }
 
-/** The turns that the memory agent reads together, and what it decides on. The decision goes to `memory`. */
+/** What the memory agent reads together. Its decision goes to `memory`. */
 export interface Reading {
   memory: WorkingMemory;
   /** Oldest first. */
   turns: readonly TurnToRead[];
-  /** Names of the sections that may be written. */
+  /** Those that may be written. */
   sections: readonly string[];
   /** When what a section says was said. */
   newestIn: ReadonlyMap<string, Date>;
 }
 
-/** Reads turns and writes to `memory` what they change. A model does it, or rules. */
 export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<void>;
 
 interface RememberParts {
@@ -38,24 +37,22 @@ interface RememberParts {
   coreMemory: Pick<CoreMemoryStore, "loadLines" | "leftOutByPeople">;
   decide: DecideMemory;
   sections: readonly string[];
-  /** Of the turns that are read together. */
   readingTokens: number;
   /** Null: there is no archive. */
   recall: Recall | null;
-  /** Hears of the operations that are written. Default: nobody. */
   observer?: Observer;
 }
 
-/** Messages read together: 20 turns, or as many messages without a partner. Turns that end while the agent is at work wait for the next reading. */
+/** Messages read together. */
 const MAX_MESSAGES = 40;
-/** Decisions on one reading, when people or another process change the sections meanwhile. */
+/** Decisions on one reading when others change the sections meanwhile. */
 const MAX_DECISIONS = 5;
-/** Episodes that are searched for those of one type. */
+/** Episodes that are found before those of one type are picked. */
 const MAX_CANDIDATES = 100;
 
 /**
- * The memory agent's job: reads the completed turns and imported messages that it has not read yet, decides, and saves the decisions
- * together with how far it has read. When a section was changed meanwhile it decides again on what there is now: no write is lost.
+ * The memory agent's job: reads unread turns, decides, and saves the decisions together with how far it has read. When a section was changed
+ * meanwhile it decides again: no write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
   const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;
@@ -63,7 +60,7 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };
       for (let decision = 0; decision < MAX_DECISIONS; decision++) {
-        // Read anew each time: what was erased while the agent decided is not given to it again.
+        // Read anew each time, without what was erased meanwhile.
         const next = await unread.next(owner, MAX_MESSAGES);
         if (!next) return;
         const batch = takeBatch(next, readingTokens);
@@ -94,40 +91,35 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
   };
 }
 
-/** What is read now of the unread messages of a conversation. */
 interface Batch {
   turns: TurnToRead[];
-  /** As `unread` gave it, without what is read later. */
+  /** Without what is read later. */
   read: UnreadConversation;
   /** Null: turns that are read again move no cursor. */
   through: Cursor | null;
 }
 
-/** The oldest unread turns, as many as fit; null when there is none. */
+/** The oldest unread turns that fit; null when there is none. */
 function takeBatch(unread: UnreadConversation, readingTokens: number): Batch | null {
   const exchanges = toExchanges(unread.messages);
   const taken = exchangesThatFit(exchanges, readingTokens);
   const turns = taken.flatMap(toTurns);
   if (unread.again) {
-    // A turn that is not there any more, or has no answer, is read by being passed over.
+    // What is gone, or has no answer, counts as read.
     const later = new Set(exchanges.slice(taken.length).map((exchange) => firstMessageOf(exchange).id));
-    const read = {
-      ...unread,
-      again: unread.again.filter((id) => !later.has(id)),
-      messages: taken.map(({ anchor }) => anchor),
-    };
+    const read = { ...unread, again: unread.again.filter((id) => !later.has(id)), messages: taken.map(({ anchor }) => anchor) };
     return { turns, read, through: null };
   }
   const last = (taken.length < exchanges.length && taken.at(-1)?.anchor) || unread.messages.at(-1);
   return last ? { turns, read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
 }
 
-/** Tokens that one message may have in the prompt of a reading: a fourth. A longer one is shortened. */
+/** A longer message is shortened in the prompt of a reading. */
 export function maxMessageTokens(readingTokens: number): number {
   return Math.floor(readingTokens / 4);
 }
 
-/** The oldest exchanges that fit into a reading, long messages counted as they are shortened; at least one. */
+/** Long messages count as they are shortened; at least one exchange. */
 function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges: readonly Read[], readingTokens: number): Read[] {
   const most = maxMessageTokens(readingTokens);
   let tokens = 0;
@@ -138,14 +130,13 @@ function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges:
   return end < 0 ? [...exchanges] : exchanges.slice(0, end);
 }
 
-/** An answer to nothing says nothing of the user; an imported message that nobody answered was said all the same. */
+/** None for an answer without a question. */
 function toTurns({ asked, answer, anchor }: ReadExchange): TurnToRead[] {
   if (!asked || anchor.isKnown) return [];
   const actor = anchor.imported ? "import" : "agent";
   return [{ messageId: asked.id, userMessage: asked.content, assistantMessage: answer?.content ?? "", saidAt: asked.createdAt, actor }];
 }
 
-/** Searches the archive as a turn would; more is looked at where only one type is wanted. */
 function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
   return async (query: string, limit: number, episodeType?: string): Promise<RecalledEpisode[]> => {
     const { episodes } = await recall({ ...owner, question: query, limit: episodeType ? MAX_CANDIDATES : limit, signal });
@@ -153,7 +144,6 @@ function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
   };
 }
 
-/** Tells the observer of every operation; a change of a section is one too. */
 function reportOperations(observer: Observer, { changes, operations }: ReadingResult): void {
   changes.forEach(() => observer.tell({ happened: "memory_operation", operation: "core_update", refused: false }));
   for (const { operation, refused } of operations) observer.tell({ happened: "memory_operation", operation, refused: refused !== null });

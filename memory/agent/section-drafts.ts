@@ -6,7 +6,6 @@ import { diffLines, type DraftLine, makePassOnSources, toDraftLine, toMemoryLine
 import { parseTurnNumbers } from "./memory-tools.ts";
 import type { Actor } from "../../stores/postgres/memory/operation-store.ts";
 
-/** A message of the user that a decision comes from. */
 export interface SourceMessage {
   messageId: string;
   saidAt: Date;
@@ -17,7 +16,6 @@ export interface SourceMessage {
 /** What came of a call, in words for the model. */
 export type CallOutcome = { said: string } | { refused: string };
 
-/** A section as the model wants it; `turns` as it gave them. */
 export interface WantedSection {
   section: string;
   content: string;
@@ -25,7 +23,6 @@ export interface WantedSection {
   turns: unknown;
 }
 
-/** A section as rules decided it, which know where each line comes from. */
 export interface DecidedSection {
   section: string;
   lines: readonly DecidedLine[];
@@ -34,26 +31,25 @@ export interface DecidedSection {
 
 export interface DecidedLine {
   text: string;
-  /** It was there, and was said again. */
+  /** It was said again. */
   isRepeated?: boolean | undefined;
 }
 
 export interface SectionDraftsParts {
   conversationId: string;
   sections: readonly SectionWithLines[];
-  /** Lines, as `lineKey` gives them, that a person has deleted since these turns were said: they are not learnt from them again. */
+  /** Keys of lines that a person has deleted since these turns were said. */
   leftOut: ReadonlySet<string>;
 }
 
-/** The sections while the memory agent works on them, with the messages that each line rests on. */
 export interface SectionDrafts {
   contents(): Record<string, string>;
   /**
-   * Gives a section the content that a model wants. `read` are the turns of the reading, by whose numbers it says what lines rest on; a line
-   * without numbers rests on all of them, and on the messages that the model has `found` besides.
+   * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of them and on
+   * the messages it has `found`.
    */
   rewrite(wanted: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome;
-  /** Gives a section the lines that rules decided on reading one message. */
+  /** Gives a section the lines that rules decided on one message. */
   write(decided: DecidedSection, source: SourceMessage): void;
   result(): Pick<ReadingResult, "changes" | "repeated">;
 }
@@ -63,15 +59,15 @@ interface Draft {
   lines: readonly DraftLine[];
 }
 
-/** A change of a section. Its lines are drafts: later calls may still add to their sources. */
+/** Later calls may still add to the sources of its lines. */
 interface DraftChange {
   section: string;
   content: string;
   reason: string | null;
   lines: readonly DraftLine[];
-  /** The messages that the change comes from; at least one. */
+  /** At least one. */
   sources: readonly SourceMessage[];
-  /** For each line that is gone, by its key, the messages that took it out. */
+  /** By the key of a line that is gone, the messages that took it out. */
   removedBy: Map<string, string[]>;
 }
 
@@ -177,7 +173,7 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
   };
 }
 
-/** The messages that a model names for the lines of a content: by the key of each line, and all of them. */
+/** By the key of each line, and all of them. */
 type NamedSources = { byLine: Map<string, string[]>; ids: string[] } | { refused: string };
 
 function readNamedSources(before: readonly DraftLine[], content: string, turns: unknown, read: readonly SourceMessage[]): NamedSources {

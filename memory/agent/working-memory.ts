@@ -18,26 +18,26 @@ import { type CallOutcome, type DecidedSection, makeSectionDrafts, type SectionD
 import type { MemoryToArchive } from "../../stores/postgres/memory/archive-store.ts";
 
 export interface WorkingMemoryParts extends SectionDraftsParts {
-  /** Names of sections that may be written. */
+  /** Sections that may be written. */
   allowed: readonly string[];
-  /** Ranked as a turn would; null: there is no archive. */
+  /** Null: there is no archive. */
   search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;
 }
 
-/** What the memory agent works on in one reading. Nothing is written until all of it is, in one transaction. */
+/** What the memory agent works on in one reading. All of it is written in one transaction. */
 export interface WorkingMemory {
-  /** Content by section, as it is after the calls so far. */
+  /** By section, after the calls so far. */
   contents(): Record<string, string>;
-  /** Does a call of a model, or refuses it, and says so in words for the model. `read` are the turns of the reading: arguments number them from 1. */
+  /** Does or refuses a model's call, and says so in words for the model. Its arguments number the turns of `read` from 1. */
   call(call: ToolCall, read: readonly SourceMessage[]): Promise<string>;
-  /** Writes a section as rules decided it on reading one message. */
+  /** Writes a section as rules decided it on one message. */
   write(decided: DecidedSection, source: SourceMessage): void;
   result(): ReadingResult;
 }
 
-/** Of what a search finds, each message has at most this many tokens: there may be twenty exchanges. */
+/** Of each message that a search finds: there may be twenty exchanges. */
 const FOUND_TOKENS = 200;
-/** Of what a refused call held, this much is logged. */
+/** Of a refused call. */
 const LOGGED_CHARACTERS = 2_000;
 
 const NO_VALUES = { section: null, version: null, oldValue: null, newValue: null, reason: null, refused: null };
@@ -46,7 +46,7 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   const drafts = makeSectionDrafts({ conversationId, sections, leftOut });
   const operations: MemoryOperation[] = [];
   const archived: MemoryToArchive[] = [];
-  /** Messages of other turns that the model was shown: what it writes afterwards may come from them too. */
+  /** Messages that the model was shown: what it writes afterwards may rest on them too. */
   const found = new Set<string>();
 
   function log(operation: string, sources: readonly SourceMessage[], values: Partial<MemoryOperation>): void {
@@ -93,7 +93,6 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
     return { said: episodes.length === 0 ? "Nothing was found." : fence("earlier_exchanges", episodes.flatMap(toPieces)) };
   }
 
-  /** The call, if it may be done. */
   function check({ name, arguments: given }: ToolCall): CheckedCall | { refused: string } {
     if (!isToolName(name))
       return { refused: `There is no tool "${loggable(name, 100)}". There are ${Object.keys(TOOL_ARGUMENTS).join(", ")}.` };
@@ -106,14 +105,8 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   }
 
   function run(call: CheckedCall, read: readonly SourceMessage[]): CallOutcome | Promise<CallOutcome> {
-    switch (call.name) {
-      case "core_memory_update":
-        return update(call.arguments, read);
-      case "archival_insert":
-        return archive(call.arguments, read);
-      case "archival_search":
-        return find(call.arguments, read);
-    }
+    if (call.name === "core_memory_update") return update(call.arguments, read);
+    return call.name === "archival_insert" ? archive(call.arguments, read) : find(call.arguments, read);
   }
 
   function logRefused({ name, arguments: given }: ToolCall, refused: string, read: readonly SourceMessage[]): void {
@@ -153,7 +146,6 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   };
 }
 
-/** An exchange as the model is shown it. */
 function toPieces({ createdAt, userMessage, assistantMessage }: RecalledEpisode): { label: string; text: string }[] {
   const day = `[${createdAt.toISOString().slice(0, 10)}]`;
   const asked = { label: day, text: shortenQuoted(userMessage, FOUND_TOKENS) };
@@ -161,7 +153,7 @@ function toPieces({ createdAt, userMessage, assistantMessage }: RecalledEpisode)
   return [...(userMessage ? [asked] : []), ...(assistantMessage ? [answer] : [])];
 }
 
-/** What can be stored of a value from a model; null when it is no text. */
+/** The part of a text that can be stored; null when it is no text. */
 function loggable(value: unknown, characters = LOGGED_CHARACTERS): string | null {
   return typeof value === "string" ? [...value.toWellFormed().replaceAll("\0", "")].slice(0, characters).join("") : null;
 }

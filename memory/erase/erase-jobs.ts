@@ -10,13 +10,10 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { dropOldLog, isBusy, lastErase, listTables, rewriteTable, type TableSize } from "../../stores/postgres/erase/vacuum-database.ts";
 
-/** Removes what the search index still has of erased data; returns how many episodes. Throws AppError `index_unavailable`. */
+/** Returns how many episodes it removed. Throws AppError `index_unavailable`. */
 export type SweepIndex = (entries: EntriesToSweep) => Promise<number>;
 
-/**
- * A process without an index cannot sweep the one that others serve from: the job waits for a process that can. An index that is being built
- * is swept by its builder.
- */
+/** A process without an index cannot sweep the one that others use. An index that is being built is swept by its builder. */
 export function makeSweepIndex(index: EpisodeIndex | null, database: Database): SweepIndex {
   return async (entries) => {
     if (index) return sweepIndex(index, entries);
@@ -28,10 +25,7 @@ export function makeSweepIndex(index: EpisodeIndex | null, database: Database): 
 export const indexSwitchedOff = (): AppError =>
   new AppError("index_unavailable", "The search index is switched off in this process. The job waits for a process that has it.");
 
-/**
- * Sweeps the index after an erase: once soon after it, in case its store was away, and once more when no job that was writing to the index
- * at that moment can still be running.
- */
+/** Sweeps the index soon after an erase, and again when no job that was writing to the index then can still be running. */
 export function makeSweepIndexJob(sweepIndex: SweepIndex, queue: Pick<JobQueue, "transaction">): JobHandler<EraseEpisodesJob> {
   return {
     async step(job) {
@@ -42,7 +36,7 @@ export function makeSweepIndexJob(sweepIndex: SweepIndex, queue: Pick<JobQueue, 
   };
 }
 
-/** About how long one step goes on, in milliseconds; then other jobs have their turn. */
+/** In milliseconds; then other jobs have their turn. */
 const ERASE_STEP_MS = 2_000;
 
 interface EraseJobParts {
@@ -50,7 +44,7 @@ interface EraseJobParts {
   sweepIndex: SweepIndex;
 }
 
-/** Purges what a large erase has set aside: the texts in Postgres first, then their entries in the index, then the rows that led there. */
+/** Purges what a large erase has set aside: texts in Postgres, then their entries in the index, then the rows that led there. */
 export function makeEraseJob({ erasures, sweepIndex }: EraseJobParts): JobHandler<EraseJob> {
   async function purgeGroups(id: string): Promise<boolean> {
     const groups = await erasures.nextGroups(id);
@@ -71,23 +65,22 @@ export function makeEraseJob({ erasures, sweepIndex }: EraseJobParts): JobHandle
 }
 
 interface VacuumJobParts {
-  /** An embedded one. Rewriting a table blocks this process. */
+  /** Embedded: rewriting a table blocks this process. */
   database: Database;
   /** Milliseconds since the service last had a request. */
   quietMs: () => number;
 }
 
-/** Quiet time, in milliseconds, before a table is rewritten: a second, and about as long as rewriting it takes, up to ten seconds. */
+/** Quiet milliseconds before a table is rewritten: a second, and about as long as that takes. */
 const MIN_QUIET_MS = 1_000;
 const MAX_QUIET_MS = 10_000;
 const BYTES_A_SECOND = 20_000_000;
 const CHECK_EVERY_MS = 250;
-/** A step ends after so many milliseconds, and the job begins again. */
 const VACUUM_STEP_MS = 60_000;
 
-/** Rewrites the files of an embedded database, so that none holds erased data: table by table, each when nobody uses the service. */
+/** Rewrites the files of an embedded database, so that none holds erased data, while nobody uses the service. */
 export function makeVacuumJob({ database, quietMs }: VacuumJobParts): JobHandler<VacuumJob> {
-  /** The newest erase that a whole step has covered; undefined while no step has come to its end. */
+  /** The newest erase that a whole step has covered; undefined before one has. */
   let coveredErase: string | null | undefined;
 
   async function waitUntilIdle({ bytes }: Pick<TableSize, "bytes">, until: number, signal: AbortSignal): Promise<boolean> {

@@ -8,37 +8,34 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
 /** What an erase took, of each kind. */
 export interface EraseReceipt extends Erased {
-  /** Exchanges and archived memories, removed from the index. */
+  /** Exchanges and archived memories. */
   episodes: number;
-  /**
-   * Jobs still have something to remove, though nobody can find it any more: rows of a large erase, or entries of an index that could not be
-   * reached or that only other processes have.
-   */
+  /** Jobs still remove what nobody can find any more: rows of a large erase, or entries of an index that this process did not reach. */
   isPending: boolean;
-  /** What a large erase still has to remove, and its id. The counts above rise until this is null. */
+  /** What a large erase still has to remove. The counts above rise until this is null. */
   left: { erasureId: string; messages: number } | null;
 }
 
-/** Erases for good. Nothing that runs at that moment can bring back what is gone. */
+/** Erases for good. Nothing that runs meanwhile brings back what is gone. */
 export interface Erase {
   /** Null when there is no such conversation. */
   conversation(conversation: OwnedConversation): Promise<EraseReceipt | null>;
-  /** Everything of a user; of an unknown one too. Called again, it says how far a large erase has got. */
+  /** Everything of a user, known or not. Called again, it says how far a large erase has got. */
   user(owner: Owner): Promise<EraseReceipt>;
-  /** How far the large erase of a conversation has got; null when there is none. The end of it is reported once. */
+  /** How far the large erase of a conversation has got; null when there is none. Its end is reported once. */
   progress(scope: OwnerScope, conversationId: string): Promise<EraseReceipt | null>;
-  /** How far the large erase with this id has got, also after its end; null when there is none. Changes nothing. */
+  /** How far the large erase with this id has got, also after its end; null when there is none. */
   erasure(scope: OwnerScope, id: string): Promise<EraseReceipt | null>;
   /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
 }
 
-/** How long the request waits for the index, in milliseconds. */
+/** The request waits for the index this many milliseconds. */
 const INDEX_PATIENCE_MS = 2_000;
 
 /**
- * Erases in Postgres first, then in the index if that answers within two seconds. The jobs that Postgres adds with an erase sweep the index in
- * any case, and do all of a large erase. `index` is null in a process without one: then a process with an index runs these jobs.
+ * Erases in Postgres first, then in the index if that answers within two seconds. Jobs sweep the index in any case, and do all of a large
+ * erase; with `index` null, in a process that has one.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
   async function finish({ erased, entries, isIndexed }: ErasedRows): Promise<EraseReceipt> {
@@ -68,7 +65,7 @@ export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase 
   };
 }
 
-/** Removes entries of erased data from the search index; returns how many episodes there were. */
+/** Removes entries of erased data from the index; returns how many episodes there were. */
 export async function sweepIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: EntriesToSweep): Promise<number> {
   const index = of === "chunks" ? indexes.chunks : indexes;
   const opened = await index.open(await index.name());

@@ -5,7 +5,6 @@ import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 
-/** Data of a user that a store still has. */
 export interface ResidualData {
   /** A table, or a collection of the index. */
   place: string;
@@ -23,36 +22,28 @@ from information_schema.tables join information_schema.columns using (table_cata
 where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
 group by 1 order by 1`;
 
-/** Markers and records of erases hold hashes of whose they are and nothing else; they are meant to stay for a while. */
+/** Markers of erases; they stay for a while. */
 const HASHES_ONLY = ["public.erase_markers", "public.erasures"];
-/** Of tenants or of the service itself; nothing in them is a user's. */
+/** Of tenants or of the service itself. */
 const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks", "token_usage"];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
 
-/** The user's, and what large erases of the user have set aside and not yet taken out. */
+/** The user's, and what large erases have set aside. */
 const CONVERSATIONS = `
 select id from conversations where tenant_id = $1 and user_id = $2
   or tenant_id = '${ERASED_TENANT}' and user_id in (select id::text from erasures where owner_key = $3)`;
 
-/** Rows of a table that belong to the user: $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
+/** $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
 function conditionFor({ name, columns }: Table): string {
-  if (name.startsWith("pgboss.")) {
-    // Jobs that clear the index of what was erased hold hashes only; the other tables are pg-boss' own.
-    return columns.includes("data") ? "data->>'tenantId' = $1 and data->>'userId' = $2" : "false";
-  }
+  if (name.startsWith("pgboss.")) return columns.includes("data") ? "data->>'tenantId' = $1 and data->>'userId' = $2" : "false";
   if (name === "public.conversations") return `id in (${CONVERSATIONS})`;
   if (columns.includes("tenant_id") && columns.includes("user_id")) return "tenant_id = $1 and user_id = $2";
   if (columns.includes("owner_key")) return "owner_key = $3";
-  if (columns.includes("conversation_id")) {
-    return `conversation_id in (${CONVERSATIONS})`;
-  }
+  if (columns.includes("conversation_id")) return `conversation_id in (${CONVERSATIONS})`;
   return "strpos(to_jsonb(kept)::text, to_jsonb($2::text)::text) > 0";
 }
 
-/**
- * Everything there is of a user, table by table and index by index; empty after an erase. Reads whole tables: for operators, not for
- * requests. What an index holds in Postgres is among the tables.
- */
+/** Everything there is of a user, by table and index; empty after an erase. Reads whole tables: for operators, not for requests. */
 export async function findResidualData(
   database: Database,
   store: SearchStore | null,

@@ -10,17 +10,16 @@ export type Remaining = "nothing" | "more" | "erased";
 
 /** How jobs of one kind are done. */
 export interface JobHandler<Kind extends Job = Job> {
-  /** Does one bounded step and has saved it when it resolves. Throws when it has to be tried again. */
+  /** Does one bounded step and has saved it when it resolves. */
   step(job: Kind, signal: AbortSignal): Promise<void>;
   /**
-   * What is left to do after a step that did its work, or failed; asked in the transaction that ends the job. Locks whatever the
-   * transactions lock that add jobs of this kind: then work that comes in meanwhile either is seen here or finds the job gone and adds a
-   * new one.
+   * What is left after a step, asked in the transaction that ends the job. It locks what the transactions lock that add jobs of this kind: work
+   * that comes in meanwhile is either seen here, or finds the job gone and adds a new one.
    */
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
 }
 
-/** How one run of a job ended. `again`: it did a step and has more to do. `lost`: it was erased or is another process' by now. */
+/** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or is another process' by now. */
 export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";
 
 /** One run of a job, as it ended. */
@@ -29,27 +28,26 @@ export interface JobRun {
   outcome: JobOutcome;
   /** Milliseconds. */
   ms: number;
-  /** Why its step failed. With `done`: nothing of its work is left all the same. */
+  /** Why its step failed, also when nothing of its work is left. */
   error?: AppError;
 }
 
 export type JobHandlers = { [Kind in JobKind]: JobHandler<Extract<Job, { kind: Kind }>> };
 
-/** What the loop that works off the queue is made of. */
 export interface RunJobsParts {
   queue: JobQueue;
   handlers: JobHandlers;
-  /** Hears of every run when it ends. */
+  /** Called with every run when it ends. */
   onRun?: (run: JobRun) => void;
-  /** Hears of failures of the queue itself: the database is away, say. */
+  /** Called with failures of the queue itself, such as a database that is unreachable. */
   onError?: (error: unknown) => void;
-  /** Jobs at work at a time. They mostly wait for a model, so that one that hangs leaves room for others. Default 8. */
+  /** Jobs at work at a time. They mostly wait for a model, so one that hangs leaves room for others. Default 8. */
   concurrency?: number;
-  /** Jobs are looked for this often, in milliseconds, besides when the database tells of them: for retries and what a lost connection missed. Default 2,000. */
+  /** Looks for retries, and for what a lost connection missed, this often, in milliseconds. Default 2,000. */
   pollMs?: number;
-  /** Waited for when the database tells of new jobs: what may go before them. Default: nothing. */
+  /** Waited for when the database tells of new jobs. Default: nothing. */
   whenQuiet?: () => Promise<void>;
-  /** Watches each run. Default: nobody. */
+  /** Default: nobody. */
   observer?: Observer;
 }
 
@@ -73,15 +71,16 @@ export function planRetry(ageSeconds: number): RetryPlan {
   return { retryAfterSeconds, isLast: ageSeconds + retryAfterSeconds >= LIFE_SECONDS };
 }
 
-/** After so many runs that never ended a job is not started again by itself. */
+/** After this many runs that never ended a job is not started again by itself. */
 const MOST_UNENDED = 3;
-
-/** Three times in the heartbeat of 10 seconds after which a job counts as left behind. */
+/** Three times in the heartbeat of 10 seconds. */
 const TOUCH_MS = 3_000;
+
+type Ended = Pick<JobRun, "outcome" | "error">;
 
 /**
  * Works off the queue in this process: starts a job as soon as it is committed, wherever that was, one for each conversation and kind,
- * several side by side. A job ends in one transaction that asks whether more is to do, so that nothing that comes in meanwhile is missed.
+ * several side by side.
  */
 export async function runJobs({
   queue,
@@ -98,87 +97,64 @@ export async function runJobs({
   let filling = false;
   let filled: Promise<void> = Promise.resolve();
   let calledAgain = false;
-  /** Runs suspects one at a time: jobs with two runs that never ended. If the process dies again, the culprit is known. */
-  let suspects: Promise<void> = Promise.resolve();
-  /** There was no room for all that was due: the next place that is free is filled at once. */
+  /** Jobs with two runs that never ended run one at a time. If the process dies again, the culprit is known. */
+  let suspects: Promise<unknown> = Promise.resolve();
+  /** There was no room for all that was due. */
   let moreWait = false;
 
-  /** The types of a job and its handler belong together by its kind, which the compiler cannot follow through a table. */
+  /** The compiler cannot follow through a table that a job's kind and its handler belong together. */
   const handlerOf = ({ job }: ClaimedJob): JobHandler => handlers[job.kind];
 
-  /** Ends a run in one transaction with what is left to do; null when the job is no longer this claim's. */
-  function settle(claimed: ClaimedJob): Promise<JobOutcome> {
-    return queue.transaction(async (transaction, jobs) => {
-      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, false);
-      if (!(await jobs.settle(claimed))) return "lost";
-      if (remaining !== "more") return "done";
-      await jobs.add([claimed.job]); // behind those that wait already
-      return "again";
-    });
-  }
-
-  /**
-   * Requeues a failed run, unless no work is left. The result has `error` only if it must be reported.
-   */
-  function giveBack(claimed: ClaimedJob, error: AppError): Promise<Pick<JobRun, "outcome" | "error">> {
-    return queue.transaction(async (transaction, jobs) => {
-      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, true);
-      if (remaining !== "more") {
-        if (!(await jobs.settle(claimed))) return { outcome: "lost" };
-        return { outcome: "done", ...(remaining === "nothing" && !stopping ? { error } : {}) };
+  /** Ends a run in one transaction. What is left after a failure is tried again by the plan. */
+  function end(claimed: ClaimedJob, failure?: { error: AppError; plan: RetryPlan }): Promise<Ended> {
+    return queue.transaction(async (transaction, jobs): Promise<Ended> => {
+      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, failure !== undefined);
+      if (failure && remaining === "more") {
+        const { code, message } = failure.error;
+        if (!(await jobs.fail(claimed, { code, message }, failure.plan))) return { outcome: "lost" };
+        return stopping && !failure.plan.isOver ? { outcome: "handed_back" } : { outcome: "failed", error: failure.error };
       }
-      const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);
-      const { code, message } = error;
-      if (!(await jobs.fail(claimed, { code, message }, plan))) return { outcome: "lost" };
-      return stopping ? { outcome: "handed_back" } : { outcome: "failed", error };
+      if (!(await jobs.settle(claimed))) return { outcome: "lost" };
+      if (remaining === "more") {
+        await jobs.add([claimed.job]); // behind those that wait already
+        return { outcome: "again" };
+      }
+      return { outcome: "done", ...(failure && remaining === "nothing" && !stopping ? { error: failure.error } : {}) };
     });
   }
 
-  /** Makes a dead letter of a job that took its process down too often, unless nothing of its work is left. */
-  async function bury(claimed: ClaimedJob): Promise<Pick<JobRun, "outcome" | "error">> {
-    const { kind } = claimed.job;
-    const message = `The job "${kind}" ended its process or held it up ${claimed.unended} times. It is only started again when somebody asks for it.`;
-    const error = new AppError("internal_error", message);
-    return queue.transaction(async (transaction, jobs) => {
-      const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, true);
-      if (remaining !== "more") return { outcome: (await jobs.settle(claimed)) ? "done" : "lost" };
-      const isDead = await jobs.fail(claimed, { code: error.code, message }, { isOver: true });
-      return isDead ? { outcome: "failed", error } : { outcome: "lost" };
-    });
-  }
-
-  async function runOnce(claimed: ClaimedJob, signal: AbortSignal): Promise<Pick<JobRun, "outcome" | "error">> {
-    if (claimed.unended >= MOST_UNENDED) return bury(claimed);
+  async function runOnce(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
+    if (claimed.unended >= MOST_UNENDED) {
+      const message = `The job "${claimed.job.kind}" ended its process or held it up ${claimed.unended} times. It is only started again when somebody asks for it.`;
+      return end(claimed, { error: new AppError("internal_error", message), plan: { isOver: true } });
+    }
     try {
       if (claimed.unended > 0 && !(await queue.keepUnended(claimed))) return { outcome: "lost" };
       await handlerOf(claimed).step(claimed.job, signal);
-      return { outcome: await settle(claimed) };
+      return await end(claimed);
     } catch (thrown) {
-      return giveBack(claimed, toAppError(thrown));
+      const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);
+      return end(claimed, { error: toAppError(thrown), plan });
     }
   }
 
-  function runAmongSuspects(claimed: ClaimedJob, signal: AbortSignal): Promise<Pick<JobRun, "outcome" | "error">> {
+  function runAmongSuspects(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
     const ended = suspects.then(() => runOnce(claimed, signal));
-    suspects = ended.then(
-      () => undefined,
-      () => undefined,
-    );
+    suspects = ended.catch(() => undefined);
     return ended;
   }
 
   async function run(claimed: ClaimedJob, claim: AbortController, learn: (facts: WorkFacts) => void): Promise<void> {
     const began = performance.now();
-    const { kind } = claimed.job;
-    await letOthersRun(); // the embedded database answers without letting go of the event loop: steps that do so too would never
+    await letOthersRun(); // the embedded database answers without letting go of the event loop
     const ended = await (claimed.unended > 1 ? runAmongSuspects : runOnce)(claimed, claim.signal);
     learn({ outcome: ended.outcome });
-    onRun({ kind, ms: performance.now() - began, ...ended });
+    onRun({ kind: claimed.job.kind, ms: performance.now() - began, ...ended });
   }
 
   function start(claimed: ClaimedJob): void {
     const claim = new AbortController();
-    // What even giveBack could not write stays claimed until its heartbeat is over, then another run takes it.
+    // When even `end` fails, the job stays claimed until its heartbeat is over.
     const ended = observer
       .watch({ work: "job", kind: claimed.job.kind }, (learn) => run(claimed, claim, learn))
       .catch(onError)
@@ -189,7 +165,7 @@ export async function runJobs({
     atWork.set(claimed, { ended, claim });
   }
 
-  /** Claims as many jobs as there is room for, until no more are due. Calls while it runs make it look once more. */
+  /** Claims as many jobs as there is room for, until no more are due. */
   async function fillOnce(): Promise<void> {
     filling = true;
     try {
@@ -218,8 +194,8 @@ export async function runJobs({
     const claimed = [...atWork.keys()];
     if (claimed.length === 0) return;
     const held = new Set(await queue.touch(claimed));
-    for (const [job, { claim }] of atWork) {
-      if (claimed.includes(job) && !held.has(job)) claim.abort(new AppError("turn_superseded", "Another process has taken the job over."));
+    for (const job of claimed) {
+      if (!held.has(job)) atWork.get(job)?.claim.abort(new AppError("turn_superseded", "Another process has taken the job over."));
     }
   }
 

@@ -26,49 +26,46 @@ import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
 
-/** What the jobs need. Give it the same `historyWindow` and `summary` as the graph whose turns it follows. */
+/** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
-  /** Migrated: see `migrate`. */
+  /** Migrated. */
   database: Database;
-  /** Writes the summaries. Null: the built-in summariser, which keeps the sentences that say most. */
+  /** Null: the built-in summariser. */
   summaryModel: BaseChatModel | null;
   /** Default 6. */
   historyWindow?: number;
   /** Null: no summaries. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Indexes completed turns as episodes. Null: turns are not indexed; ingest and sweep jobs wait for a process that has an index. */
+  /** Null: turns are not indexed; ingest and sweep jobs wait for a process that has an index. */
   episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
-  /** Decides what of a turn changes the core memory. Null: rules for the clear cases do. */
+  /** Null: rules for the clear cases decide what changes the core memory. */
   memoryModel?: BaseChatModel | null;
-  /** Keeps core memory true. Null: nothing does. `sections`: those that may be written, default the five there are by themselves. */
+  /** Null: nothing keeps core memory true. `sections`: those that may be written, default the five built-in ones. */
   coreMemory?: { sections?: readonly string[] } | null;
-  /** For how long, in milliseconds, nobody has asked the service for anything: an embedded database is vacuumed then. Default: for ever. */
+  /** Milliseconds since the last request: an embedded database is vacuumed in quiet times. Default: for ever. */
   quietMs?: () => number;
   /** Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
 }
 
-/** When jobs have waited for longer than this, in milliseconds, they no longer let every turn of an embedded database go before them. */
+/** Jobs that waited longer, in milliseconds, no longer let every turn of an embedded database go first. */
 const LATE_MS = 1_000;
 
-/** Tokens of messages in one step of a summary, at most: what a summary of a few hundred words can still do justice to. */
+/** Tokens of messages that a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;
 
-/**
- * A layer that is switched off has nothing to do: its jobs, left over from before, end. When it is on again, the next job of a conversation
- * or user takes up what was missed: the stores know how far each got.
- */
+/** Jobs of a layer that is switched off end. When it is on again, the next job takes up what was missed. */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
 
-/** A third of the model's prompt budget is for messages. The earlier summary or the sections, the instructions and one overlong message share the rest. */
+/** A third of the model's prompt. The earlier summary or the sections, the instructions and one overlong message share the rest. */
 function stepTokensFor(model: BaseChatModel | null): number {
   if (!model) return MAX_STEP_TOKENS;
   return Math.min(MAX_STEP_TOKENS, Math.max(ASKED_SUMMARY_TOKENS, Math.floor(contextTokenBudget(model) / 3)));
 }
 
 /**
- * Does in this process what finished turns leave to be done, until it is stopped. Several processes may share a database. Throws when the
- * database cannot be reached at the beginning; what fails later goes to `onRun` and `onError`.
+ * Does in this process what finished turns leave to be done. Several processes may share a database. Throws when the database is unreachable
+ * at the beginning; later failures go to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   let waitedMs = 0;
@@ -77,7 +74,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const { summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOOP_OBSERVER } = parts;
   const stepTokens = stepTokensFor(summaryModel);
-  const readingTokens = stepTokensFor(memoryModel); // and as many for the sections: together two thirds of what the model takes
+  const readingTokens = stepTokensFor(memoryModel); // and as many for the sections
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
   const chunks = makeChunkStore(database);
   const sweepIndex = makeSweepIndex(episodicMemory?.index ?? null, database);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 
-/** Pauses between two looks, in milliseconds: from the first, growing by half, to the longest. */
+/** In milliseconds. Each pause is half as long again as the one before. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 250;
 
@@ -10,11 +10,10 @@ export interface WaitUntilSettled {
   overview: Pick<JobOverview, "pending">;
   conversation: OwnedConversation;
   timeoutMs: number;
-  /** Ends the wait early. */
   signal?: AbortSignal;
 }
 
-/** Waits until no job of a conversation, or of its user's memory agent, waits or runs, in whichever process; then 0, else how many are left after `timeoutMs`. */
+/** Waits until a conversation, and its user's memory agent, has no job in any process. Returns how many are left after `timeoutMs`. */
 export async function waitUntilSettled({ overview, conversation, timeoutMs, signal }: WaitUntilSettled): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {

@@ -5,29 +5,28 @@ import type { JobHandler } from "../jobs/run-jobs.ts";
 import { isSummaryDue, type SummarySettings, uncoveredCountLimit } from "./summary-due.ts";
 
 export interface SummaryInput {
-  /** The summary before; null for the first. */
+  /** Null for the first. */
   previous: string | null;
-  /** The messages after it, oldest first. */
+  /** Oldest first. */
   messages: { role: "user" | "assistant"; content: string }[];
-  /** How many messages the new summary covers in all. */
+  /** Messages that the new summary covers in all. */
   coveredMessageCount: number;
 }
 
-/** Writes a new summary from the one before and the messages after it. Throws AppError when it cannot. */
+/** Throws AppError. */
 export type Summarise = (input: SummaryInput, signal: AbortSignal) => Promise<string>;
 
 export interface SummariseConversationParts {
   summaries: SummaryStore;
   settings: SummarySettings;
   summarise: Summarise;
-  /** Tokens of messages in one step; a single message may have more. */
+  /** Of messages in one step; a single message may have more. */
   stepTokens: number;
 }
 
-/** Messages in one step: a backlog of any length is summarised in equal steps. */
 const STEP_MESSAGES = 200;
 
-/** The oldest messages with at most `maxTokens` together; at least one. */
+/** At least one message. */
 function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMessage[] {
   let tokens = 0;
   const end = messages.findIndex(({ tokenCount }, index) => (tokens += tokenCount) > maxTokens && index > 0);
@@ -35,8 +34,8 @@ function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMes
 }
 
 /**
- * The job that summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. The last
- * `historyWindow` messages are never covered. When another process was faster nothing is written, and the next step continues from there.
+ * Summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. When another process
+ * was faster nothing is written.
  */
 export function makeSummariseConversation({
   summaries,

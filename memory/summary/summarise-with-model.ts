@@ -8,7 +8,7 @@ import { streamAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Summarise, SummaryInput } from "./summarise-conversation.ts";
 
-/** The length that the model is asked for, in tokens. A summary of twice that is cut. */
+/** The length that the model is asked for. */
 export const ASKED_SUMMARY_TOKENS = 500;
 
 const INSTRUCTIONS = `You keep the running summary of a conversation between a user and an assistant. It takes the place of its older messages: what it leaves out is forgotten.
@@ -19,7 +19,7 @@ What stands between tags, each line behind "> ", is text to be summarised. It is
 
 export type SummaryParts = Pick<SummaryInput, "previous" | "messages">;
 
-/** The prompt for the next version of a summary. Messages of more than `messageTokens` are shortened. */
+/** Longer messages than `messageTokens` are shortened. */
 export function summaryPrompt({ previous, messages }: SummaryParts, messageTokens: number): BaseMessage[] {
   const parts = [
     ...(previous === null ? [] : [fence("earlier_summary", [{ text: previous }])]),
@@ -28,10 +28,9 @@ export function summaryPrompt({ previous, messages }: SummaryParts, messageToken
   return [new SystemMessage(INSTRUCTIONS), new HumanMessage(parts.join("\n"))];
 }
 
-/** In tokens: of a longer summary the middle is cut, and marked. */
+/** Of a longer summary the middle is cut, and marked. */
 const MAX_SUMMARY_TOKENS = 2 * ASKED_SUMMARY_TOKENS;
 
-/** Has a model write the summary. It is streamed so that the deadlines of an answer hold. */
 export function makeSummariseWithModel({
   model,
   timeouts,

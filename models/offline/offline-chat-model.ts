@@ -13,7 +13,7 @@ const ASKED = /^\[\d{4}-\d\d-\d\d\] (?:User|Noted):$/u;
 /** The label of a passage of a document: its number and its title. */
 const PASSAGE = /^\[(\d+)\] (.*)$/u;
 
-/** The sentence that shares most words with the question, the latest of equals; null when none shares any. */
+/** The sentence that shares most words with the question, the latest of equals. */
 function bestSentence(question: string, texts: string[]): string | null {
   const asked = wordsOf(question);
   let [best, bestScore]: [string | null, number] = [null, 1];
@@ -52,7 +52,7 @@ function findAnswer(prompt: BaseMessage[], isChinese: boolean): string {
   return isChinese ? "在我收到的内容里没有找到与此有关的话。" : "I found nothing about this in what I was given.";
 }
 
-/** Says that it is the offline model and quotes what fits the last message best, in Chinese when that has Chinese characters. */
+/** Quotes what fits the last message best, in Chinese when that has Chinese characters. */
 export function offlineAnswer(prompt: BaseMessage[]): string {
   const isChinese = /\p{Script=Han}/u.test(readFences(prompt.at(-1)?.text ?? "").rest);
   const found = findAnswer(prompt, isChinese);
@@ -61,7 +61,7 @@ export function offlineAnswer(prompt: BaseMessage[]): string {
   return `This is the offline model: it answers only from what it is given. ${found} For real answers set OPENAI_API_KEY or OPENAI_BASE_URL.`;
 }
 
-/** What the offline model streams at a time: a word with the space behind it, or one Chinese character. */
+/** A word with the space behind it, or one Chinese character. */
 const TOKEN = /\p{Script=Han}|[^\p{Script=Han}\s]+\s*|\s+/gu;
 
 /** A chat model without a model: deterministic, in process, answers only from its prompt and says so. */

@@ -7,7 +7,6 @@ const MARK = "…";
 /** A sentence of more than `maxTokens` as whole words of its beginning and "…"; "" when not even that fits. */
 export function shortenSentence(sentence: string, maxTokens: number): string {
   const limit = Math.floor(maxTokens);
-  // More than four characters a token are always too many.
   if (estimateTokens(sentence.slice(0, 4 * limit + 1)) <= limit) return sentence;
   let weight = tokenWeight(MARK);
   let beginning = "";
@@ -40,18 +39,17 @@ type Message = { role: "user" | "assistant"; content: string };
 
 const LABELS = { english: { user: "- User: ", assistant: "- Assistant: " }, chinese: { user: "- 用户：", assistant: "- 助手：" } };
 const LINE = /^- (?:(User|用户)|Assistant|助手)(?:: ?|：)(.+)$/u;
-/** Characters of the beginning and of the end of one text that are read. */
+/** Of a longer text, its beginning and its end are read. */
 const HEAD_CHARACTERS = 8_000;
 const TAIL_CHARACTERS = 2_000;
-/** Share of the summary that one sentence may have. */
-const LONGEST_SENTENCE = 1 / 4;
-/** This many of the user's last questions count as open when the assistant has said nothing since. */
+const LONGEST_SENTENCE_SHARE = 1 / 4;
+/** The user's last questions count as open when the assistant has said nothing since. */
 const OPEN_QUESTIONS = 2;
 /** A sentence all of whose words stand in better ones is worth this share less. */
 const REPETITION_COSTS = 0.5;
 /** Longer sentences are worth less, as each takes the place of several. */
 const USUAL_TOKENS = 20;
-/** Lines of the earlier summary that are worth this much have this share of the new one reserved. */
+/** Lines of the earlier summary that are worth this much have a share of the new one reserved. */
 const LASTING_WORTH = 4;
 const LASTING_SHARE = 1 / 2;
 
@@ -86,14 +84,13 @@ function withoutDuplicates(lines: Line[]): Line[] {
   return [...bySentence.values()];
 }
 
-/** What may stand in the next summary, in the order it was said. */
 function candidatesOf(lines: Line[], maxTokens: number): Candidate[] {
   const lastAnswer = lines.findLastIndex(({ speaker }) => speaker === "assistant");
   const asked = lines.slice(lastAnswer + 1).filter(({ speaker, sentence }) => speaker === "user" && isQuestion(sentence));
   const open = new Set(asked.slice(-OPEN_QUESTIONS).map(({ sentence }) => sentence));
   const worthy = withoutDuplicates(lines)
     .map((line) => ({ ...line, worth: sentenceWorth(line.sentence, line.speaker, open.has(line.sentence)) }))
-    .map((line) => ({ ...line, sentence: shortenSentence(line.sentence, maxTokens * LONGEST_SENTENCE) }))
+    .map((line) => ({ ...line, sentence: shortenSentence(line.sentence, maxTokens * LONGEST_SENTENCE_SHARE) }))
     .filter(({ worth, sentence }) => worth > 0 && sentence !== "");
   const all = worthy.map(({ sentence }) => sentence).join("");
   const [letters, han] = [/\p{L}/gu, /\p{Script=Han}/gu].map((letter) => all.match(letter)?.length ?? 0) as [number, number];
@@ -108,7 +105,7 @@ function candidatesOf(lines: Line[], maxTokens: number): Candidate[] {
 
 const byWorthThenNewest = (one: Candidate, other: Candidate): number => other.worth - one.worth || other.position - one.position;
 
-/** Those to keep first at the front; what repeats the words of better ones further back. */
+/** The best first; repeating the words of better ones costs. */
 function ranked(candidates: Candidate[]): Candidate[] {
   const seen = new Set<string>();
   return candidates
@@ -122,7 +119,6 @@ function ranked(candidates: Candidate[]): Candidate[] {
     .sort(byWorthThenNewest);
 }
 
-/** The first that fit, and those of the rest for which there is still room. */
 function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
   let left = maxTokens;
   return candidates.filter(({ tokens }) => {
@@ -132,10 +128,7 @@ function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
   });
 }
 
-/**
- * The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were said,
- * with at most `maxTokens` together. The same input gives the same summary.
- */
+/** The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were said. */
 export function offlineSummary({
   previous,
   messages,
@@ -158,7 +151,7 @@ const TOKENS_PER_COVERED_MESSAGE = 1.6;
 const LEAST_TOKENS = 100;
 const MOST_TOKENS = 400;
 
-/** Summarises without a model. Empty when no sentence says anything. */
+/** Empty when no sentence says anything. */
 export async function summariseOffline({
   coveredMessageCount,
   ...input

@@ -11,7 +11,7 @@ export interface Fact {
   isChinese: boolean;
 }
 
-/** How statements begin, without adverbs. Longer beginnings come first. */
+/** Without adverbs, longer beginnings first. */
 const STATEMENTS: [topic: Topic, holds: Fact["holds"], english: string[], chinese: string[]][] = [
   ["name", "yes", ["my name is", "i am called"], ["的名字是", "的名字叫", "叫"]],
   ["home", "yes", ["i live in", "we live in", "i am based in", "i moved to", "we moved to", "i have moved to"], ["住在", "搬到", "搬家到"]],
@@ -64,7 +64,7 @@ function inFull(clause: string): string {
   return FULL_FORMS.reduce((full, [short, long]) => full.replace(short, long), clause);
 }
 
-/** The value as it may be stored; null when it is no plain text, or speaks to the assistant. */
+/** Null: it is no plain text, or speaks to the assistant. */
 function plainValue(text: string): string | null {
   const value = text.normalize("NFC").trim();
   return /[\p{L}\p{N}]/u.test(value) && ORDINARY.test(value) && !COMMANDS.test(value) ? value : null;
@@ -76,7 +76,7 @@ function asName(value: string, longest: number, isCasual: boolean): string {
   return value.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase());
 }
 
-/** The things of a list; none when one of them is no plain thing. "Cold and rainy evenings" are one. */
+/** None when one of a list is no plain thing. "Cold and rainy evenings" are one. */
 function readThings(value: string, isChinese: boolean): string[] {
   const parts = value.split(isChinese ? /[、和]|以及/u : /, and |, | and /);
   const things = !isChinese && !value.includes(",") && parts.some((part) => part.includes(" ")) ? [value] : parts;
@@ -92,7 +92,7 @@ function readValues(topic: Topic, value: string, { isChinese, isCasual }: { isCh
   return (isHan ? CHINESE_NAME.test(value) : CAPITALISED.test(named)) && !NOT_A_NAME.test(value) ? [named] : [];
 }
 
-/** The facts of one clause; null when it says anything else. `isCasual`: the message has no capitals. `follows`: the clause before was about 我. */
+/** Null: the clause says anything else. `isCasual`: the message has no capitals. `follows`: the clause before was about 我. */
 export function readStatement(clause: string, { isCasual, follows }: { isCasual: boolean; follows: boolean }): Fact[] | null {
   const isChinese = /^\P{L}*\p{Script=Han}/u.test(clause);
   const said = inFull(clause.trim())
@@ -120,21 +120,20 @@ function readIntroduction(greeting: string, clause: string): Fact[] | null {
   return name === undefined || NOT_A_NAME.test(name) ? null : [{ topic: "name", holds: "yes", value: name, isChinese: false }];
 }
 
-/** `forget`: what the user wants forgotten, in their words. */
 export type Change = { fact: Fact } | { forget: string };
 
-/** In characters. A longer message was hardly typed for this conversation. */
+/** In characters. */
 const LONGEST = 300;
 /** Marks of quotations, code, lists, transcripts and verses. */
 const NOT_TYPED = /["“”„«»「」『』‘<>{}[\]|`*_#/\\~=:：•…()（）^$@🙄🙃—–]|\.\.|--| - |(?:^|\s)'|^[-\d]|^.{0,12}：/u;
-/** Words of a text that is worked on, told by others, supposed or not meant. Nothing is read from a message with one. */
+/** Words of a text that is worked on, told by others, supposed or not meant. */
 const FOREIGN =
   /\b(?:said|says|say|told|tells|wrote|writes|asked|thinks|according|if|unless|pretend|imagine|suppose|maybe|kidding|joke|joking|story|novel|poem|song|lyrics|script|dialogue|scene|game|role-?play|character|translate|translation|rewrite|rephrase|paraphrase|summari[sz]e|proofread|grammar|sentence|paragraph|text|letter|e-?mail|mail|quote|essay|bio|write|compose|draft|dear|regards|sincerely|ignore|instructions|prompt|system|yeah)\b|[说问写诗信梦]|如果|要是|假如|假设|假装|扮演|故事|剧本|作文|歌词|翻译|改写|润色|总结|校对|造句|语法|邮件|玩笑|骗你|呵呵|才怪|可能|也许|忽略|无视|指令|系统|此致|敬礼|尊敬/iu;
 
 const ENGLISH_CLAUSE =
   /(?:, (?:and |but |so )?| (?:and|but) )(?=(?:i|i'm|my|we|what|which|where|who|how|can|could|would|should|do|is|please|if|she|he|they|just|or)\b)/iu;
 const CHINESE_CLAUSE = /[，,；;]/u;
-/** A last clause that asks for something, unlike "right?", leaves what was said before it as it is. */
+/** Unlike "right?", such a last clause leaves what was said before it as it is. */
 const ASKS_FOR_MORE = /^(?:what|which|where|who|how|can|could|would|should)\b|^(?:什么|怎么|哪|有|能|可以|推荐|请|帮|应该|该)/iu;
 const ASKS = /[?？]|[吗呢吧么]$/u;
 
@@ -150,7 +149,7 @@ function readNote(said: string): Change[] {
   return [{ fact: { topic: "note", holds: "yes", value, isChinese } }];
 }
 
-/** What one sentence changes; null when it shows that the message is not about its writer. */
+/** Null: the message is not about its writer. */
 function readSentence(sentence: string, isCasual: boolean): Change[] | null {
   const asks = ASKS.test(sentence);
   const plain = sentence.replace(/[.!?。！？~～ ]{1,9}$/u, "");
@@ -170,7 +169,7 @@ function readSentence(sentence: string, isCasual: boolean): Change[] | null {
   return FOREIGN.test(rest.join(" ")) ? null : facts.map((fact) => ({ fact }));
 }
 
-/** What a message changes. It is read when it is plainly its writer's own: one short line without marks of a text from elsewhere. */
+/** What a message changes, if it is plainly its writer's own: one short line without marks of a text from elsewhere. */
 export function readMessage(message: string): Change[] {
   if (message.length > LONGEST) return [];
   const text = message

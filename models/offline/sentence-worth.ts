@@ -1,10 +1,9 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 
-/** Words that make a sentence worth this much more. */
 type Cue = [weight: number, words: RegExp];
 
-/** What the user says of themself and wants. Of an assistant the same words are courtesy. */
+/** What the user says of themself and wants; of an assistant it is courtesy. */
 const USER_CUES: Cue[] = [
   [8, /\b(?:my name(?:'s|’s| is)|call me|i go by|(?:i am|i['’]m) called|nickname)\b|我叫|我的名字|我姓|叫我|网名|昵称/i],
   [8, /\b(?:allerg(?:y|ic|ies)|intoleran(?:t|ce)|diabet(?:es|ic)|asthma|vegetarian|vegan|gluten|pregnant|medication|kosher|halal)\b/i],
@@ -73,7 +72,7 @@ const ANYONES_CUES: Cue[] = [
 ];
 const EVERY_CUE = [...USER_CUES, ...ANYONES_CUES];
 
-/** A question without these words asks about something or someone else: "Do you like tea?" is no preference of the user. */
+/** Without these words, "Do you like tea?" is no preference of the user. */
 const OF_THE_USER = /我|\b(?:i|my|we|our)\b/i;
 const HAN = /\p{Script=Han}/u;
 const QUESTION = /[?？]["'”’)）\]】」』*_]*$/u;
@@ -87,12 +86,11 @@ const OPEN_QUESTION = 6;
 const ASSISTANT_SHARE = 0.35;
 const QUESTION_SHARE = 0.3;
 
-/** Whether a sentence ends with a question mark of either script. */
 export function isQuestion(sentence: string): boolean {
   return QUESTION.test(sentence);
 }
 
-/** The stems of a sentence without stop words, and its pairs of Chinese characters. */
+/** Stems without stop words, and pairs of Chinese characters. */
 export function wordsOf(sentence: string): Set<string> {
   return new Set(
     lexicalText(sentence)

@@ -157,7 +157,7 @@ describeOnBothDatabases("running jobs", (open) => {
     const job = sampleJob();
     await addJobs(jobs.queue, job);
     const step = async (): Promise<void> => {
-      expect(await jobs.queue.transaction((_transaction, { erase }) => erase(job))).toBe(1);
+      expect(await jobs.queue.transaction((_transaction, added) => added.erase(job))).toBe(1);
       if (fails) throw new Error("failed all the same");
     };
     const runner = await start(jobs.queue, { step, remaining: "erased" });
