@@ -8,12 +8,12 @@ import { buildDescription } from "../server/http/openapi/build-description.ts";
 
 const read = (file: string): string => readFileSync(file, "utf8");
 
-/** From above to below, as docs/architecture.md has it. */
 const LAYERS = [["server"], ["graph"], ["nodes"], ["memory"], ["stores", "models"], ["turn", "text"], ["observe"], ["errors"]];
 
-const levelOf = (folder: string): number => LAYERS.findIndex((layer) => layer.includes(folder));
+const folderOf = (file: string): string => file.split("/")[0] ?? "";
+const levelOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
 
-/** The files of the tree that a file imports, types included, from the root of the tree. */
+/** Paths from the root, types included. */
 function importsOf(file: string): string[] {
   const paths = read(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
   return [...paths].map(([, path = ""]) => new URL(path, `file:///${file}`).pathname.slice(1));
@@ -71,10 +71,8 @@ test("no layer imports from one above it", () => {
   const files = LAYERS.flat().flatMap((folder) => globSync(`${folder}/**/*.ts`));
   expect(files.length).toBeGreaterThan(100);
   const upwards = files.flatMap((file) => {
-    const level = levelOf(file.split("/")[0] ?? "");
-    return importsOf(file)
-      .filter((imported) => levelOf(imported.split("/")[0] ?? "") < level)
-      .map((imported) => `${file} imports ${imported}`);
+    const above = importsOf(file).filter((imported) => levelOf(imported) < levelOf(file));
+    return above.map((imported) => `${file} imports ${imported}`);
   });
   expect(upwards).toEqual([]);
 });
@@ -93,12 +91,8 @@ test("no file imports itself by way of others, types included", () => {
 });
 
 test("no two folders of one layer import each other", () => {
-  const importsFrom = (folder: string): string[] =>
-    globSync(`${folder}/**/*.ts`).flatMap((file) => importsOf(file).map((imported) => imported.split("/")[0] ?? ""));
-  const circles = LAYERS.filter((layer) =>
-    layer.every((folder) => layer.every((other) => other === folder || importsFrom(folder).includes(other))),
-  )
-    .filter((layer) => layer.length > 1)
-    .map((layer) => layer.join(" and "));
-  expect(circles).toEqual([]);
+  const importsFrom = (folder: string): string[] => globSync(`${folder}/**/*.ts`).flatMap((file) => importsOf(file).map(folderOf));
+  const isCircle = (layer: string[]): boolean =>
+    layer.length > 1 && layer.every((folder) => layer.every((other) => other === folder || importsFrom(folder).includes(other)));
+  expect(LAYERS.filter(isCircle)).toEqual([]);
 });

@@ -6,57 +6,42 @@ import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
 interface ComposeService {
   image?: string;
   build?: string;
-  restart?: string;
   ports?: string[];
   volumes?: string[];
   environment?: Record<string, string | null>;
-  healthcheck?: { test?: string[] };
-  depends_on?: Record<string, { condition: string }>;
+  depends_on?: Record<string, object>;
   profiles?: string[];
   configs?: { source: string; target: string }[];
   secrets?: string[];
 }
 
-interface ComposeFile {
+const readYaml = (file: string): unknown => parse(readFileSync(file, "utf8"));
+const compose = readYaml("docker-compose.yml") as {
   services: Record<string, ComposeService>;
   volumes: Record<string, unknown>;
   configs: Record<string, { file: string }>;
   secrets: Record<string, { environment: string }>;
-}
-
-const compose = parse(readFileSync("docker-compose.yml", "utf8")) as ComposeFile;
+};
 
 /** A version with at least a minor number, or a dated release. */
 const PINNED = /:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$|:RELEASE\.\d{4}-\d{2}-\d{2}T[\d-]+Z$/;
 
-describe.each(Object.entries(compose.services))("the container %s", (_name, container) => {
-  test("has an image of one version, or is built here", () => {
+test.each(Object.entries(compose.services))(
+  "the container %s has one version, a health check and restarts, is local, and waits for healthy ones",
+  (_name, container) => {
     if (container.build === undefined) expect(container.image).toMatch(PINNED);
-    else expect(container).toMatchObject({ build: "." });
-  });
-
-  test("has a health check and starts again after a failure", () => {
-    expect(container.healthcheck?.test).toEqual(expect.arrayContaining([expect.stringMatching(/^CMD/)]));
-    expect(container.restart).toBe("unless-stopped");
-  });
-
-  test("can be reached from this machine only", () => {
+    else expect(container.build).toBe(".");
+    const cmd = expect.arrayContaining([expect.stringMatching(/^CMD/)]) as unknown;
+    expect(container).toMatchObject({ healthcheck: { test: cmd }, restart: "unless-stopped" });
     for (const port of container.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
-  });
-
-  test("waits for containers that exist to be healthy", () => {
-    for (const [other, { condition }] of Object.entries(container.depends_on ?? {})) {
+    for (const [other, needs] of Object.entries(container.depends_on ?? {})) {
       expect(Object.keys(compose.services)).toContain(other);
-      expect(condition).toBe("service_healthy");
+      expect(needs).toEqual({ condition: "service_healthy" });
     }
-  });
+  },
+);
 
-  test("keeps its data in declared volumes", () => {
-    for (const volume of container.volumes ?? []) expect(Object.keys(compose.volumes)).toContain(volume.split(":")[0]);
-  });
-});
-
-test("every declared volume is used", () => {
+test("the volumes that are used are declared, and no others", () => {
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(":")[0]));
   expect(used.sort()).toEqual(Object.keys(compose.volumes).sort());
 });
@@ -76,21 +61,15 @@ describe("the profile of monitoring", () => {
   });
 
   test("asks the service where it listens, with the key that Compose mounts", () => {
-    const { scrape_configs } = parse(readFileSync("monitoring/prometheus.yml", "utf8")) as {
-      scrape_configs: { authorization: { credentials_file: string }; static_configs: { targets: string[] }[] }[];
-    };
-    const port = compose.services["service"]?.environment?.["PORT"];
-    expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual([`service:${port}`]);
-    expect(scrape_configs[0]?.authorization.credentials_file).toBe(`/run/secrets/${compose.services["prometheus"]?.secrets?.[0]}`);
+    const targets = [`service:${compose.services["service"]?.environment?.["PORT"]}`];
+    const credentials_file = `/run/secrets/${compose.services["prometheus"]?.secrets?.[0]}`;
+    const scraped = { authorization: { credentials_file }, static_configs: [{ targets }] };
+    expect(readYaml("monitoring/prometheus.yml")).toMatchObject({ scrape_configs: [scraped] });
   });
 
   test("gives Grafana the data source that the dashboard names, and the folder it lies in", () => {
-    const { datasources } = parse(readFileSync("monitoring/grafana-datasource.yml", "utf8")) as {
-      datasources: { uid: string; url: string }[];
-    };
-    const { providers } = parse(readFileSync("monitoring/grafana-dashboards.yml", "utf8")) as {
-      providers: { options: { path: string } }[];
-    };
+    const { datasources } = readYaml("monitoring/grafana-datasource.yml") as { datasources: { uid: string }[] };
+    const { providers } = readYaml("monitoring/grafana-dashboards.yml") as { providers: { options: { path: string } }[] };
     const dashboard = readFileSync("monitoring/grafana-dashboard.json", "utf8");
     const uids = new Set([...dashboard.matchAll(/"type": "prometheus",\s*"uid": "([^"]+)"/g)].map(([, uid]) => uid));
     expect([...uids]).toEqual(datasources.map(({ uid }) => uid));
@@ -125,10 +104,4 @@ describe("the environment of the service", () => {
   test("demands API_KEYS and says how to set it", () => {
     expect(environment["API_KEYS"]).toMatch(/^\$\{API_KEYS:\?.*API_KEYS=\S+:\S+\}$/);
   });
-});
-
-test("the image has the Node that package.json brings", () => {
-  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
-  const images = [...readFileSync("Dockerfile", "utf8").matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
-  expect(new Set(images)).toEqual(new Set([`node:${dependencies["node"]}-bookworm-slim`]));
 });

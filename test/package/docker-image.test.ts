@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { globSync, readdirSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -15,10 +15,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const steps = readImageSteps(`${root}Dockerfile`);
 const titled = steps.map((step) => ({ ...step, title: `${step.keyword} ${step.text.slice(0, 60)}` }));
 
-/**
- * The steps of the image, taken one by one in clean folders. Not covered without Docker: that the base image can be fetched and has what
- * the steps call, the file system's layers, the user's being in it, the limits of a container, how Docker itself reads the file.
- */
+/** The steps of the image, taken one by one in clean folders. Only Docker could tell whether the base image, layers, user and limits work. */
 describe("the image", () => {
   let image: ImageRoot;
   let given: string[];
@@ -35,9 +32,10 @@ describe("the image", () => {
   const inImage = (keyword: string): string[] => image.stage().said.get(keyword)?.words ?? [];
   const listApp = (): string[] => globSync("**/*", { cwd: image.place("/app") }).sort();
 
-  test("has the Node that the tests run on for its base", () => {
+  test("has the Node that package.json brings for its base", () => {
+    const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { dependencies: Record<string, string> };
     const bases = steps.filter(({ keyword }) => keyword === "FROM").map(({ words }) => words[0]);
-    expect(new Set(bases)).toEqual(new Set([`node:${process.versions.node}-bookworm-slim`]));
+    expect(new Set(bases)).toEqual(new Set([`node:${dependencies["node"]}-bookworm-slim`]));
   });
 
   test("is built from the sources alone", () => {
@@ -63,16 +61,11 @@ describe("the image", () => {
   test("serves as its user, is healthy, answers a turn, writes in its volume alone, and stops on its signal", async () => {
     const before = listApp();
     const port = String(await freePort());
-    // As `docker run -p … -e API_KEYS=…` would say.
     const env = { ...image.environment(), PORT: port, API_KEYS: "some-long-secret:acme" };
-    const health = JSON.parse(
-      image
-        .stage()
-        .said.get("HEALTHCHECK")
-        ?.text.replace(/^.*?CMD /, "") ?? "[]",
-    ) as string[];
+    const healthcheck = image.stage().said.get("HEALTHCHECK")?.text ?? "";
+    const [check = "", ...checked] = JSON.parse(healthcheck.replace(/^.*?CMD /, "")) as string[];
     const isHealthy = () =>
-      run(health[0] ?? "", health.slice(1), { cwd: image.place("."), env }).then(
+      run(check, checked, { cwd: image.place("."), env }).then(
         () => true,
         () => false,
       );

@@ -7,15 +7,17 @@ import { describe, expect, test } from "@jest/globals";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
+const example = (name: string) => run(process.execPath, [`examples/${name}.ts`], { cwd: root, env: { PATH: process.env["PATH"] } });
+
 describe("the examples", () => {
   test("one-turn answers from what was said before, with nothing in the environment, and ends by itself", async () => {
-    const { stdout, stderr } = await run(process.execPath, ["examples/one-turn.ts"], { cwd: root, env: { PATH: process.env["PATH"] } });
+    const { stdout, stderr } = await example("one-turn");
     expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
     expect(stderr).toBe("");
   });
 
   test("unit-prices calculates from a price list, and leaves to the general generator what its handler cannot", async () => {
-    const { stdout, stderr } = await run(process.execPath, ["examples/unit-prices.ts"], { cwd: root, env: { PATH: process.env["PATH"] } });
+    const { stdout, stderr } = await example("unit-prices");
     expect(stdout).toContain("12 × box of 100 of M4 screw at 7.50 euros is 90.00 euros [1].\n(Price list)");
     expect(stdout).toMatch(/\[The handler of "prices" failed[^\]]*\] This is the offline model[^\n]*\n\(Price list\)/);
     expect(stderr).toBe("");

@@ -4,7 +4,7 @@ import path from "node:path";
 import dockerignore from "@balena/dockerignore";
 import { DockerfileParser, JSONInstruction, type Instruction } from "dockerfile-ast";
 
-/** An instruction of a Dockerfile, its lines joined. `words` are those of the JSON form where it has one. */
+/** An instruction of a Dockerfile; `words` are those of its JSON form where it has one. */
 export interface ImageStep {
   keyword: string;
   text: string;

@@ -9,10 +9,10 @@ import { plainEnvironment } from "./plain-environment.ts";
 
 const run = promisify(execFile);
 
-/** Who a container without rights is here, where its user does not exist; the tests run as root in containers of their own. */
+/** Stands for the image's user, who does not exist here; the tests run as root. */
 export const WITHOUT_RIGHTS = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** A stage of the build: a folder that stands for its root, and what its instructions have said so far. */
+/** A stage of the build, and the instructions so far that only say something. */
 interface Stage {
   root: string;
   workdir: string;
@@ -20,23 +20,13 @@ interface Stage {
   said: Map<string, ImageStep>;
 }
 
-export interface ImageRoot {
-  /** Does what the instruction says. Throws for one that it does not know. */
-  take(step: ImageStep): Promise<void>;
-  /** The stage that was begun last: the image, when all steps were taken. */
-  stage(): Stage;
-  /** Where an absolute path of the image lies on this machine. */
-  place(absolute: string): string;
-  /** As a process in the container has it: what ENV says, the image's paths being those of this machine. */
-  environment(): Record<string, string>;
-  remove(): Promise<void>;
-}
+export type ImageRoot = Awaited<ReturnType<typeof makeImageRoot>>;
 
 /**
- * Takes the steps of a Dockerfile in folders that stand for the root file systems of its stages. Absolute paths are led there. The base
- * image is this machine: the Node that runs the tests, the shell and npm; of `chown` only that it is told is kept, as its user does not exist.
+ * Takes the steps of a Dockerfile in folders that stand for the roots of its stages, absolute paths replaced. The base image is this machine:
+ * the Node that runs the tests, the shell and npm; `chown` gives the files to the user that stands for the image's.
  */
-export async function makeImageRoot(context: string, contextFiles: readonly string[]): Promise<ImageRoot> {
+export async function makeImageRoot(context: string, contextFiles: readonly string[]) {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-image-"));
   chmodSync(folder, 0o755);
   const tools = path.join(folder, "tools");
@@ -97,17 +87,19 @@ export async function makeImageRoot(context: string, contextFiles: readonly stri
     takers[keyword] = (step) => void current().said.set(keyword, step);
   }
 
+  /** What ENV says, with paths of this machine. */
   function environment(): Record<string, string> {
     const said = Object.entries(current().environment).map(([name, value]) => [name, value.startsWith("/") ? place(value) : value]);
     return { PATH: base.PATH, ...(Object.fromEntries(said) as Record<string, string>) };
   }
 
   return {
-    async take(step) {
+    async take(step: ImageStep): Promise<void> {
       const taker = takers[step.keyword];
       if (!taker) throw new Error(`This test does not know the instruction ${step.keyword}.`);
       await taker(step);
     },
+    /** The last stage, which is the image when all steps were taken. */
     stage: current,
     place,
     environment,

@@ -25,7 +25,7 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** `npm pack` with its scripts on a copy of the sources, where a file of an earlier build lies about. */
+/** `npm pack` with its scripts on a copy of the sources that has a file of an earlier build. */
 async function pack(folder: string): Promise<Packed> {
   const sources = path.join(folder, "sources");
   for (const file of [...(await listContext(root)), "README.md", "LICENSE", ".env.example"]) {
@@ -41,7 +41,6 @@ async function pack(folder: string): Promise<Packed> {
   return packed;
 }
 
-/** As somebody gets it who installs it in an empty project, with the npm and the Node of this machine. */
 describe("the package, installed in an empty project", () => {
   let folder: string;
   let project: string;
@@ -71,10 +70,7 @@ describe("the package, installed in an empty project", () => {
     started.push(child);
     let printed = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-    const isUp = () =>
-      fetch(`http://127.0.0.1:${port}/healthz`)
-        .then(({ ok }) => ok || null)
-        .catch(() => null);
+    const isUp = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.ok ?? null;
     await waitUntil("the command serving", isUp, 60_000).catch((cause: unknown) => {
       throw new Error(`The service said: ${printed}`, { cause });
     });
@@ -97,9 +93,8 @@ describe("the package, installed in an empty project", () => {
     );
     expect(withoutSource).toEqual([]);
     const others = files.filter((file) => file.startsWith("dist/") && !/(\.js|\.d\.ts)$/.test(file));
-    expect(others.filter((file) => !/^dist\/(web|stores\/postgres\/migrations|server\/http\/openapi\/swagger-ui)\//.test(file))).toEqual(
-      [],
-    );
+    const known = /^dist\/(web|stores\/postgres\/migrations|server\/http\/openapi\/swagger-ui)\//;
+    expect(others.filter((file) => !known.test(file))).toEqual([]);
     expect(others.filter((file) => /\.(map|ts|tsx|env|log)$/.test(file))).toEqual([]);
     expect(packed.size).toBeLessThan(2 * 1024 * 1024);
   });
@@ -113,22 +108,38 @@ describe("the package, installed in an empty project", () => {
     }
   });
 
+  test(
+    "opens and prints nothing when it is imported, needs no environment and lets the process end",
+    async () => {
+      const script = `
+        const library = await import("conversation-graph");
+        const open = process.getActiveResourcesInfo().filter((kind) => kind !== "PipeWrap"); // its own output
+        console.log(typeof library.createConversationGraph, open.join());`;
+      const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project, env: {} });
+      expect({ stdout, stderr }).toEqual({ stdout: "function \n", stderr: "" });
+    },
+    PATIENCE_MS,
+  );
+
   test.each([
     { module: "node16", moduleResolution: "node16" },
     { module: "esnext", moduleResolution: "bundler" },
   ])(
-    "has sound types under moduleResolution $moduleResolution, those it depends on included",
+    "has sound types under moduleResolution $moduleResolution, those it depends on included, and a misuse does not compile",
     async (resolution) => {
       copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
       writeFileSync(path.join(project, "all.ts"), 'export * from "conversation-graph";\n');
       const compilerOptions = { ...resolution, target: "es2023", strict: true, skipLibCheck: false, noEmit: true, types: ["node"] };
-      const files = ["one-turn.ts", "all.ts"];
+      const misuse =
+        'import { startTurn } from "conversation-graph";\nstartTurn({} as never, { userId: "a", sessionId: "b", message: 3 });\n';
+      writeFileSync(path.join(project, "misuse.ts"), misuse);
+      const files = ["one-turn.ts", "all.ts", "misuse.ts"];
       writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const said = await inProject(process.execPath, path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".").then(
         () => "",
         ({ stdout }: { stdout: string }) => stdout,
       );
-      expect(said).toBe("");
+      expect(said).toMatch(/^misuse\.ts\(2,\d+\): error \w+: Type 'number' is not assignable to type 'string'\.\n$/);
     },
     PATIENCE_MS,
   );

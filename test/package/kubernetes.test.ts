@@ -10,30 +10,17 @@ import { makeMetrics } from "../../server/observe/metrics.ts";
 import { pythonEnvironment } from "../servers/python-environment.ts";
 import { openTestService } from "../support/services/service.ts";
 
-interface Probe {
-  httpGet: { path: string; port: string };
-}
-
-interface Labelled {
-  matchLabels: Record<string, string>;
-}
-
-interface Secret {
-  name: string;
-  valueFrom: { secretKeyRef: { name: string; key: string; optional?: boolean } };
-}
+type Labels = Record<string, string>;
 
 interface Container {
   image: string;
   ports: { name: string; containerPort: number }[];
-  env: Secret[];
-  envFrom: { configMapRef: { name: string } }[];
-  startupProbe: Probe;
-  livenessProbe: Probe;
-  readinessProbe: Probe;
+  env: { name: string; valueFrom: { secretKeyRef: { name: string; key: string; optional?: boolean } } }[];
+  envFrom: object[];
   lifecycle: { preStop: { sleep: { seconds: number } } };
   securityContext: object;
-  volumeMounts: { name: string; mountPath: string }[];
+  volumeMounts: object[];
+  [probe: `${string}Probe`]: { httpGet: { path: string; port: string } };
 }
 
 interface Pod {
@@ -45,16 +32,16 @@ interface Pod {
 
 interface Manifest {
   kind: string;
-  metadata: { name: string; annotations: Record<string, string> };
-  data: Record<string, string>;
+  metadata: { name: string; annotations: Labels };
+  data: Labels;
   spec: {
-    selector: Labelled & Record<string, string>;
-    podSelector: Labelled;
-    template: { metadata: { labels: Record<string, string> }; spec: Pod };
+    selector: { matchLabels: Labels };
+    podSelector: { matchLabels: Labels };
+    template: { metadata: { labels: Labels }; spec: Pod };
     scaleTargetRef: object;
-    ports: { name: string; port: number; targetPort: string }[];
+    ports: { name: string; targetPort: string }[];
     ingress: { ports: { port: string }[] }[];
-    rules: { http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] } }[];
+    rules: { http: { paths: { backend: { service: object } }[] } }[];
   };
 }
 
@@ -75,7 +62,7 @@ const [container] = pod.containers;
 const settings = manifest("ConfigMap").data;
 const required = container.env.filter(({ valueFrom }) => valueFrom.secretKeyRef.optional !== true).map(({ name }) => name);
 
-/** What a Secret is made of, in the example above the Deployment. */
+/** As in the example above the Deployment. */
 const SECRETS = { DATABASE_URL: "postgres://user:password@host:5432/database", API_KEYS: "some-long-secret:acme" };
 
 describe("the environment of the pods", () => {
@@ -102,17 +89,12 @@ describe("the environment of the pods", () => {
 describe("the pods", () => {
   test("are asked for their health where the service answers without a key", async () => {
     const service = await openTestService({ API_KEYS: SECRETS.API_KEYS });
-    try {
-      const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
-      for (const { httpGet } of probes) {
-        expect(httpGet.port).toBe(container.ports[0]?.name);
-        expect(await service.get(httpGet.path)).toMatchObject({ status: 200 });
-      }
-      expect(container.livenessProbe.httpGet.path).toBe("/healthz"); // one that asks Postgres would end processes when it is away
-      expect(container.readinessProbe.httpGet.path).toBe("/readyz");
-    } finally {
-      await service.close();
+    // A liveness probe that asks Postgres would end processes during an outage.
+    for (const [probe, path] of Object.entries({ startup: "/healthz", liveness: "/healthz", readiness: "/readyz" })) {
+      expect(container[`${probe}Probe`]?.httpGet).toEqual({ path, port: container.ports[0]?.name });
+      expect(await service.get(path)).toMatchObject({ status: 200 });
     }
+    await service.close();
   });
 
   test("have time to finish their turns and to hand back their jobs", () => {
@@ -122,11 +104,8 @@ describe("the pods", () => {
 
   test("run without privileges on a file system that cannot be written, but for the temporary folder", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-    expect(container.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
-    });
+    const restricted = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
+    expect(container.securityContext).toEqual(restricted);
     expect(container.volumeMounts).toEqual([{ name: pod.volumes[0]?.name, mountPath: "/tmp" }]);
     expect(pod.volumes[0]).toHaveProperty("emptyDir");
   });

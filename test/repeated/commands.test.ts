@@ -1,63 +1,121 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { postJson } from "../support/clients/api-client.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
-import { openTestService, type TestService } from "../support/services/service.ts";
-import { script, TIMES, twentyTimes } from "./twenty-times.ts";
+import { scriptFile, startFile } from "../support/run-script.ts";
+import { importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { openTestService } from "../support/services/service.ts";
 
-describe("twenty times in a row beside a running service", () => {
-  let real: Awaited<ReturnType<typeof createRealDatabase>>;
-  let service: TestService;
-  beforeAll(async () => {
-    real = await createRealDatabase();
-    service = await openTestService({ DATABASE_URL: real.url });
-  });
-  afterAll(async () => {
-    await service.close();
-    await real.drop();
-  });
+type Environment = Record<string, string>;
+const TIMES = 20;
+const BIN = fileURLToPath(new URL("../../dist/scripts/conversation-graph.js", import.meta.url));
 
-  async function countConnections(): Promise<number> {
-    const database = await openPostgres(real.url);
-    const counted = "select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-    const [row] = await database.query<{ n: number }>({ text: counted }).finally(() => database.close());
-    return row?.n ?? 0;
+let opened: AsyncDisposableStack;
+beforeEach(() => {
+  opened = new AsyncDisposableStack();
+});
+afterEach(() => opened.disposeAsync());
+
+async function openReal(): Promise<string> {
+  const { url, drop } = await createRealDatabase();
+  opened.defer(drop);
+  return url;
+}
+
+/** Runs a file; it must succeed and print this. */
+async function once(command: readonly string[], environment: Environment, printed: RegExp, input?: string): Promise<void> {
+  const { code, stdout, stderr } = await startFile(command, environment, input).ended;
+  expect({ code, printed: stdout + stderr }).toEqual({ code: 0, printed: expect.stringMatching(printed) });
+}
+
+async function twentyTimes(...command: Parameters<typeof once>): Promise<void> {
+  for (let time = 1; time <= TIMES; time++) await once(...command);
+}
+
+async function countConnections(url: string): Promise<number> {
+  const database = await openPostgres(url);
+  const text = "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+  return (await database.query({ text }).finally(() => database.close())).length;
+}
+
+test("migrate, jobs and audit do their work beside a service twenty times and leave no connection, and chat goes on with its conversation", async () => {
+  const url = await openReal();
+  const service = await openTestService({ DATABASE_URL: url });
+  opened.defer(() => service.close());
+  const before = await countConnections(url);
+  const environment = { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" };
+  await Promise.all([
+    twentyTimes([scriptFile("migrate")], environment, /: nothing to do\n$/),
+    twentyTimes([scriptFile("jobs")], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
+    twentyTimes([scriptFile("audit"), "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
+    twentyTimes([scriptFile("chat"), "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
+  ]);
+  const { json } = await service.get("/api/v1/conversations?user_id=ada");
+  expect(json).toMatchObject({ conversations: [{ message_count: 2 * TIMES }] });
+  expect(await countConnections(url)).toBeLessThanOrEqual(Math.max(before, 12));
+}, 240_000);
+
+test("export writes twenty times what a running service has by then, and restore brings it back into an empty database", async () => {
+  const url = await openReal();
+  const service = await openTestService({ DATABASE_URL: url });
+  opened.defer(() => service.close());
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-exports-"));
+  opened.defer(() => rm(folder, { recursive: true }));
+  for (let time = 1; time <= TIMES; time++) {
+    const { status } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: `Message ${time}` });
+    expect(status).toBe(200);
+    const file = path.join(folder, `${time}.jsonl.gz`);
+    await once([scriptFile("export"), file], { DATABASE_URL: url }, /\n\d+ rows of .*\.jsonl\.gz, /);
+    const empty = await createRealDatabase();
+    const restore = once([scriptFile("restore"), file], { DATABASE_URL: empty.url }, new RegExp(`\\nmessages: ${2 * time}\\n`));
+    await restore.finally(empty.drop);
   }
+}, 600_000);
 
-  test("migrate, jobs and audit do their work and leave no connection, and chat goes on with its conversation", async () => {
-    const before = await countConnections();
-    const environment = { DATABASE_URL: real.url, ENABLE_EPISODIC_MEMORY: "false" };
-    await Promise.all([
-      twentyTimes([script("migrate")], environment, /: nothing to do\n$/),
-      twentyTimes([script("jobs")], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
-      twentyTimes([script("audit"), "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
-      twentyTimes([script("chat"), "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
-    ]);
-    const { json } = await service.get("/api/v1/conversations?user_id=ada");
-    expect(json).toMatchObject({ conversations: [{ message_count: 2 * TIMES }] });
-    expect(await countConnections()).toBeLessThanOrEqual(Math.max(before, 12));
-  }, 240_000);
-});
+test("ingest and reindex, twenty times: there is one document, and the service that opens the new index finds what was said", async () => {
+  const { folder, remove } = await createDataFolder();
+  opened.defer(remove);
+  const documents = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-documents-"));
+  opened.defer(() => rm(documents, { recursive: true }));
+  await writeFile(path.join(documents, "hotels.md"), "# Hotels\n\nThe limit in Lisbon is 140 euros.");
+  const before = await openServiceWithEpisodes({ DATA_DIR: folder });
+  const { conversation_id: id } = await before.bring("ada", importedTurns([["My boat is called Calypso.", "Noted."]]));
+  await before.settle(id);
+  await twentyTimes([scriptFile("ingest"), "handbook", documents, "--url", before.url], {}, /1 documents? in "handbook", 0 failed/);
+  expect(await makeKnowledgeClient(before.url).list("handbook")).toEqual([expect.objectContaining({ status: "indexed" })]);
+  await before.close();
 
-describe("ingest beside a running service with documents", () => {
-  let running: ServiceWithEpisodes;
-  let documents: string;
-  beforeAll(async () => {
-    running = await openServiceWithEpisodes();
-    documents = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-documents-"));
-    await writeFile(path.join(documents, "hotels.md"), "# Hotels\n\nThe limit in Lisbon is 140 euros.");
-  }, 60_000);
-  afterAll(async () => {
-    await running.close();
-    await rm(documents, { recursive: true });
-  });
+  const environment = { DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in" };
+  await twentyTimes([scriptFile("reindex")], environment, /\n1 episodes indexed, built-in/);
+  const after = await openServiceWithEpisodes({ DATA_DIR: folder });
+  opened.defer(() => after.close());
+  const found = await after.episodes("ada", { query: "boat" });
+  expect(found.json).toMatchObject({ episodes: [{ user_message: "My boat is called Calypso." }], degraded: [] });
+}, 900_000);
 
-  test("brings the same folder in twenty times, and there is one document", async () => {
-    await twentyTimes([script("ingest"), "handbook", documents, "--url", running.url], {}, /1 documents? in "handbook", 0 failed/);
-    expect(await makeKnowledgeClient(running.url).list("handbook")).toEqual([expect.objectContaining({ status: "indexed" })]);
-  }, 240_000);
-});
+test("the command of the package tells its help, migrates, and serves one conversation, twenty times, with exit code 0 each time", async () => {
+  const environment = { DATABASE_URL: await openReal() };
+  opened.defer(killServiceProcesses);
+  await Promise.all([
+    twentyTimes([BIN, "--help"], {}, /^conversation-graph \d+\.\d+\.\d+: .*`reindex .*`restore FILE`/s),
+    twentyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
+    (async () => {
+      for (let time = 1; time <= TIMES; time++) {
+        const service = await startServiceProcess(environment, BIN);
+        const { status } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "Hello!" });
+        expect(status).toBe(200);
+        const listed = await fetch(`${service.url}/api/v1/conversations?user_id=ada`);
+        expect(await listed.json()).toMatchObject({ conversations: [{ message_count: 2 * time }] });
+        service.kill("SIGTERM");
+        expect({ code: await service.exited, output: service.output() }).toEqual({ code: 0, output: expect.stringContaining('"stopped"') });
+      }
+    })(),
+  ]);
+}, 600_000);

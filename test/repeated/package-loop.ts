@@ -12,7 +12,7 @@ import {
   startTurn,
 } from "../../graph/index.ts";
 
-// A program that uses the package: opens everything, runs turns, closes everything, again and again. It ends by itself when nothing is left open.
+// Opens everything, runs turns, closes everything, again and again. It ends by itself when nothing is left open.
 const [where = "memory://", times = "20", turns = "1"] = process.argv.slice(2);
 const isEmbedded = !where.startsWith("postgres");
 const warnings: string[] = [];
@@ -34,24 +34,15 @@ async function useOnce(): Promise<void> {
   await database.close();
 }
 
-/** What keeps a process alive or grows with each use, when nothing is under way. */
 async function look() {
   await sleep(100);
   globalThis.gc?.();
   await sleep(100);
   globalThis.gc?.();
   const listeners = Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)]));
-  const { heapUsed, rss, external, arrayBuffers } = process.memoryUsage();
-  const megabytes = { heapUsed, rss, external, arrayBuffers };
-  for (const [name, bytes] of Object.entries(megabytes)) megabytes[name as keyof typeof megabytes] = Math.round(bytes / 2 ** 20);
-  return {
-    resources: process
-      .getActiveResourcesInfo()
-      .filter((kind) => kind !== "PipeWrap")
-      .toSorted(),
-    listeners,
-    megabytes,
-  };
+  const { heapUsed, rss } = process.memoryUsage();
+  const resources = process.getActiveResourcesInfo().filter((kind) => kind !== "PipeWrap");
+  return { resources, listeners, megabytes: { heapUsed: heapUsed / 2 ** 20, rss: rss / 2 ** 20 } };
 }
 
 await useOnce();

@@ -8,11 +8,10 @@ import { createRealDatabase } from "../support/databases/databases.ts";
 const run = promisify(execFile);
 const LOOP = fileURLToPath(new URL("./package-loop.ts", import.meta.url));
 
-/** What is open and listened to in the process. */
 interface Look {
   resources: string[];
   listeners: Record<string, number>;
-  megabytes: { heapUsed: number; rss: number; external: number };
+  megabytes: { heapUsed: number; rss: number };
 }
 
 /** Fails when the process does not end by itself. */

@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi } from "../support/clients/api-client.ts";
@@ -11,21 +8,17 @@ import { createRealDatabase } from "../support/databases/databases.ts";
 import { createEmptyDatabase } from "../support/databases/empty-database.ts";
 import { createExportFolder, parseLines, readExport, rowLines, type ExportFolder } from "../stores/postgres/export/export-files.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { runScript } from "../support/run-script.ts";
+import { coreMemoryApi } from "../support/services/service-with-core-memory.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
 import { storeExchange } from "../support/samples/user-with-memory.ts";
 
-const run = promisify(execFile);
-const command =
-  (name: string) =>
-  (words: string[], environment: Record<string, string> = {}) =>
-    run(process.execPath, [fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url)), ...words], {
-      env: { PATH: process.env["PATH"], ...environment },
-      cwd: "/",
-    });
-const exportTo = command("export");
-const restore = command("restore");
+type Environment = Record<string, string>;
+const exportTo = (file: string, environment: Environment, ...words: string[]) => runScript("export", [file, ...words], environment);
+const restore = (file: string, environment: Environment) => runScript("restore", [file], environment);
+const refusal = (says: string | RegExp) => ({ code: 1, stderr: expect.stringMatching(says) as unknown });
 
 const WITH_EPISODES = { ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000" };
 const TURNS = importedTurns([
@@ -57,25 +50,14 @@ describe("npm run export and npm run restore", () => {
   afterAll(() => folder.remove());
 
   test("carry everything from the embedded database to a Postgres and back, with nothing lost, changed or read twice", async () => {
-    const source = await openServiceWithEpisodes({
-      ...WITH_EPISODES,
-      SUMMARY_MIN_MESSAGES: "2",
-      SUMMARY_UPDATE_DELTA: "1",
-      HISTORY_WINDOW: "0",
-    });
+    const early = { SUMMARY_MIN_MESSAGES: "2", SUMMARY_UPDATE_DELTA: "1", HISTORY_WINDOW: "0" };
+    const source = await openServiceWithEpisodes({ ...WITH_EPISODES, ...early });
     const back = await createDataFolder({ migrated: false });
     const real = await createEmptyDatabase();
     try {
       const { conversation_id: id } = await source.bring("ada", TURNS);
       await source.say("ada", "I live in 里斯本.");
-      for (const content of ["To sail.", "To sail to 澳门 🚢."]) {
-        const body = JSON.stringify({ content });
-        await callApi(`${source.url}/api/v1/users/ada/core-memory/goals`, {
-          method: "PUT",
-          headers: { "content-type": "application/json" },
-          body,
-        });
-      }
+      for (const content of ["To sail.", "To sail to 澳门 🚢."]) await coreMemoryApi(source.url).write("ada", "goals", content);
       const knowledge = makeKnowledgeClient(source.url);
       await knowledge.put("travel", { description: "Journeys" });
       await knowledge.add("travel", { title: "Lisbon", text: "Trams climb the hills of Lisbon." });
@@ -86,24 +68,20 @@ describe("npm run export and npm run restore", () => {
       const documents = await passages(source.url);
       await source.service.close();
 
-      const [first, second, third] = ["first.jsonl.gz", "second.jsonl.gz", "third.jsonl.gz"].map((name) => folder.at(name)) as [
-        string,
-        string,
-        string,
-      ];
-      const exported = await exportTo([first], { DATA_DIR: source.folder });
+      const [first, second, third] = [folder.at("first.jsonl.gz"), folder.at("second.jsonl.gz"), folder.at("third.jsonl.gz")];
+      const exported = await exportTo(first, { DATA_DIR: source.folder });
       expect(exported.stderr).toMatch(/100 % {2}(\d+) of \1 rows/);
       expect(exported.stdout).toMatch(/\d+ rows of embedded PGlite in .* in .*first\.jsonl\.gz, \d+\.\d MB, \d+ s\n$/);
       expect((await stat(first)).mode & 0o777).toBe(0o600);
 
-      const restored = await restore([first], { DATABASE_URL: real.url });
+      const restored = await restore(first, { DATABASE_URL: real.url });
       expect(restored.stderr).toMatch(/MB checked.*100 % {2}(\d+) of \1 rows/s);
       expect(restored.stdout).toMatch(/^\nconversations: 2\nmessages: 6\n[^]*restored into Postgres at /);
-      await exportTo([second], { DATABASE_URL: real.url });
+      await exportTo(second, { DATABASE_URL: real.url });
       expect(await rowLines(second)).toEqual(await rowLines(first));
 
-      await restore([second], { DATA_DIR: back.folder });
-      await exportTo([third], { DATA_DIR: back.folder });
+      await restore(second, { DATA_DIR: back.folder });
+      await exportTo(third, { DATA_DIR: back.folder });
       expect(await rowLines(third)).toEqual(await rowLines(first));
 
       const onPostgres = await openTestService({ DATABASE_URL: real.url });
@@ -135,7 +113,7 @@ describe("npm run export and npm run restore", () => {
     })();
     try {
       const file = folder.at("busy.jsonl.gz");
-      await exportTo([file], { DATABASE_URL: real.url });
+      await exportTo(file, { DATABASE_URL: real.url });
       expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       const lines = parseLines(await readExport(file));
       const rowsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ row }) => row);
@@ -156,12 +134,9 @@ describe("npm run export and npm run restore", () => {
     const { folder: dataDir, remove } = await createDataFolder();
     const service = await openTestService({ DATA_DIR: dataDir });
     try {
-      const busy = {
-        code: 1,
-        stderr: expect.stringMatching(/in use by another process\. Stop the service, .*GET \/api\/v1\/users\/ID\/export/) as unknown,
-      };
-      await expect(exportTo([folder.at("locked.jsonl.gz")], { DATA_DIR: dataDir })).rejects.toMatchObject(busy);
-      await expect(restore([folder.at("locked.jsonl.gz")], { DATA_DIR: dataDir })).rejects.toMatchObject({ code: 1 });
+      const busy = refusal(/in use by another process\. Stop the service, .*GET \/api\/v1\/users\/ID\/export/);
+      expect(await exportTo(folder.at("locked.jsonl.gz"), { DATA_DIR: dataDir })).toMatchObject(busy);
+      expect(await restore(folder.at("locked.jsonl.gz"), { DATA_DIR: dataDir })).toMatchObject({ code: 1 });
     } finally {
       await service.close();
       await remove();
@@ -170,8 +145,8 @@ describe("npm run export and npm run restore", () => {
 
   test("export nothing from where there is no database, and make none", async () => {
     for (const DATA_DIR of [folder.at("no-data"), "memory://"]) {
-      const nothing = { code: 1, stderr: expect.stringContaining(`There is no database in DATA_DIR "${DATA_DIR}"`) as unknown };
-      await expect(exportTo([folder.at("none.jsonl.gz")], { DATA_DIR })).rejects.toMatchObject(nothing);
+      const exported = await exportTo(folder.at("none.jsonl.gz"), { DATA_DIR });
+      expect(exported).toMatchObject(refusal(`There is no database in DATA_DIR "${DATA_DIR}"`));
     }
     expect((await readdir(path.dirname(folder.at("x")))).filter((name) => /^no/.test(name))).toEqual([]);
   });
@@ -181,32 +156,18 @@ describe("npm run export and npm run restore", () => {
     try {
       const file = folder.at("mine.txt");
       await writeFile(file, "mine");
-      const taken = { code: 1, stderr: expect.stringContaining("exists already") as unknown };
-      await expect(exportTo([file], { DATA_DIR: dataDir })).rejects.toMatchObject(taken);
+      expect(await exportTo(file, { DATA_DIR: dataDir })).toMatchObject(refusal("exists already"));
       expect((await stat(file)).size).toBe(4);
-      const nobody = { code: 1, stderr: expect.stringContaining('There is nothing of user "nobody" of tenant "default"') as unknown };
-      await expect(exportTo([folder.at("nobody.jsonl.gz"), "--user", "nobody"], { DATA_DIR: dataDir })).rejects.toMatchObject(nobody);
-      await expect(stat(folder.at("nobody.jsonl.gz"))).rejects.toMatchObject({ code: "ENOENT" });
+      const nobodys = folder.at("nobody.jsonl.gz");
+      const exported = await exportTo(nobodys, { DATA_DIR: dataDir }, "--user", "nobody");
+      expect(exported).toMatchObject(refusal('There is nothing of user "nobody" of tenant "default"'));
+      await expect(stat(nobodys)).rejects.toMatchObject({ code: "ENOENT" });
     } finally {
       await remove();
     }
   });
 
   test("restore nothing into memory, which would be gone at once", async () => {
-    const lost = { code: 1, stderr: expect.stringContaining("keeps nothing") as unknown };
-    await expect(restore([folder.at("any.jsonl.gz")], { DATA_DIR: "memory://" })).rejects.toMatchObject(lost);
-  });
-
-  test.each([
-    ["export", []],
-    ["export", ["a", "b"]],
-    ["export", ["a", "--user", ""]],
-    ["export", ["a", "--colour", "red"]],
-    ["restore", []],
-    ["restore", ["a", "b"]],
-    ["restore", ["a", "--user", "ada"]],
-  ])("%s with %j ends with status 1 and says how it is used", async (name, words) => {
-    const usage = { code: 1, stderr: expect.stringContaining(`npm run ${name} -- FILE`) as unknown };
-    await expect(command(name)(words)).rejects.toMatchObject(usage);
+    expect(await restore(folder.at("any.jsonl.gz"), { DATA_DIR: "memory://" })).toMatchObject(refusal("keeps nothing"));
   });
 });

@@ -1,16 +1,14 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { readJson, startHttpServer } from "./http-server.ts";
 
-export interface EmbeddingRequestBody {
+interface EmbeddingRequestBody {
   model: string;
   input: string[];
   encoding_format?: string;
   dimensions?: number;
 }
 
-/** How the server answers from now on. */
 export interface EmbeddingScript {
-  /** The vector of a text; default: one of four numbers made of its length. */
+  /** Default: a vector of four numbers made of the text's length. */
   vectorOf?: (text: string) => unknown;
   /** Changes the answer before it is sent. */
   change?: (answer: { data: { index?: number; embedding: unknown }[] }) => unknown;
@@ -32,19 +30,13 @@ export interface EmbeddingServer {
 
 const vectorOfLength = (text: string): number[] => [text.length + 1, 1, -2, 0.5];
 
-async function readJson(request: IncomingMessage): Promise<EmbeddingRequestBody> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString()) as EmbeddingRequestBody;
-}
-
-/** A server on a real socket that speaks OpenAI's embeddings protocol, with no model behind it. */
+/** Speaks OpenAI's embeddings protocol, with no model behind it. */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   let script: EmbeddingScript = {};
-  const server = createServer((request, response) => {
+  const server = await startHttpServer((request, response) => {
     void (async () => {
       if (!request.url?.endsWith("/v1/embeddings")) return response.writeHead(404).end("{}");
-      const body = await readJson(request);
+      const body = await readJson<EmbeddingRequestBody>(request);
       embeddingServer.seen.push(body);
       response.on("close", () => (embeddingServer.aborted += response.writableFinished ? 0 : 1));
       const { status, ending, vectorOf = vectorOfLength, change = (answer) => answer } = script;
@@ -59,17 +51,12 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
       return response.end(JSON.stringify(change(answer)));
     })();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const embeddingServer: EmbeddingServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${server.origin}/v1`,
     seen: [],
     aborted: 0,
     answer: (next) => (script = next),
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: server.close,
   };
   return embeddingServer;
 }

@@ -1,4 +1,5 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -9,20 +10,12 @@ import { pythonEnvironment, pythonOf } from "./python-environment.ts";
 
 const run = promisify(execFile);
 
-/** pymilvus has the protocol's messages; milvus-lite needs it to serve and does not name it. */
+/** milvus-lite needs pymilvus to serve and does not name it. */
 const PACKAGES = ["milvus-lite==3.2.2", "pymilvus==3.0.2"];
 const FOLDER_PREFIX = "conversation-graph-milvus-";
 const START_LIMIT_MS = 60_000;
 
-export interface MilvusServer {
-  /** host:port, the same after a restart. */
-  address: string;
-  /** On the data that is there. */
-  start(): Promise<void>;
-  kill(): Promise<void>;
-  /** Kills the server and removes its data. */
-  remove(): Promise<void>;
-}
+export type MilvusServer = Awaited<ReturnType<typeof startMilvusServer>>;
 
 /** Installs Milvus Lite for the tests, once per machine. Says why it cannot, or undefined when it is there. */
 export async function whyNoMilvus(): Promise<string | undefined> {
@@ -30,7 +23,7 @@ export async function whyNoMilvus(): Promise<string | undefined> {
   return (await pythonEnvironment(PACKAGES)).missing;
 }
 
-/** Ends a server that serves this folder: its number may belong to another process by now. */
+/** Ends a server of this folder; its process id may belong to another process by now. */
 async function killServerOf(folder: string): Promise<void> {
   const pid = Number.parseInt(await readFile(path.join(folder, "server.pid"), "utf8").catch(() => ""), 10);
   if (!pid || !isRunning(pid)) return;
@@ -38,7 +31,7 @@ async function killServerOf(folder: string): Promise<void> {
   if (stdout.includes(folder)) process.kill(pid, "SIGKILL");
 }
 
-/** Servers that a killed test run left behind, and their folders. A folder names the process that made it. */
+/** Ends servers of killed test runs, and removes their folders, whose names have the id of the process that made them. */
 async function removeOrphans(): Promise<void> {
   for (const name of await readdir(os.tmpdir())) {
     if (!name.startsWith(FOLDER_PREFIX) || isRunning(Number.parseInt(name.slice(FOLDER_PREFIX.length), 10))) continue;
@@ -48,7 +41,6 @@ async function removeOrphans(): Promise<void> {
   }
 }
 
-/** Resolves when the server says that it listens; rejects with what it wrote when it ends before. */
 async function listening(server: ChildProcess): Promise<void> {
   let output = "";
   await new Promise<void>((resolve, reject) => {
@@ -67,40 +59,28 @@ async function listening(server: ChildProcess): Promise<void> {
   });
 }
 
-async function ended(server: ChildProcess): Promise<void> {
-  if (server.exitCode === null && server.signalCode === null) await new Promise((resolve) => server.once("exit", resolve));
-}
-
 /** A real Milvus Lite in a folder of its own. Only when `whyNoMilvus` gave no reason. */
-export async function startMilvusServer(): Promise<MilvusServer> {
+export async function startMilvusServer() {
   await removeOrphans();
   const folder = await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   let server: ChildProcess | undefined;
   const killNow = (): void => void server?.kill("SIGKILL");
-  const milvus: MilvusServer = {
+  const milvus = {
+    /** The same after a restart. */
     address: `127.0.0.1:${port}`,
-    async start() {
-      const arguments_ = [
-        "-m",
-        "milvus_lite",
-        "server",
-        "--data-dir",
-        path.join(folder, "data"),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        String(port),
-      ];
-      server = spawn(pythonOf(PACKAGES), arguments_, { env: { ...process.env, PYTHONUNBUFFERED: "1" } });
+    async start(): Promise<void> {
+      const command = `-m milvus_lite server --host 127.0.0.1 --port ${port} --data-dir`;
+      const words = [...command.split(" "), path.join(folder, "data")];
+      server = spawn(pythonOf(PACKAGES), words, { env: { ...process.env, PYTHONUNBUFFERED: "1" } });
       await writeFile(path.join(folder, "server.pid"), String(server.pid));
       await listening(server);
     },
-    async kill() {
+    async kill(): Promise<void> {
       killNow();
-      if (server) await ended(server);
+      if (server?.exitCode === null && server.signalCode === null) await once(server, "exit");
     },
-    async remove() {
+    async remove(): Promise<void> {
       process.off("exit", killNow);
       await milvus.kill();
       await rm(folder, { recursive: true, force: true });

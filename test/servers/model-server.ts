@@ -1,24 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
+import { readJson, startHttpServer } from "./http-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 export interface ChatRequestBody {
   model: string;
   stream?: boolean;
   stream_options?: { include_usage?: boolean };
-  messages: { role: string; content: string; tool_calls?: SentToolCall[]; tool_call_id?: string }[];
+  messages: {
+    role: string;
+    content: string;
+    tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+    tool_call_id?: string;
+  }[];
   tools?: { function: { name: string } }[];
 }
 
-/** A call of a tool as a client sends it back in the next request. */
-export interface SentToolCall {
-  id: string;
-  function: { name: string; arguments: string };
-}
-
-/** A call of a tool in an answer; arguments that are a text are sent as they are, JSON or not. */
+/** Arguments that are a text are sent as they are, JSON or not. */
 export interface ScriptedToolCall {
   name: string;
   arguments: unknown;
@@ -26,11 +25,10 @@ export interface ScriptedToolCall {
   id?: string;
 }
 
-/** How the server answers one request. */
 export interface ModelScript {
   /** Default: 40 times "wordN ". */
   tokens?: string[];
-  /** Calls of tools, after the tokens, of which there are none unless they are given; in pieces, as real servers stream them. */
+  /** Streamed in pieces, after the tokens, of which there are none by default. */
   toolCalls?: ScriptedToolCall[];
   /** Milliseconds before the first token and between tokens. Default 0. */
   firstTokenMs?: number;
@@ -47,9 +45,9 @@ export interface ModelScript {
   withoutUsage?: boolean;
 }
 
-/** A request the server has seen; `aborted` once its connection closed before the answer was whole. */
 export interface SeenRequest {
   body: ChatRequestBody;
+  /** The connection closed before the answer was whole. */
   aborted: boolean;
 }
 
@@ -66,21 +64,14 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-/** Keeps no process alive: a client may have left long before the pause is over. */
+/** Keeps no process alive. */
 const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
-/** Every answer has an id of its own, as real ones do: clients tell messages apart by it. */
+/** Clients tell messages apart by it. */
 const nextId = (): string => `chatcmpl-${randomUUID()}`;
 
 const DEFAULT_TOKENS = Array.from({ length: 40 }, (_, index) => `word${index} `);
 
-async function readJson(request: IncomingMessage): Promise<ChatRequestBody> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString()) as ChatRequestBody;
-}
-
-/** The frames of one call: its name first, then its arguments a few characters at a time. */
 function* toolCallDeltas({ name, arguments: given, id }: ScriptedToolCall, index: number): Generator<object> {
   const whole = typeof given === "string" ? given : JSON.stringify(given);
   yield { tool_calls: [{ index, id: id ?? `call_${index + 1}`, type: "function", function: { name, arguments: "" } }] };
@@ -126,7 +117,7 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   response.end("data: [DONE]\n\n");
 }
 
-/** The answer in one piece, for a client that does not stream; of the script only its tokens count. */
+/** For a client that does not stream; of the script only the tokens count. */
 function wholeAnswer({ model }: ChatRequestBody, { tokens = DEFAULT_TOKENS }: ModelScript): string {
   const message = { role: "assistant", content: tokens.join("") };
   const usage = { prompt_tokens: 100, completion_tokens: tokens.length, total_tokens: 100 + tokens.length };
@@ -134,23 +125,23 @@ function wholeAnswer({ model }: ChatRequestBody, { tokens = DEFAULT_TOKENS }: Mo
   return JSON.stringify({ id: nextId(), object: "chat.completion", created: 1, model, choices, usage });
 }
 
-export interface ModelServerOptions {
+interface ModelServerOptions {
   port?: number;
   keepSeen?: boolean;
-  /** Answers what is no chat completion; 404 unless told. */
+  /** Answers what is no chat completion. Default: 404. */
   other?: (request: IncomingMessage, response: ServerResponse) => unknown;
 }
 
 const notFound = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end("{}");
 
-/** An OpenAI-compatible server on a real socket with no model behind it: it answers what `answer` was told. */
+/** OpenAI-compatible, with no model behind it: answers as its script says. */
 export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}): Promise<ModelServer> {
   let choose: (body: ChatRequestBody) => ModelScript = () => ({});
   const seen: SeenRequest[] = [];
-  const server = createServer((request, response) => {
+  const server = await startHttpServer((request, response) => {
     void (async () => {
       if (!request.url?.endsWith("/chat/completions")) return other(request, response);
-      const body = await readJson(request);
+      const body = await readJson<ChatRequestBody>(request);
       const entry: SeenRequest = { body, aborted: false };
       if (keepSeen) seen.push(entry);
       response.on("close", () => (entry.aborted = !response.writableFinished));
@@ -162,10 +153,9 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
       if (!body.stream) return response.writeHead(200, { "content-type": "application/json" }).end(wholeAnswer(body, script));
       return streamAnswer(response, body, script);
     })();
-  });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  }, port);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${server.origin}/v1`,
     seen,
     answer: (script) => (choose = typeof script === "function" ? script : () => script),
     hold(tokens = ["yes"]) {
@@ -176,10 +166,6 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
     async untilAsked(count = 1) {
       await waitUntil(`${count} requests at the model`, () => seen.length >= count);
     },
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: server.close,
   };
 }

@@ -1,7 +1,6 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { startHttpServer } from "./http-server.ts";
 
-/** A span as OTLP's JSON has it, its attributes as an object. */
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
@@ -13,15 +12,7 @@ export interface ReceivedSpan {
   attributes: Record<string, unknown>;
 }
 
-export interface OtlpReceiver {
-  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
-  url: string;
-  /** All that was sent, as it came. */
-  payloads: string[];
-  requests: { path: string; contentType: string | undefined; headers: Record<string, unknown> }[];
-  spans(): ReceivedSpan[];
-  close(): Promise<void>;
-}
+export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
 
 interface OtlpValue {
   stringValue?: string;
@@ -31,17 +22,12 @@ interface OtlpValue {
   arrayValue?: { values: OtlpValue[] };
 }
 
-interface OtlpSpan {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
+type OtlpSpan = Omit<ReceivedSpan, "ms" | "failed" | "attributes"> & {
   startTimeUnixNano: string;
   endTimeUnixNano: string;
   status: { code: number };
   attributes: { key: string; value: OtlpValue }[];
-}
+};
 
 interface OtlpPayload {
   resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[];
@@ -70,30 +56,19 @@ function toSpan({ startTimeUnixNano, endTimeUnixNano, status, attributes, ...spa
 }
 
 /** A receiver of traces over OTLP/HTTP in JSON; `hangs`: it takes everything and never answers. */
-export async function startOtlpReceiver({ hangs = false }: { hangs?: boolean } = {}): Promise<OtlpReceiver> {
+export async function startOtlpReceiver({ hangs = false }: { hangs?: boolean } = {}) {
   const payloads: string[] = [];
-  const requests: OtlpReceiver["requests"] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.setEncoding("utf8").on("data", (text: string) => (body += text));
-    request.on("end", () => {
+  const requests: { path: string; contentType: string | undefined; headers: Record<string, unknown> }[] = [];
+  const { origin, close } = await startHttpServer((request, response) => {
+    void text(request).then((body) => {
       payloads.push(body);
       requests.push({ path: request.url ?? "", contentType: request.headers["content-type"], headers: request.headers });
       if (!hangs) response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    payloads,
-    requests,
-    spans: () =>
-      payloads
-        .flatMap((payload) => (JSON.parse(payload) as OtlpPayload).resourceSpans)
-        .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(toSpan))),
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
-  };
+  const spans = (): ReceivedSpan[] =>
+    payloads
+      .flatMap((payload) => (JSON.parse(payload) as OtlpPayload).resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans.map(toSpan)));
+  return { url: origin, payloads, requests, spans, close };
 }

@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Servers that a killed test run left behind: stops them and removes their folders. A folder names the process that made it. */
+/** Ends servers of killed test runs, and removes their folders, whose names have the id of the process that made them. */
 async function removeOrphans(): Promise<void> {
   for (const name of await readdir(os.tmpdir())) {
     if (!name.startsWith(FOLDER_PREFIX) || isRunning(Number.parseInt(name.slice(FOLDER_PREFIX.length), 10))) continue;

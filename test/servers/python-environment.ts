@@ -6,23 +6,16 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-export interface PythonEnvironment {
-  /** Its interpreter. */
-  python: string;
-  /** Why it is not there, or undefined when it is. */
-  missing: string | undefined;
-}
-
 function folderOf(packages: readonly string[]): string {
   return path.join(os.tmpdir(), `conversation-graph-python-${packages.join("-").replaceAll("==", "-")}`);
 }
 
-/** The interpreter of the environment with these packages, whether it is made or not. */
+/** The interpreter, whether the environment is there or not. */
 export function pythonOf(packages: readonly string[]): string {
   return path.join(folderOf(packages), "bin", "python");
 }
 
-/** Made aside and then renamed, so that it is whole or not there; of two that make it at once, one throws its own away. */
+/** Made aside and then renamed, so that it is whole or not there. */
 async function createEnvironment(folder: string, packages: readonly string[]): Promise<void> {
   const building = await mkdtemp(`${folder}-building-`);
   try {
@@ -34,8 +27,8 @@ async function createEnvironment(folder: string, packages: readonly string[]): P
   }
 }
 
-/** A virtual environment with these packages, each pinned as `name==version`, made once per machine. Says why it cannot be made. */
-export async function pythonEnvironment(packages: readonly string[]): Promise<PythonEnvironment> {
+/** A virtual environment with these packages (`name==version`), made once per machine; `missing` says why it is not there. */
+export async function pythonEnvironment(packages: readonly string[]): Promise<{ python: string; missing: string | undefined }> {
   const python = pythonOf(packages);
   const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     work.then(

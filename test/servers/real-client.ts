@@ -3,14 +3,14 @@ import { inspect } from "node:util";
 import { createParser } from "eventsource-parser";
 import type { TurnEvent, TurnResult } from "../../turn/events.ts";
 
-/** The addresses of one service, and what is known of the processes behind them. */
+/** The processes of one service. */
 export interface Network {
   addresses(): readonly string[];
-  /** Only then may it break off what it has begun to send. */
+  /** Only a killed process may break off a stream. */
   isKilled(address: string): boolean;
 }
 
-/** A message with the key that every try of it has. */
+/** A message with its Idempotency-Key. */
 export interface KeyedMessage {
   key: string;
   body: object;
@@ -18,14 +18,14 @@ export interface KeyedMessage {
 
 /** What a client does besides waiting for its answer. */
 export interface Whims {
-  /** Leaves behind so many tokens of a stream, the first time behind the first number and so on, and comes back. */
+  /** Leaves after so many tokens, the first time after the first number and so on, and comes back. */
   leaves?: readonly number[];
-  /** Leaves behind so many tokens for good. */
+  /** Leaves after so many tokens for good. */
   goesAfter?: number;
-  /** Asks to stop the turn behind so many tokens; what comes then is final, unless it `sendsAgain`. */
+  /** Cancels the turn after so many tokens; what comes then is final, unless it `sendsAgain`. */
   cancelsAfter?: number;
   sendsAgain?: boolean;
-  /** Comes back with the message and Last-Event-ID now and then, rather than to the turn. */
+  /** Comes back with the message and Last-Event-ID half of the time, not to the turn. */
   resends?: boolean;
 }
 
@@ -35,22 +35,19 @@ export interface ClientReport {
   done: TurnResult | null;
   /** The code of an error that is final. */
   failure: string | null;
-  /** It asked to stop the turn, and takes whatever comes for the end. */
   cancelled: boolean;
-  /** It left before the end and did not come back. */
   gone: boolean;
-  /** The answer as the client has put it together. */
+  /** Put together from the tokens. */
   text: string;
   /** The process whose stream ended it. */
   address: string;
   tries: number;
   resumes: number;
   breaks: number;
-  /** When it began, by `performance.now()`, and milliseconds from then to the first token it saw (null: it saw none) and to the end. */
+  /** By `performance.now()`; milliseconds from then to the first token and to the end. */
   began: number;
   firstTokenMs: number | null;
   ms: number;
-  /** What must not be, in words. */
   violations: string[];
   journal: string[];
 }
@@ -64,7 +61,7 @@ const AGAIN: Ending = { kind: "again", afresh: false };
 const AFRESH: Ending = { kind: "again", afresh: true };
 const OVER: Ending = { kind: "over" };
 
-/** What fetch throws of a connection, by its words: in a test its errors are of other classes than here. */
+/** By the words: in a test, errors of fetch are of other classes than here. */
 const isBroken = ({ name, message }: Error): boolean => name === "TimeoutError" || message === "fetch failed" || message === "terminated";
 
 /** Sends a message and does not rest before its answer, or an error that is final: resumes when the connection breaks, retries with the same key. */
@@ -76,22 +73,8 @@ export async function sendAndStay(
 ): Promise<ClientReport> {
   const began = performance.now();
   const report: ClientReport = {
-    ...{
-      key: message.key,
-      done: null,
-      failure: null,
-      cancelled: false,
-      gone: false,
-      text: "",
-      address: "",
-      tries: 0,
-      resumes: 0,
-      breaks: 0,
-      began,
-      firstTokenMs: null,
-      ms: 0,
-    },
-    ...{ violations: [], journal: [] },
+    ...{ key: message.key, done: null, failure: null, cancelled: false, gone: false, text: "", address: "" },
+    ...{ tries: 0, resumes: 0, breaks: 0, began, firstTokenMs: null, ms: 0, violations: [], journal: [] },
   };
   const leaves = [...(whims.leaves ?? [])];
   let cancelsAfter = whims.cancelsAfter;
@@ -141,7 +124,6 @@ export async function sendAndStay(
     });
   }
 
-  /** What an error means, in a stream or instead of one. */
   function onError(code: string, retryable: boolean): Ending {
     if (retryable && !report.cancelled) return AFRESH;
     report.failure = code;
@@ -152,9 +134,9 @@ export async function sendAndStay(
     const text = await response.text();
     note(`${response.status} ${text}`);
     const { code } = (JSON.parse(text) as { error: { code: string } }).error;
-    // Of a turn that nobody knows any more the key still does.
+    // The key is still known when the turn no longer is.
     if (turnId !== null && (response.status === 404 || response.status === 410)) return AFRESH;
-    // A message that failed and behind which the conversation has gone on stays without an answer.
+    // A failed message stays without an answer once the conversation has gone on.
     return RETRYABLE.has(response.status) && code !== "turn_superseded" ? AGAIN : onError(code, false);
   }
 
@@ -207,8 +189,8 @@ export async function sendAndStay(
       if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return await readRefusal(response);
       isStream = true;
       const told = response.headers.get("x-turn-id");
-      // Another attempt at the same message: its answer is another. Whoever waited in line heard the id of his own attempt, and then the events of
-      // the one that another process had begun for the same key: by their ids it is the same.
+      // Another attempt has another answer. Who waited in line got the id of its own attempt, and then events of the one that another process had
+      // begun for the same key: the ids of the events say which.
       const goesOn = lastEventId !== null && told?.endsWith(lastEventId.slice(lastEventId.lastIndexOf(".") + 1));
       if (told !== turnId && !goesOn) report.text = "";
       turnId = told;

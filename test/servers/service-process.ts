@@ -6,24 +6,15 @@ import { freePort } from "./postgres-server.ts";
 
 const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
 
-/** The service as a process of its own, for tests that kill it. */
-export interface ServiceProcess {
-  url: string;
-  pid: number;
-  /** What it has printed so far. */
-  output(): string;
-  kill(signal: NodeJS.Signals): void;
-  /** Its exit code, or null when a signal ended it. */
-  exited: Promise<number | null>;
-}
+export type ServiceProcess = ReturnType<typeof spawnService>;
 
 const started = new Set<ServiceProcess>();
 
 /**
- * Starts `server/main.ts` with only the given environment (and PATH), and does not wait for anything. On the real Postgres, which lacks the
- * extensions, without episodic memory unless told otherwise; without limits, too. `main` is that of another version.
+ * Starts `server/main.ts`, or that of another version, with only the given environment (and PATH), and waits for nothing. Without limits, and on
+ * a real Postgres, which lacks the extensions, without memory.
  */
-export function spawnService(environment: Record<string, string>, main = MAIN): ServiceProcess {
+export function spawnService(environment: Record<string, string>, main = MAIN) {
   const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
@@ -36,17 +27,17 @@ export function spawnService(environment: Record<string, string>, main = MAIN): 
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
-  // 'close' comes after 'exit', when everything it printed is here.
-  const exited = once(child, "close").then(([code]) => code as number | null);
-  const service: ServiceProcess = {
+  const service = {
     url: `http://127.0.0.1:${environment["PORT"]}`,
     pid: child.pid ?? 0,
-    output: () => printed,
-    kill: (signal) => void child.kill(signal),
-    exited,
+    /** What it has printed so far. */
+    output: (): string => printed,
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    /** Its exit code, or null when a signal ended it, once all that it printed is here. */
+    exited: once(child, "close").then(([code]) => code as number | null),
   };
   started.add(service);
-  void exited.then(() => started.delete(service));
+  void service.exited.then(() => started.delete(service));
   return service;
 }
 

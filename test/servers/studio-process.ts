@@ -7,16 +7,11 @@ import { waitUntil } from "../support/wait-until.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A message as LangGraph's server writes it. */
-export interface ThreadMessage {
-  id: string;
-  type: string;
-  content: string;
-}
+export type ThreadMessage = ThreadValues["messages"][number];
 
-/** What a run or a look at a thread gives of the state. */
+/** The state of a thread, as LangGraph's server writes it. */
 export interface ThreadValues {
-  messages: ThreadMessage[];
+  messages: { id: string; type: string; content: string }[];
   answer: string;
   conversationId: string;
   [field: string]: unknown;
@@ -32,22 +27,10 @@ export interface Thread {
   history(limit?: number): Promise<{ values: Partial<ThreadValues>; next: string[]; checkpoint: { checkpoint_id: string } }[]>;
 }
 
-/** `npm run studio`, in a group of processes of its own. */
-export interface StudioProcess {
-  url: string;
-  /** Under which the server draws the graph. */
-  assistantId: string;
-  call(method: string, path: string, body?: unknown): Promise<Response>;
-  createThread(): Promise<Thread>;
-  /** Resident megabytes of all its processes. */
-  memory(): number;
-  output(): string;
-  /** What a terminal does at Ctrl-C. Resolves when the command has ended. */
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
+export type StudioProcess = Awaited<ReturnType<typeof startStudio>>;
 
-/** Starts Studio's server on a free port and waits until it answers. */
-export async function startStudio(environment: Record<string, string> = {}): Promise<StudioProcess> {
+/** Starts `npm run studio` on a free port, in a group of processes of its own, and waits until it answers. */
+export async function startStudio(environment: Record<string, string> = {}) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = spawn("npm", ["run", "studio", "--", "--port", String(port)], {
@@ -71,6 +54,7 @@ export async function startStudio(environment: Record<string, string> = {}): Pro
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Answer;
   }
+  /** What a terminal does at Ctrl-C. Resolves when the command has ended. */
   const stop = async (signal: NodeJS.Signals = "SIGKILL"): Promise<void> => {
     try {
       process.kill(-group, signal);
@@ -91,7 +75,7 @@ export async function startStudio(environment: Record<string, string> = {}): Pro
     url,
     assistantId: assistant?.assistant_id ?? "",
     call,
-    async createThread() {
+    async createThread(): Promise<Thread> {
       const { thread_id: id } = await json<{ thread_id: string }>("POST", "/threads", {});
       return {
         id,
@@ -105,12 +89,13 @@ export async function startStudio(environment: Record<string, string> = {}): Pro
         history: (limit = 10) => json("POST", `/threads/${id}/history`, { limit }),
       };
     },
-    memory() {
+    /** Resident megabytes of all its processes. */
+    memory(): number {
       const lines = execFileSync("ps", ["-A", "-o", "pgid=,rss="], { encoding: "utf8" }).trim().split("\n");
       const ofGroup = lines.map((line) => line.trim().split(/\s+/).map(Number)).filter(([pgid]) => pgid === group);
       return ofGroup.reduce((sum, [, kilobytes = 0]) => sum + kilobytes, 0) / 1024;
     },
-    output: () => printed,
+    output: (): string => printed,
     stop,
   };
 }

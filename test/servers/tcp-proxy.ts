@@ -1,30 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** Stands between the service and a server, so that a test can take that server away and bring it back. */
-export interface TcpProxy {
-  /** The same URL, through the proxy. */
-  url: string;
-  /** Resets every connection and refuses new ones. */
-  refuse(): Promise<void>;
-  /** Keeps every connection open and takes new ones, but lets nothing through any more. */
-  freeze(): void;
-  /** Lets requests through, but no replies. */
-  loseReplies(): void;
-  /** Lets every reply through so many milliseconds late. */
-  delayReplies(milliseconds: number): void;
-  /** Lets so many bytes of the reply to each request through, then resets the connection. */
-  resetAfter(bytes: number): void;
-  /** Answers every request itself, with these bytes, and closes the connection. */
-  answerWith(bytes: string): void;
-  /** Everything goes through again. What was held back is gone with its connection. */
-  restore(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface TcpProxyOptions {
-  /** Only HTTP requests in which this stands are touched by what the proxy does; `refuse` then resets them when they come. */
-  only?: string;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 type Mode =
   | { name: "open" | "refusing" | "frozen" | "replies lost" }
@@ -32,7 +8,7 @@ type Mode =
   | { name: "cutting"; bytes: number }
   | { name: "answering"; bytes: string };
 
-/** What arrived reaches the other side before a reset does, in milliseconds. */
+/** Milliseconds in which what arrived reaches the other side before a reset. */
 const BEFORE_RESET_MS = 50;
 const HEAD_OF_REQUEST = /^(GET|POST) /;
 
@@ -41,7 +17,8 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-export async function startTcpProxy(targetUrl: string, { only }: TcpProxyOptions = {}): Promise<TcpProxy> {
+/** Stands between the service and a server, to take that away and bring it back. With `only`, no other requests than those with this text are touched. */
+export async function startTcpProxy(targetUrl: string, { only }: { only?: string } = {}) {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();
   let mode: Mode = { name: "open" };
@@ -98,16 +75,22 @@ export async function startTcpProxy(targetUrl: string, { only }: TcpProxyOptions
   url.host = `127.0.0.1:${port}`;
   return {
     url: url.href,
-    async refuse() {
+    /** Resets every connection and refuses new ones; with `only`, resets requests when they come. */
+    async refuse(): Promise<void> {
       mode = { name: "refusing" };
       if (only === undefined) await stopListening();
     },
+    /** Connections stay open, and nothing goes through. */
     freeze: () => void (mode = { name: "frozen" }),
+    /** Only requests go through. */
     loseReplies: () => void (mode = { name: "replies lost" }),
-    delayReplies: (milliseconds) => void (mode = { name: "slow", milliseconds }),
-    resetAfter: (bytes) => void (mode = { name: "cutting", bytes }),
-    answerWith: (bytes) => void (mode = { name: "answering", bytes }),
-    async restore() {
+    delayReplies: (milliseconds: number) => void (mode = { name: "slow", milliseconds }),
+    /** So many bytes of the reply to each request go through, then the connection is reset. */
+    resetAfter: (bytes: number) => void (mode = { name: "cutting", bytes }),
+    /** The proxy answers every request with these bytes and closes the connection. */
+    answerWith: (bytes: string) => void (mode = { name: "answering", bytes }),
+    /** What was held back is gone with its connection. */
+    async restore(): Promise<void> {
       if (mode.name !== "open") resetAll();
       mode = { name: "open" };
       if (!server.listening) await listen(server, port);

@@ -1,9 +1,7 @@
 import { createHmac } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
+import { startHttpServer } from "./http-server.ts";
 
-/** A pair of keys, the public one as it is published. */
 export interface SigningKey {
   kid: string;
   alg: string;
@@ -39,38 +37,27 @@ export function secretToken(claims: Claims, { alg = "HS256", secret = JWT_SECRET
 
 export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
 
-/** A server that publishes keys, as identity providers do. */
-export interface TokenIssuer {
-  url: string;
-  /** Publishes these keys and no others from now on. */
-  publish(...keys: SigningKey[]): void;
-  /** How it answers: with its keys, with a 500, with what is no JSON, or not at all. */
-  behave(how: "well" | "fails" | "nonsense" | "hangs"): void;
-  /** How often it was asked. */
-  asked(): number;
-  close(): Promise<void>;
-}
+export type TokenIssuer = Awaited<ReturnType<typeof startTokenIssuer>>;
 
-export async function startTokenIssuer(...keys: SigningKey[]): Promise<TokenIssuer> {
+/** A server that publishes keys, as identity providers do. */
+export async function startTokenIssuer(...keys: SigningKey[]) {
   let published = keys;
-  let behaviour: Parameters<TokenIssuer["behave"]>[0] = "well";
+  let behaviour: "well" | "fails" | "nonsense" | "hangs" = "well";
   let asked = 0;
-  const server = createServer((_request, response) => {
+  const { origin, close } = await startHttpServer((_request, response) => {
     asked += 1;
     if (behaviour === "hangs") return;
     if (behaviour === "fails") return void response.writeHead(500).end();
     response.setHeader("content-type", "application/json");
     response.end(behaviour === "nonsense" ? "<html>" : JSON.stringify({ keys: published.map((key) => key.published) }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`,
-    publish: (...next) => void (published = next),
-    behave: (how) => void (behaviour = how),
-    asked: () => asked,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    url: `${origin}/jwks.json`,
+    /** Publishes these keys and no others from now on. */
+    publish: (...next: SigningKey[]) => void (published = next),
+    behave: (how: typeof behaviour) => void (behaviour = how),
+    /** The number of requests so far. */
+    asked: (): number => asked,
+    close,
   };
 }

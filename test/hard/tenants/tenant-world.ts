@@ -1,9 +1,9 @@
-import { createHmac } from "node:crypto";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse } from "../../support/clients/api-client.ts";
+import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-export const JWT_SECRET = "a secret of more than thirty-two characters";
+export { bearer, JWT_SECRET };
 
 export const TENANTS = ["acme", "acme-corp", "acme_corp", "acme.corp", "ACME", "acm"];
 
@@ -39,14 +39,9 @@ export interface TenantWorld {
 
 export const keyOf = (tenantId: string): string => `key-of-${tenantId}`;
 export const apiKeysOf = (tenants: readonly string[]): string => tenants.map((tenant) => `${keyOf(tenant)}:${tenant}`).join(",");
-export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-/** The header of one user of a tenant, signed with JWT_SECRET. */
-export function tokenOf(tenant: string, sub: string): Record<string, string> {
-  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "HS256" })}.${part({ sub, tenant, exp: Math.floor(Date.now() / 1_000) + 3_600 })}`;
-  return bearer(`${signed}.${createHmac("sha256", JWT_SECRET).update(signed).digest("base64url")}`);
-}
+/** The header of one user of a tenant. */
+export const tokenOf = (tenant: string, sub: string): Record<string, string> => bearer(secretToken({ sub, tenant }));
 
 export const secretsIn = (text: string): string[] => [...new Set(text.match(/secret\d{3}x/g) ?? [])].toSorted();
 

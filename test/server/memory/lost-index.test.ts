@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
-import { startReindex } from "../../scripts/run-reindex.ts";
+import { runScript } from "../../support/run-script.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -63,7 +63,7 @@ test("data that was brought here without its index is told as degraded, by every
     expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: ["episodic"] });
     await service.close();
   }
-  expect((await startReindex({ DATA_DIR: folder, ...MEMORY }).ended).code).toBe(0);
+  expect((await runScript("reindex", [], { DATA_DIR: folder, ...MEMORY })).code).toBe(0);
   const service = await openAgain(folder);
   const found = await waitUntil("the exchange", async () => {
     const answer = await find(service, "My boat is called Calypso");

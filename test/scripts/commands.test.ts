@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
+import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
+import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
+import { createDataFolder } from "../servers/data-folder.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { runScript } from "../support/run-script.ts";
+import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/samples/sample-jobs.ts";
+
+const OWNER = { tenantId: "default", userId: "ada" };
+
+test.each([
+  ["audit", [], /npm run audit -- --user ID/],
+  ["audit", ["--user", ""], /npm run audit -- --user ID/],
+  ["audit", ["ada"], /npm run audit -- --user ID/],
+  ["audit", ["--user", "ada", "--colour", "red"], /npm run audit -- --user ID/],
+  ["export", [], /npm run export -- FILE/],
+  ["export", ["a", "b"], /npm run export -- FILE/],
+  ["export", ["a", "--user", ""], /npm run export -- FILE/],
+  ["export", ["a", "--colour", "red"], /npm run export -- FILE/],
+  ["ingest", [], /npm run ingest -- KB FOLDER/],
+  ["ingest", ["handbook"], /npm run ingest -- KB FOLDER/],
+  ["ingest", ["handbook", "x", "y"], /npm run ingest -- KB FOLDER/],
+  ["ingest", ["handbook", "x", "--colour", "red"], /npm run ingest -- KB FOLDER/],
+  ["reindex", ["--drop"], /npm run reindex -- --drop-old/],
+  ["restore", [], /npm run restore -- FILE/],
+  ["restore", ["a", "b"], /npm run restore -- FILE/],
+  ["restore", ["a", "--user", "ada"], /npm run restore -- FILE/],
+])("npm run %s with %j ends with status 1 and says how it is used, without a look at the database", async (name, words, says) => {
+  const ended = await runScript(name, words, { DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" });
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(says) as unknown });
+});
+
+describe("on a real Postgres", () => {
+  let real: Awaited<ReturnType<typeof createRealDatabase>>;
+  let database: Database;
+  beforeAll(async () => {
+    real = await createRealDatabase();
+    database = await openPostgres(real.url);
+  });
+  afterAll(async () => {
+    await database.close();
+    await real.drop();
+  });
+  const run = (name: string, ...words: string[]) => runScript(name, words, { DATABASE_URL: real.url });
+
+  test("npm run audit lists what every store holds of a user, with status 2; after an erase there is nothing, with status 0", async () => {
+    await makeCoreMemoryStore(database).put(OWNER, { section: "profile", content: "Lives in Porto." });
+    const places = ["core_memory_lines", "core_memory_sections", "core_memory_versions", "memory_operations"];
+    const listed = [...places.map((table) => `public.${table}: 1`), '4 places hold something of user "ada"', ""].join("\n");
+    expect(await run("audit", "--user", "ada")).toMatchObject({ code: 2, stdout: listed });
+    expect((await run("audit", "--user", "ada", "--tenant", "other")).stdout).toBe('nothing of user "ada"\n');
+    await makeEraseStore(database).user(OWNER);
+    expect(await run("audit", "--user", "ada")).toMatchObject({ code: 0, stdout: 'nothing of user "ada"\n' });
+  });
+
+  test("npm run audit says that it has not looked into a Milvus that is not configured, with status 1", async () => {
+    const add = `insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at, left_at)
+      values ('episodes_left', 'episodes', 'leaving episodes_left', 'milvus', 'e', 8, now(), now())`;
+    await database.query({ text: add });
+    const looked = await run("audit", "--user", "nobody");
+    await database.query({ text: "delete from search_indexes where name = 'episodes_left'" });
+    expect(looked).toMatchObject({ code: 1, stdout: "" });
+    expect(looked.stderr).toMatch(/episodes_left in Milvus.*MILVUS_ADDRESS/);
+  });
+
+  test("npm run jobs counts jobs, and lists those that failed for good with their error", async () => {
+    expect((await run("jobs")).stdout).toBe("no jobs\n");
+    const [dead, waiting] = [sampleJob(), sampleJob()];
+    await killJobs(makeJobQueue(database), [dead]);
+    await addJobs(makeJobQueue(database), waiting);
+    const lines = (await run("jobs")).stdout.trimEnd().split("\n");
+    expect(lines.slice(0, 2)).toEqual(["summarise dead: 1", "summarise waiting: 1"]);
+    expect(lines[2]).toMatch(/^dead since \d{4}-\S+Z after 2 attempts: summarise\//);
+    expect(lines[2]).toContain(`${dead.conversationId}: ${SAMPLE_FAILURE.message}`);
+    expect(lines).toHaveLength(3);
+  });
+
+  test.each([[[]], [["summarise"]]])("npm run jobs -- retry %j puts the dead ones back, and says how many", async (kind) => {
+    await clearJobs(database);
+    await killJobs(makeJobQueue(database), [sampleJob(), sampleJob()]);
+    expect((await run("jobs", "retry", ...kind)).stdout).toBe("2 jobs will run again\n");
+    expect(await makeJobOverview(database).count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
+  });
+
+  test.each([[["retry", "dreams"]], [["rety"]]])("npm run jobs -- %j ends with status 1 and says what can be asked", async (words) => {
+    const says = expect.stringMatching(/npm run jobs -- retry \[KIND\].*summarise/s) as unknown;
+    expect(await run("jobs", ...words)).toMatchObject({ code: 1, stderr: says });
+  });
+
+  test("npm run migrate migrates what DATABASE_URL names, and says so", async () => {
+    expect((await run("migrate")).stdout).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/test_\w+: nothing to do\n$/);
+  });
+});
+
+test("npm run jobs ends with status 1 and one clear line while a service has the embedded database", async () => {
+  const { folder, remove } = await createDataFolder();
+  const service = await openEmbeddedPostgres(folder);
+  const refused = await runScript("jobs", [], { DATA_DIR: folder });
+  expect(refused).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(new RegExp(`^[^\\n]*${folder}[^\\n]*\\n$`)) });
+  await service.close();
+  await remove();
+});
+
+test("npm run migrate applies every migration to an embedded database that is new", async () => {
+  const { stdout } = await runScript("migrate", [], { DATA_DIR: "memory://" });
+  expect(stdout).toMatch(/^embedded PGlite in memory: applied 0001_conversations\.sql/);
+});
+
+test("npm run migrate ends with status 1 and one clear line when the database cannot be reached", async () => {
+  const { code, stderr } = await runScript("migrate", [], { DATABASE_URL: "postgres://nobody:secret@127.0.0.1:9/none" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Postgres at 127\.0\.0\.1:9\/none cannot be used \(ECONNREFUSED\)[^\n]*\n$/);
+});
