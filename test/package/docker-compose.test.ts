@@ -23,7 +23,6 @@ const compose = readYaml("docker-compose.yml") as {
   secrets: Record<string, { environment: string }>;
 };
 
-/** A version with at least a minor number, or a dated release. */
 const PINNED = /:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$|:RELEASE\.\d{4}-\d{2}-\d{2}T[\d-]+Z$/;
 
 test.each(Object.entries(compose.services))(
@@ -81,7 +80,6 @@ describe("the profile of monitoring", () => {
 describe("the environment of the service", () => {
   const environment = compose.services["service"]?.environment ?? {};
 
-  /** As Compose fills it in when nothing but API_KEYS is set. */
   const filledIn = Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [
       name,

@@ -99,7 +99,6 @@ export async function makeImageRoot(context: string, contextFiles: readonly stri
       if (!taker) throw new Error(`This test does not know the instruction ${step.keyword}.`);
       await taker(step);
     },
-    /** The last stage, which is the image when all steps were taken. */
     stage: current,
     place,
     environment,

@@ -49,7 +49,6 @@ const FOLDER = "deploy/kubernetes";
 const files = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
 const manifests = new Map(files.map((file) => [file, parse(readFileSync(file, "utf8")) as Manifest]));
 
-/** The one manifest of a kind. */
 function manifest(kind: string): Manifest {
   const [found, ...more] = [...manifests.values()].filter((one) => one.kind === kind);
   if (!found || more.length > 0) throw new Error(`There must be one ${kind} in ${FOLDER}.`);
@@ -62,7 +61,6 @@ const [container] = pod.containers;
 const settings = manifest("ConfigMap").data;
 const required = container.env.filter(({ valueFrom }) => valueFrom.secretKeyRef.optional !== true).map(({ name }) => name);
 
-/** As in the example above the Deployment. */
 const SECRETS = { DATABASE_URL: "postgres://user:password@host:5432/database", API_KEYS: "some-long-secret:acme" };
 
 describe("the environment of the pods", () => {

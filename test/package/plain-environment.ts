@@ -1,9 +1,7 @@
 import path from "node:path";
 
-/** What says how the package registry is reached and where npm keeps what it has fetched. */
 const OF_NPM = /^(npm_config_(registry|cache|userconfig)|https?_proxy|no_proxy|node_extra_ca_certs)$/i;
 
-/** A registry that stands still is asked again after a minute, as npm does by itself after five. */
 const IMPATIENT = { npm_config_fetch_timeout: "60000" };
 
 /**

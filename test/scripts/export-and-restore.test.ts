@@ -26,7 +26,6 @@ const TURNS = importedTurns([
   ["我最喜欢的电影是《索拉里斯》。", "记住了。"],
 ]);
 
-/** What a user finds over HTTP. */
 async function findAll(url: string) {
   const get = async (route: string) => (await callApi<Record<string, unknown>>(`${url}/api/v1/${route}`)).json;
   const { conversations } = (await get("conversations?user_id=ada")) as { conversations: { id: string }[] };

@@ -10,7 +10,6 @@ import { runScript } from "../support/run-script.ts";
 import { storeConversation } from "../support/databases/stored-conversation.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** More than the statement timeout of a turn. */
 const SLOW_MS = 11_000;
 const WAITING = "select 1 from pg_locks where relation = 'messages'::regclass and not granted";
 

@@ -1,6 +1,5 @@
 export const TEMPLATE_DATABASE = "conversation_graph_template";
 
-/** The same server, another database. */
 export function withDatabase(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;

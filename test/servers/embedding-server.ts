@@ -10,19 +10,15 @@ interface EmbeddingRequestBody {
 export interface EmbeddingScript {
   /** Default: a vector of four numbers made of the text's length. */
   vectorOf?: (text: string) => unknown;
-  /** Changes the answer before it is sent. */
   change?: (answer: { data: { index?: number; embedding: unknown }[] }) => unknown;
-  /** An HTTP error instead of an answer. */
   status?: number;
   /** `silent` never answers, `stall` sends the beginning of an answer, `cut` drops the connection, `garbage` is no JSON. */
   ending?: "silent" | "stall" | "cut" | "garbage";
 }
 
 export interface EmbeddingServer {
-  /** The value for EMBEDDING_BASE_URL. */
   url: string;
   seen: EmbeddingRequestBody[];
-  /** Requests whose client left before the answer was whole. */
   aborted: number;
   answer(script: EmbeddingScript): void;
   close(): Promise<void>;
@@ -30,7 +26,6 @@ export interface EmbeddingServer {
 
 const vectorOfLength = (text: string): number[] => [text.length + 1, 1, -2, 0.5];
 
-/** Speaks OpenAI's embeddings protocol, with no model behind it. */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   let script: EmbeddingScript = {};
   const server = await startHttpServer((request, response) => {

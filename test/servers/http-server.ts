@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
 /** A server on this machine, on a free port unless one is given. */
-export async function startHttpServer(listener: RequestListener, port = 0): Promise<{ origin: string; close(): Promise<void> }> {
+export async function startHttpServer(listener: RequestListener, port = 0): Promise<{ origin: string; close: () => Promise<void> }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {

@@ -23,7 +23,6 @@ export async function whyNoMilvus(): Promise<string | undefined> {
   return (await pythonEnvironment(PACKAGES)).missing;
 }
 
-/** Ends a server of this folder; its process id may belong to another process by now. */
 async function killServerOf(folder: string): Promise<void> {
   const pid = Number.parseInt(await readFile(path.join(folder, "server.pid"), "utf8").catch(() => ""), 10);
   if (!pid || !isRunning(pid)) return;
@@ -67,7 +66,6 @@ export async function startMilvusServer() {
   let server: ChildProcess | undefined;
   const killNow = (): void => void server?.kill("SIGKILL");
   const milvus = {
-    /** The same after a restart. */
     address: `127.0.0.1:${port}`,
     async start(): Promise<void> {
       const command = `-m milvus_lite server --host 127.0.0.1 --port ${port} --data-dir`;

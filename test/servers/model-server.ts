@@ -35,27 +35,21 @@ export interface ModelScript {
   betweenMs?: number;
   /** The first token waits for this. */
   until?: Promise<unknown>;
-  /** An HTTP error instead of an answer. */
   status?: number;
   /** How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
   ending?: "stop" | "tool_calls" | "length" | "end" | "cut" | "hang";
-  /** Sends a frame that is no JSON after the tokens. */
   malformed?: boolean;
-  /** Leaves the token counts out. */
   withoutUsage?: boolean;
 }
 
 export interface SeenRequest {
   body: ChatRequestBody;
-  /** The connection closed before the answer was whole. */
   aborted: boolean;
 }
 
 export interface ModelServer {
-  /** The value for OPENAI_BASE_URL. */
   url: string;
   seen: SeenRequest[];
-  /** Answers from now on; a function chooses by the request. */
   answer(script: ModelScript | ((body: ChatRequestBody) => ModelScript)): void;
   /** Answers with these tokens as soon as the returned function is called. */
   hold(tokens?: string[]): () => void;
@@ -64,7 +58,6 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-/** Keeps no process alive. */
 const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
 /** Clients tell messages apart by it. */
@@ -134,7 +127,6 @@ interface ModelServerOptions {
 
 const notFound = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end("{}");
 
-/** OpenAI-compatible, with no model behind it: answers as its script says. */
 export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}): Promise<ModelServer> {
   let choose: (body: ChatRequestBody) => ModelScript = () => ({});
   const seen: SeenRequest[] = [];

@@ -8,7 +8,6 @@ import { isRunning } from "./is-running.ts";
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
 export interface PostgresServer {
-  /** postgres://…/postgres, with the right to create databases. */
   url: string;
   stop(): Promise<void>;
 }

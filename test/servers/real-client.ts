@@ -3,20 +3,17 @@ import { inspect } from "node:util";
 import { createParser } from "eventsource-parser";
 import type { TurnEvent, TurnResult } from "../../turn/events.ts";
 
-/** The processes of one service. */
 export interface Network {
   addresses(): readonly string[];
   /** Only a killed process may break off a stream. */
   isKilled(address: string): boolean;
 }
 
-/** A message with its Idempotency-Key. */
 export interface KeyedMessage {
   key: string;
   body: object;
 }
 
-/** What a client does besides waiting for its answer. */
 export interface Whims {
   /** Leaves after so many tokens, the first time after the first number and so on, and comes back. */
   leaves?: readonly number[];
@@ -29,17 +26,13 @@ export interface Whims {
   resends?: boolean;
 }
 
-/** What a client went through with one message. */
 export interface ClientReport {
   key: string;
   done: TurnResult | null;
-  /** The code of an error that is final. */
   failure: string | null;
   cancelled: boolean;
   gone: boolean;
-  /** Put together from the tokens. */
   text: string;
-  /** The process whose stream ended it. */
   address: string;
   tries: number;
   resumes: number;

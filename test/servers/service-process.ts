@@ -30,7 +30,6 @@ export function spawnService(environment: Record<string, string>, main = MAIN) {
   const service = {
     url: `http://127.0.0.1:${environment["PORT"]}`,
     pid: child.pid ?? 0,
-    /** What it has printed so far. */
     output: (): string => printed,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     /** Its exit code, or null when a signal ended it, once all that it printed is here. */

@@ -9,7 +9,6 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export type ThreadMessage = ThreadValues["messages"][number];
 
-/** The state of a thread, as LangGraph's server writes it. */
 export interface ThreadValues {
   messages: { id: string; type: string; content: string }[];
   answer: string;
@@ -17,13 +16,11 @@ export interface ThreadValues {
   [field: string]: unknown;
 }
 
-/** A conversation in Studio: what its views ask the server for. */
 export interface Thread {
   id: string;
   /** Runs the graph and waits for its end. Throws what the run failed with. */
   run(input: object | null, more?: object): Promise<ThreadValues>;
   state(): Promise<{ values: ThreadValues; next: string[]; checkpoint: { checkpoint_id: string } }>;
-  /** Newest first. */
   history(limit?: number): Promise<{ values: Partial<ThreadValues>; next: string[]; checkpoint: { checkpoint_id: string } }[]>;
 }
 
@@ -54,7 +51,6 @@ export async function startStudio(environment: Record<string, string> = {}) {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Answer;
   }
-  /** What a terminal does at Ctrl-C. Resolves when the command has ended. */
   const stop = async (signal: NodeJS.Signals = "SIGKILL"): Promise<void> => {
     try {
       process.kill(-group, signal);
@@ -89,7 +85,6 @@ export async function startStudio(environment: Record<string, string> = {}) {
         history: (limit = 10) => json("POST", `/threads/${id}/history`, { limit }),
       };
     },
-    /** Resident megabytes of all its processes. */
     memory(): number {
       const lines = execFileSync("ps", ["-A", "-o", "pgid=,rss="], { encoding: "utf8" }).trim().split("\n");
       const ofGroup = lines.map((line) => line.trim().split(/\s+/).map(Number)).filter(([pgid]) => pgid === group);

@@ -87,7 +87,6 @@ export async function startTcpProxy(targetUrl: string, { only }: { only?: string
     delayReplies: (milliseconds: number) => void (mode = { name: "slow", milliseconds }),
     /** So many bytes of the reply to each request go through, then the connection is reset. */
     resetAfter: (bytes: number) => void (mode = { name: "cutting", bytes }),
-    /** The proxy answers every request with these bytes and closes the connection. */
     answerWith: (bytes: string) => void (mode = { name: "answering", bytes }),
     /** What was held back is gone with its connection. */
     async restore(): Promise<void> {

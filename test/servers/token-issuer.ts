@@ -26,7 +26,6 @@ export function signToken({ kid, alg, privateKey }: SigningKey, claims: Claims):
 
 export const JWT_SECRET = "a secret of more than thirty-two characters";
 
-/** The part of a token that holds this JSON. */
 export const tokenPart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /** A token that is signed with a shared secret, good for five minutes unless its claims say otherwise. */
@@ -39,7 +38,6 @@ export const bearer = (token: string): { authorization: string } => ({ authoriza
 
 export type TokenIssuer = Awaited<ReturnType<typeof startTokenIssuer>>;
 
-/** A server that publishes keys, as identity providers do. */
 export async function startTokenIssuer(...keys: SigningKey[]) {
   let published = keys;
   let behaviour: "well" | "fails" | "nonsense" | "hangs" = "well";
@@ -53,10 +51,8 @@ export async function startTokenIssuer(...keys: SigningKey[]) {
   });
   return {
     url: `${origin}/jwks.json`,
-    /** Publishes these keys and no others from now on. */
     publish: (...next: SigningKey[]) => void (published = next),
     behave: (how: typeof behaviour) => void (behaviour = how),
-    /** The number of requests so far. */
     asked: (): number => asked,
     close,
   };

@@ -5,7 +5,6 @@ import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The compiler's view of all sources below these folders: each with its path from the root and what it exports. */
 export function readSources(folders: readonly string[]): { checker: ts.TypeChecker; files: { file: string; exported: ts.Symbol[] }[] } {
   const { config } = ts.readConfigFile(path.join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as { config: object };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);

@@ -59,7 +59,6 @@ function* wrongOrder(messages: readonly StoredMessage[], questionOf: (message: S
   }
 }
 
-/** Everything that is stored otherwise than the clients were told, in words with all that is known of it. */
 export async function findWrongs(database: Database, exchanges: readonly Exchange[]): Promise<string[]> {
   const [messages, turns] = [await database.query<StoredMessage>({ text: MESSAGES }), await database.query<StoredTurn>({ text: TURNS })];
   const messageOf = new Map(messages.map((message) => [message.id, message]));

@@ -19,9 +19,7 @@ interface Held {
 export interface LeaseFigures {
   /** The longest that one stayed locked behind the last renewal of its lease: nobody was at work on it then, or not for long. */
   longestUnrenewedMs: number;
-  /** The longest that one turn held its conversation, renewing. */
   longestHeldMs: number;
-  /** Locks that nobody gave back: they ran out. */
   ranOut: number;
   violations: string[];
 }

@@ -6,33 +6,24 @@ import { within } from "../../support/within.ts";
 /** Milliseconds between a process' start and the next blow, at least and at most. */
 const SHORTEST_LIFE_MS = 500;
 const LONGEST_LIFE_MS = 3_000;
-/** A frozen process sleeps as long as this beyond the lease of its turns: others have taken them over when it wakes. */
 const OVERSLEEPS_MS = 500;
-/** A stopping process waits for its turns, for what they store and for its connections. */
 const STOP_MS = 30_000;
 
-/** Two processes of one service, and somebody who kills them. */
 export interface ChaosProcesses {
   network: Network;
-  /** Ends the first or the second and starts it again; resolves when it serves. */
   restart(which: 0 | 1, signal: "SIGKILL" | "SIGTERM"): Promise<void>;
-  /** Holds one for longer than the leases of its turns. */
   freeze(which: 0 | 1): Promise<void>;
-  /** Those that run at the moment, first and second. */
   running(): readonly ServiceProcess[];
   /** Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`; then both run. */
   harass(isOver: () => boolean): Promise<void>;
-  /** Ends both with SIGTERM. */
   stop(): Promise<void>;
   count: { SIGKILL: number; SIGTERM: number; freezes: number; both: number; lostReplies: number };
   /** The longest end after SIGTERM, in milliseconds. */
   longestStopMs(): number;
-  /** What no process may do, in words. */
   violations: string[];
   journal: string[];
 }
 
-/** Lines of a log that tell of a fault of the service: errors that are none of a request, and whatever is no line of the log. */
 export function faultsIn(output: string): string[] {
   return output.split("\n").filter((line) => {
     if (line === "" || line === "Try it:" || line.startsWith("  curl ")) return false;

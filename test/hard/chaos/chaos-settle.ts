@@ -7,7 +7,6 @@ import { waitUntil } from "../../support/wait-until.ts";
 /** Jobs of a killed process come back within 30 s, those that failed are at most 15 s apart. */
 const JOBS_DONE_MS = 180_000;
 
-/** Sends every key that was answered, or whose client went away, once more when all is over: the same answer, and that of a message that was left. */
 export async function sendAllOnceMore(network: Network, exchanges: readonly Exchange[], random: (below: number) => number): Promise<void> {
   const due = exchanges.filter(({ reports }) => reports.some(({ done, gone }) => done || gone));
   for (const ofOne of Map.groupBy(due, ({ userId }) => userId).values()) {

@@ -12,7 +12,6 @@ create function record_summary() returns trigger language plpgsql as $$ begin
 end $$;
 create trigger record_summary after insert or update on conversation_summaries for each row execute function record_summary()`;
 
-/** Makes a database record every version of every summary, with the number of completed messages after its cover point at that moment. */
 export async function recordSummaries(database: Database): Promise<void> {
   await database.query({ text: RECORD });
 }

@@ -2,14 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sendAndStay, type ClientReport, type KeyedMessage, type Network, type Whims } from "../../servers/real-client.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 
-/** A message, and what all clients that sent it went through. */
 export interface Exchange extends KeyedMessage {
   userId: string;
   sessionId: string;
   text: string;
-  /** Sent while another message of the same conversation was: which comes first is open. */
   hasCompany: boolean;
-  /** Sent once by somebody who waits for the answer: its times are those of the service. */
   isPlain: boolean;
   reports: ClientReport[];
 }

@@ -14,10 +14,8 @@ import { within } from "../../support/within.ts";
 
 const USERS = Array.from({ length: 10 }, (_, number) => `user ${number}`);
 const LEASE_MS = 2_000;
-/** How long each stage goes on under load. */
 const STAGE_MS = 4_000;
 const STOP_MS = 30_000;
-/** A line of a client's journal that tells of an answer of the server's fault. */
 const SERVER_FAULT = /^\S+ (5\d\d) (\{.*)$/;
 
 /** Which version is started from where; undefined is this one. */
@@ -27,11 +25,9 @@ export interface Versions {
 }
 
 export interface RollOut {
-  /** Names of the migrations in the database, before the new version came and behind it. */
   migrationsBefore: string[];
   migrationsAfter: string[];
   messages: number;
-  /** Users of whom processes of both versions answered messages. */
   answeredByBoth: number;
   /** Status and code of everything that was answered with 5xx, each once. */
   serverFaults: string[];

@@ -8,7 +8,6 @@ import { checkOutVersion, findPreviousVersion, makeNextVersion, type VersionTree
 
 const MIGRATIONS = new URL("../../../stores/postgres/migrations/", import.meta.url);
 const NEXT = "9999_of_the_next_version.sql";
-/** Something of every kind that a compatible migration may do, to the tables that every turn writes. */
 const SQL = `
 create table notes (id uuid primary key, conversation_id uuid not null references conversations on delete cascade, text text not null);
 create index notes_by_conversation on notes (conversation_id);

@@ -10,7 +10,6 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
 const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "turn", "package.json"];
 
-/** The sources of another version of the service, in a folder of its own, on the packages that are installed here. */
 export interface VersionTree {
   /** For `startServiceProcess`. */
   main: string;
@@ -24,7 +23,6 @@ async function makeTree(fill: (folder: string) => Promise<void>): Promise<Versio
   return { main: path.join(folder, "server/main.ts"), remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** This version with one more migration: what the next version brings. */
 export function makeNextVersion(migration: { name: string; sql: string }): Promise<VersionTree> {
   return makeTree(async (folder) => {
     for (const name of SOURCES) await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
@@ -48,7 +46,6 @@ export async function migrationsOfVersion(commit: string): Promise<string[]> {
   return listed.split("\n").sort();
 }
 
-/** The sources of an earlier commit or tag. */
 export function checkOutVersion(commit: string): Promise<VersionTree> {
   return makeTree(async (folder) => {
     const archive = path.join(folder, "sources.tar");

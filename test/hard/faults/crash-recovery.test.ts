@@ -43,7 +43,6 @@ describe("a service that is killed with kill -9", () => {
     startServiceProcess({ ...place.environment, OPENAI_BASE_URL: model.url, TURN_LEASE_MS: String(leaseMs) });
   const contents = async (url: string, session: string) => (await messagesOf(url, "ada", session)).map(({ content }) => content);
 
-  /** Kills the service at the first token of a turn in the session "held". */
   async function killInTurn(service: ServiceProcess): Promise<void> {
     model.answer(({ messages }) => (messages.at(-1)?.content === "cut off" ? { tokens: ["word "], ending: "hang" } : { tokens: ["fine"] }));
     const onEvent = (_event: unknown, sofar: unknown[]) => void (sofar.length === 2 && service.kill("SIGKILL"));

@@ -8,19 +8,15 @@ export type Dependency = (typeof DEPENDENCIES)[number];
 export const FAULTS = ["down at start", "refuses", "hangs", "resets in mid-call", "slow by 2 s", "wrong answers", "back again"] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What is expected of a turn that begins while one dependency has one fault. */
 export interface Cell {
   /** `done`, the code of its error, or `no start`: the service itself refuses to start. */
   turn: "done" | "no start" | ErrorCode;
-  /** Layers of memory that a turn which is done went on without. */
   degraded?: readonly ("summary" | "core_memory" | "episodic")[];
   /** The turn ends within so many milliseconds, on a machine that is busy with other things too. */
   within: number;
   /** What /readyz says is down: it is 503, unless answers go on without that. Undefined: it is 200. */
   down?: "postgres" | "chat_model" | "episode_index" | undefined;
-  /** Jobs that cannot be done as long as the fault lasts; the others are done. */
   waits?: readonly JobKind[];
-  /** What is different when the fault comes about in another way than most. */
   ways?: Readonly<Record<string, Partial<Omit<Cell, "ways">>>>;
 }
 
@@ -32,7 +28,6 @@ const NO_AGENT = { ...DONE, waits: ["remember"] } as const;
 const NO_DATABASE = { turn: "storage_unavailable", within: 8_000, down: "postgres" } as const;
 const NO_ANSWER = { turn: "model_unavailable", within: 8_000, down: "chat_model" } as const;
 
-/** What a turn does with each dependency in each trouble; test-faults.ts has what holds in every cell. */
 export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly<Cell>>>>> = {
   postgres: {
     "down at start": { turn: "no start", within: 30_000 },
@@ -90,7 +85,6 @@ export const MATRIX: Readonly<Record<Dependency, Readonly<Record<Fault, Readonly
   },
 };
 
-/** Bytes of a reply: fewer than it has, and of an answer more than its beginning. */
 const CUT_AFTER: Readonly<Record<Dependency, number>> = {
   postgres: 20,
   milvus: 40,

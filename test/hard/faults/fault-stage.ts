@@ -18,11 +18,9 @@ export const USER = "ada";
 const CHAT = "test-chat";
 const SUMMARY = "test-summary";
 const MEMORY = "test-memory";
-/** Words that stand nowhere else, one for each turn. */
 const WORD = /\bqu[bcdfgklmnprt]{8}o\b/g;
 export const newWord = (): string => `qu${[...randomBytes(8)].map((byte) => "bcdfgklmnprt"[byte % 12]).join("")}o`;
 
-/** A turn as its client saw it. */
 export interface SeenTurn {
   /** `done` or the code of the error. */
   outcome: string;
@@ -31,17 +29,14 @@ export interface SeenTurn {
   result: TurnResult | undefined;
 }
 
-/** The service as a process, with everything it depends on, of which one is behind a proxy. */
 export interface FaultStage {
   proxy: TcpProxy;
   environment: Record<string, string>;
-  /** Past the proxy. */
   database: Database;
   url(): string;
   start(): Promise<void>;
   /** As a container is stopped. Throws when the process has not lived until then, or does not end well. */
   stop(): Promise<void>;
-  /** One turn, or a retry of it: the word of the message is its Idempotency-Key. */
   ask(session: string, message: string): Promise<SeenTurn>;
   close(): Promise<void>;
 }
@@ -58,7 +53,6 @@ function script({ model, messages }: ChatRequestBody): ModelScript {
 
 const ONLY: Partial<Record<Dependency, string>> = { summary_model: `"model":"${SUMMARY}"`, memory_model: `"model":"${MEMORY}"` };
 
-/** With a user who has memory from before. Starts the service. */
 export async function openFaultStage(dependency: Dependency): Promise<FaultStage> {
   await using opening = new AsyncDisposableStack();
   const [place, milvus, model, embedder] = await Promise.all([

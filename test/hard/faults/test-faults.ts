@@ -42,7 +42,6 @@ async function searchIsWhole(stage: FaultStage): Promise<void> {
   await waitUntil("searches are whole", async () => (await search()).json.degraded?.length === 0, RECOVERY_MS);
 }
 
-/** A turn that has everything; on a busy machine a search may take too long once. */
 async function wholeTurn(stage: FaultStage, session: string): Promise<string> {
   for (let tries = 1; ; tries++) {
     const word = newWord();
@@ -62,7 +61,6 @@ async function expectNothingDoubled(stage: FaultStage, conversationId: string): 
   expect(answers.toSorted()).toEqual(questions.map((asked) => `re: ${asked}`).toSorted());
 }
 
-/** All that memory makes of a conversation is there. */
 async function expectRemembered(stage: FaultStage, conversationId: string, words: readonly string[]): Promise<void> {
   const { json: settled } = await api<unknown>(stage, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${RECOVERY_MS}`, "POST");
   expect({ settled, jobs: await openJobs(stage, conversationId) }).toEqual({ settled: { settled: true, pending: 0 }, jobs: [] });
@@ -100,7 +98,6 @@ function expectOutcome(cell: Cell, during: SeenTurn): void {
   expect(during.ms).toBeLessThan(cell.within);
 }
 
-/** A turn while the fault lasts, and everything that must hold then and afterwards. */
 async function playCell(stage: FaultStage, session: string, fault: Fault, cell: Cell, begin: () => Promise<void>): Promise<void> {
   const before = newWord();
   const word = newWord();
@@ -123,7 +120,6 @@ async function playCell(stage: FaultStage, session: string, fault: Fault, cell: 
   await expectNothingDoubled(stage, conversationId);
 }
 
-/** The row of a dependency. */
 export async function testFaultsOf(dependency: Dependency): Promise<void> {
   const reason = await whyNoMilvus();
   const row = MATRIX[dependency];
@@ -156,7 +152,6 @@ export async function testFaultsOf(dependency: Dependency): Promise<void> {
   });
 }
 
-/** A process that is started again, as containers are, serves once what it needs is back. */
 async function expectNoStart(stage: FaultStage): Promise<void> {
   await stage.proxy.refuse();
   const refused = spawnService({ ...stage.environment, PORT: String(await freePort()) });

@@ -37,7 +37,6 @@ const WHOLE = [
   Buffer.from("# Title\n\n- x\n  - y\n"),
 ];
 
-/** A file that is cut, changed in some bytes, doubled, random, or as deep as its format allows. */
 function hostileFile(random: Random): { type: string; bytes: Buffer } {
   const which = random(WHOLE.length);
   const whole = WHOLE[which] ?? Buffer.alloc(0);

@@ -18,7 +18,6 @@ export const KNOWN: Record<string, fc.Arbitrary<string>> = {
   function_call: fc.constant("none"),
 };
 
-/** Paths, by the name of the parameter and where it stands. */
 export function pathValue(path: string, name: string, schema: BodySchema): fc.Arbitrary<string> {
   const ids = fc.constantFrom("CONVERSATION-PLACE", "MESSAGE-PLACE", "TURN-PLACE", "DOCUMENT-PLACE");
   const right = fc.oneof(

@@ -8,7 +8,6 @@ export interface FuzzAnswer {
   text: string;
 }
 
-/** Words of OpenAI's that stand for codes of the list. */
 const OPENAI_WORDS: Record<string, ErrorCode> = {
   invalid_api_key: "unauthorized",
   rate_limit_exceeded: "rate_limited",
@@ -16,9 +15,7 @@ const OPENAI_WORDS: Record<string, ErrorCode> = {
   model_not_found: "not_found",
 };
 
-/** Refusals that no single field is to blame for. */
 const OF_THE_WHOLE = /^(The body is |The request )/;
-/** Statuses of HTTP itself, which have no code of their own. */
 const OF_HTTP = new Set([400, 408, 417, 431]);
 
 function parsed(text: string): unknown {

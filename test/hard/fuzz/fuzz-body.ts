@@ -12,7 +12,6 @@ const HEADER_VALUES = [
   ...["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "application/json;q=x", "gzip;q=0, *;q=0", "::1, , x"],
   ...["Bearer ", "Bearer a.b.c"],
 ];
-/** What Node's client lets through of any text. */
 const asHeader = (text: string): string => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "?");
 
 export const oddHeaders: fc.Arbitrary<Record<string, string>> = fc.dictionary(
@@ -32,7 +31,6 @@ const ODD_TYPES = [
 ];
 const BOMB = gzipSync(Buffer.alloc(3_000_000, " "));
 
-/** A body as bytes with its headers: as it should be, or in the wrong type, charset, encoding or form. */
 export function sent(types: string[], texts: fc.Arbitrary<string>): fc.Arbitrary<{ headers: Record<string, string>; body: Buffer }> {
   const type = fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...types) }, { weight: 1, arbitrary: fc.constantFrom(...ODD_TYPES) });
   const plain = fc.tuple(type, texts).map(([name, text]) => ({ headers: { "content-type": name }, body: Buffer.from(text) }));

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { hostileText } from "./fuzz-text.ts";
 
-/** JSON Schema, as far as the description of the API uses it. */
 export interface BodySchema {
   $ref?: string;
   type?: string | string[];
@@ -27,16 +26,12 @@ export interface BodySchema {
 type Json = fc.Arbitrary<string>;
 
 export interface JsonOptions {
-  /** Schemas by name, for references. */
   schemas: Record<string, BodySchema>;
-  /** What fields of these names are filled with when they are filled well. */
   known: Record<string, fc.Arbitrary<string>>;
-  /** Of a hundred values, how many are wrong. */
   noise: number;
 }
 
 const quoted = (text: string): string => JSON.stringify(text);
-/** Deeper than any stack. */
 const DEEP = 20_000;
 
 /** Any JSON that is most likely not what was asked for. */
@@ -59,7 +54,6 @@ const DATES = "2024-01-31T12:00:00Z 2024-02-30T12:00:00Z 0000-01-01T00:00:00Z 99
 );
 const COMMON_TEXT = fc.constantFrom("Where do I live?", "我住在里斯本", "I moved to Porto", "remember that I like tea", "x");
 
-/** Texts as long as may be, and one longer. */
 function textOf({ minLength = 0, maxLength, format, pattern }: BodySchema): Json {
   if (format === "uuid") {
     const known = fc.constantFrom("CONVERSATION-PLACE", "MESSAGE-PLACE", "TURN-PLACE", "DOCUMENT-PLACE");
@@ -132,7 +126,6 @@ function rightJson(schema: BodySchema, options: JsonOptions): Json {
   );
 }
 
-/** JSON that a schema describes, but for the noise. Fields that the schema allows to be wrong in length are so now and then. */
 export function jsonOf(schema: BodySchema, options: JsonOptions): Json {
   return mostly(rightJson(schema, options), options.noise);
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 
-/** Bytes for a connection, piece by piece, and how the client leaves. */
 export interface RawAttack {
   name: string;
   pieces: Buffer[];
@@ -11,7 +10,6 @@ export interface RawAttack {
 
 export interface RawOutcome {
   answers: { status: number; headers: Record<string, string>; text: string }[];
-  /** The service closed the connection. */
   closed: boolean;
 }
 
@@ -39,7 +37,6 @@ const CHUNKS = [
 ];
 const PATHS = [CHAT, "/api/v1/chat/stream", "/v1/chat/completions", "/api/v1/conversations/import", "/api/v1/knowledge/travel/documents"];
 
-/** Ways to break HTTP. */
 const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
   "no HTTP at all": (random) => [randomBytes(1 + random(3_000))],
   "a TLS hello": () => [Buffer.from("16030100f8010000f40303", "hex"), randomBytes(200)],
@@ -104,7 +101,6 @@ const MAKERS: Record<string, (random: Random) => (string | Buffer)[]> = {
   nothing: () => [],
 };
 
-/** One of the ways, cut into pieces anywhere, with one of the ends. */
 export function makeAttack(random: Random): RawAttack {
   const name = oneOf(random, Object.keys(MAKERS));
   const made = MAKERS[name]?.(random) ?? [];
@@ -114,7 +110,6 @@ export function makeAttack(random: Random): RawAttack {
   return { name, pieces, end: (["wait", "wait", "half", "reset"] as const)[random(4)] ?? "wait" };
 }
 
-/** The answers on a connection, to the first without a length. */
 function answersIn(received: Buffer): RawOutcome["answers"] {
   const answers: RawOutcome["answers"] = [];
   let rest = received;
@@ -155,7 +150,6 @@ export async function attack(url: string, { pieces, end }: RawAttack, silenceMs:
   return { answers: answersIn(Buffer.concat(received)), closed };
 }
 
-/** What the first line of an attack asks for, as far as it has one. */
 export function targetOf({ pieces }: RawAttack): string {
   return /^\S+ (\S+)/.exec(Buffer.concat(pieces).toString("latin1"))?.[1] ?? "";
 }

@@ -4,11 +4,8 @@ import { KNOWN, pathValue, queryPart } from "./fuzz-address.ts";
 import { oddHeaders, sent } from "./fuzz-body.ts";
 import { hostileText } from "./fuzz-text.ts";
 
-/** A request as plain data; placeholders in its address, headers and body are filled in by the sender. */
 export interface FuzzRequest {
-  /** The operation it was made from, as in the description. */
   operation: string;
-  /** Whether method and route are those of the operation. */
   isTrue: boolean;
   method: string;
   target: string;
@@ -23,7 +20,6 @@ export interface DescribedOperation {
   responses: Record<string, unknown>;
 }
 
-/** /openapi.json, as far as requests are made of it. */
 export interface Description {
   paths: Record<string, Record<string, DescribedOperation>>;
   components: { schemas: Record<string, BodySchema>; parameters: Record<string, { name: string; in: string; schema: BodySchema }> };
@@ -78,7 +74,6 @@ function requestsOf(path: string, method: string, operation: DescribedOperation,
     });
 }
 
-/** Requests of every operation in the description, each as often. */
 export function anyRequest(description: Description): fc.Arbitrary<FuzzRequest> {
   const all = Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => requestsOf(path, method, operation, description)),
@@ -86,7 +81,6 @@ export function anyRequest(description: Description): fc.Arbitrary<FuzzRequest> 
   return fc.oneof(...all);
 }
 
-/** The statuses that each operation is described to answer with. */
 export function responsesIn({ paths }: Description): Map<string, string[]> {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   return new Map(operations.map(({ operationId, responses }) => [operationId, Object.keys(responses)]));

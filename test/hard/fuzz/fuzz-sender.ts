@@ -7,7 +7,6 @@ const PATIENCE_MS = 60_000;
 
 export type Filling = Record<Placeholder, string>;
 
-/** A request as it is sent, with ids for the placeholders. */
 export function fillIn(request: FuzzRequest, filling: Filling): FuzzRequest {
   const fill = (text: string): string => PLACEHOLDERS.reduce((filled, name) => filled.replaceAll(name, filling[name]), text);
   const isText = request.body?.includes("-PLACE") ?? false;
@@ -25,7 +24,6 @@ async function wholeText(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** Sends over so many connections, which are kept open; one that the service has closed is opened again. */
 export function makeFuzzSender(url: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const { hostname, port } = new URL(url);

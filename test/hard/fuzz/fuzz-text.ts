@@ -1,10 +1,8 @@
 import fc from "fast-check";
 
-/** The sender puts ids there. Plain ASCII survives every encoding. */
 export const PLACEHOLDERS = ["USER-PLACE", "CONVERSATION-PLACE", "MESSAGE-PLACE", "TURN-PLACE", "DOCUMENT-PLACE"] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What SQL, LIKE, paths, patterns, prompts, terminals and parsers have each taken for something else. */
 const TRAPS = [
   ...["", " ", "\0", "a\0b", "\ud800", "x\udc00y", "\u202eabc\u202c", "\ufeff", "\u2028\u2029", "\u001b[31m", "🏳️‍🌈", "e\u0301"],
   ...["\r\nx-injected: 1", "data: {}\n\nid: 9\n\n", "'); drop table messages; --", "' or '1'='1", "$1 ${x} $& $$", "[object Object]"],
@@ -26,7 +24,6 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** Every byte but letters and digits spelt out; half of a surrogate pair too, as no well-behaved client could. */
 export function percentEncode(text: string): string {
   const spelt = text.replace(/\p{Surrogate}/gu, "\u0001");
   const halves = text.match(/\p{Surrogate}/gu) ?? [];
@@ -44,7 +41,6 @@ export function percentEncode(text: string): string {
 
 const hex = (byte: number): string => `%${byte.toString(16).padStart(2, "0")}`;
 
-/** A part of an address as it is sent: encoded as it should be, or broken. */
 export const brokenEncoding: fc.Arbitrary<string> = fc.constantFrom(
   ..."% %z1 %ff %c0%af %u0041 %00 %ed%a0%80 ..%2f..%2fetc%2fpasswd %2e%2e a%2500b ;x=1 + \xff\xfe".split(" "),
 );

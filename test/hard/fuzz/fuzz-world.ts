@@ -23,7 +23,6 @@ async function makeTravel(url: string): Promise<string> {
   return json.id;
 }
 
-/** A turn that must answer; the ids it leaves. */
 export async function canaryTurn(url: string, name: string): Promise<CanaryIds> {
   const message = `My name is Ada and this is ${name}.`;
   const { status, headers, json, text } = await postJson<Answered>(`${url}/api/v1/chat`, { user_id: name, session_id: "canary", message });
@@ -42,7 +41,6 @@ export async function measure(url: string): Promise<{ bytes: number; lag: number
   return { bytes: samples.get("process_resident_memory_bytes") ?? 0, lag: samples.get("nodejs_eventloop_lag_p99_seconds") ?? 0 };
 }
 
-/** Lines at the start which are no log. */
 const HINT = /^(Try it:| +curl |$)/;
 const ERROR_LEVEL = 50;
 
@@ -58,7 +56,6 @@ export function complaintsOf(service: ServiceProcess): string[] {
     });
 }
 
-/** How much more the last quarter of measurements has than the second one, by the least of each. */
 export function growthOf(memory: readonly number[]): number {
   const quarter = Math.ceil(memory.length / 4);
   return Math.min(...memory.slice(-quarter)) - Math.min(...memory.slice(quarter, 2 * quarter));
@@ -67,7 +64,6 @@ export function growthOf(memory: readonly number[]): number {
 const TABLES =
   "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')";
 
-/** Every different text in any row of any table that fits a pattern of Postgres. */
 export async function wordsKept(database: Database, pattern: string): Promise<string[]> {
   const found = new Set<string>();
   for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {

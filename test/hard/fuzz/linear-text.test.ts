@@ -13,7 +13,6 @@ const HOPELESS_MS = 1_000;
 const ELSEWHERE =
   /^memory\/parsing\/(read-\w+|split-document|parse-document)\.ts |^server\/(observe\/health-routes\.ts checkModelServer|http\/openapi\/build-description\.ts)/;
 
-/** Arguments of functions whose callers give them something else than a long text. */
 const CALLED_WITH: Record<string, (text: string) => unknown[]> = {
   "text/chinese-times.ts chineseTimesInEnglish": (text) => [text.slice(0, 1_000), 20_000],
 };
@@ -32,14 +31,12 @@ async function msOf(call: () => unknown): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** How often the text is among the arguments. */
 function timesIn(value: unknown, text: string): number {
   if (typeof value === "string") return value === text ? 1 : 0;
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, one) => sum + timesIn(one, text), 0);
 }
 
-/** The texts that a call takes too long for each time it is tried, and how long. */
 async function slowTexts(argumentsWith: (text: string) => unknown[], call: (parameters: unknown[]) => unknown): Promise<string[]> {
   const slow: string[] = [];
   for (const [name, text] of TEXTS) {

@@ -10,10 +10,8 @@ import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "
 
 const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
-/** Requests between two canaries. */
 const BATCH = 250;
 const CONNECTIONS = 12;
-/** Bytes from the second quarter to the last; the embedded database and what it has stored are a part of it. */
 const MOST_GROWTH = 250 * 1024 * 1024;
 /** Refusals by HTTP itself are not described. */
 const OF_HTTP = ["400", "404", "413", "415", "417", "431"];

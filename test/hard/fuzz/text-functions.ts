@@ -2,9 +2,7 @@ import { AIMessageChunk, HumanMessage } from "@langchain/core/messages";
 import ts from "typescript";
 import { readSources } from "../../support/read-sources.ts";
 
-/** An exported function of the service that takes nothing but data, some of it text. */
 export interface TextFunction {
-  /** "text/split-sentences.ts splitSentences" */
   id: string;
   file: string;
   name: string;
@@ -18,13 +16,11 @@ interface Shape {
 }
 
 const FOLDERS = ["errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text", "turn"];
-/** Makes a part or opens something. */
 const FACTORY = /^(?:make|open|create|connect|lock)[A-Z]/;
 const DEEPEST = 6;
 
 const constant = (value: unknown): Shape => ({ hasText: false, make: () => value });
 
-/** Reads the shape of parameters from their types. Null stands for a type that is no data: a function, a store, a stream. */
 function makeReadShape(checker: ts.TypeChecker): (type: ts.Type, depth?: number) => Shape | null {
   const elementsOf = (type: ts.Type, depth: number): (Shape | null)[] =>
     checker.getTypeArguments(type as ts.TypeReference).map((one) => readShape(one, depth + 1));

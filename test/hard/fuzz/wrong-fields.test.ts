@@ -20,7 +20,6 @@ describe("a body that is wrong in one field", () => {
   });
   afterAll(() => running.close());
 
-  /** Sends it to an operation; the fields that its answer names. */
   async function fieldsNamed(method: string, path: string, body: string): Promise<string[]> {
     const headers = { "content-type": "application/json" };
     const answer = await callApi(running.url + path, { method: method.toUpperCase(), headers, body });

@@ -51,7 +51,6 @@ describe("an erase beside another process on real Postgres", () => {
   async function expectNothingLeft(): Promise<void> {
     for (const trace of [word, owner.userId, kept.conversationId]) expect(await tablesHolding(one, trace)).toEqual({});
   }
-  /** Messages with the canary word, by conversation. */
   const left = () =>
     one.query<{ id: string; count: number }>({
       text: "select conversation_id as id, count(*)::int as count from messages where strpos(content, $1) > 0 group by 1",
@@ -136,7 +135,6 @@ describe("an erase beside another process on real Postgres", () => {
     expect(await left()).toEqual([{ id: kept.conversationId, count: 5 }]);
   });
 
-  /** A summary of an exchange that was just stored. */
   async function summaryOf(sessionId: string) {
     const exchange = await storeExchange(one, owner, sessionId, word);
     const conversation = { ...owner, conversationId: exchange.conversationId };

@@ -32,7 +32,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const move = (section: number): Step => ({ do: "move", line: 0, section, language: section, addsFirst: false });
-/** Found by this test: each lost a fact that was still said. */
 const FOUND: [Step[]][] = [
   [
     [

@@ -6,7 +6,6 @@ import { contentsOf } from "../../support/samples/core-memory.ts";
 import { readingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
 
-/** What can be said has a word in each of three languages that have nothing in common. */
 type Fact = number;
 const wordsFor = (facts: readonly Fact[], language: number): string[] => facts.map((fact) => `${["zu", "ka", "mo"][language % 3]}${fact}q`);
 const factsIn = (text: string): Fact[] => [...text.matchAll(/(?:zu|ka|mo)(\d+)q/g)].map(([, fact]) => Number(fact));
@@ -42,7 +41,6 @@ const pick = <Item>(items: readonly Item[], number: number): Item | undefined =>
 
 const linesIn = ({ memory }: Reading, section: string): string[] => (memory.contents()[section] ?? "").split("\n").filter(Boolean);
 
-/** Numbers of the turns that say a fact of the text. */
 const turnsSaying = ({ turns }: Reading, text: string): number[] =>
   turns.flatMap(({ userMessage }, index) => (factsIn(userMessage).some((fact) => factsIn(text).includes(fact)) ? [index + 1] : []));
 
@@ -51,7 +49,6 @@ export class FactWorld {
   private readonly database: Database;
   private readonly agent;
   private readonly said = new Map<string, Said>();
-  /** What a person wrote is in the history for good. */
   private readonly written = new Set<Fact>();
   private readonly forgotten = new Set<Fact>();
   private readonly erased = new Set<Fact>();
@@ -198,7 +195,6 @@ export class FactWorld {
     }
   }
 
-  /** Erases, has the agent read again what it has to, and throws when something is left or too much is gone. */
   private async erase(messageIds: string[], isWhole = false): Promise<void> {
     const [first] = messageIds;
     if (first === undefined) return;

@@ -45,7 +45,6 @@ export function makeGate(onEffect: (name: string) => void = () => undefined) {
       quiet.resolve();
       return whenClosed.promise;
     },
-    /** Called by the process when it has nothing to do. */
     rest: () => quiet.resolve(),
     /** Runs `cause` and waits until the process is at the gate, rests or is dead. */
     async untilQuiet(cause: () => void): Promise<void> {

@@ -21,7 +21,6 @@ export interface TurnTold {
   /** Its place in the order of begun turns, from 0; null when the user's message was not stored. */
   begunAs: number | null;
   read: boolean;
-  /** More than one statement when the summary leaves less than the window's size. */
   windowReads: number;
   /** The end was committed, acknowledged or not. */
   finished: boolean;
@@ -47,7 +46,6 @@ const NO_RENEWAL_MS = 3_600_000;
 /** As in persist, without its pauses. */
 const FINISH_TRIES = 5;
 
-/** Runs turns, one at a time, as a process of its own: stores and nodes as they are, without the graph between them and without a model. */
 export function makeGatedTurnSlot(database: Database) {
   let onEffect: (name: string) => void = () => undefined;
   const gate = makeGate((name) => onEffect(name));
@@ -97,7 +95,6 @@ export function makeGatedTurnSlot(database: Database) {
   return {
     gate,
     queue,
-    /** Starts the next turn; the gate rests when it has ended. */
     start(talk: Talk, told: TurnTold, settings: SummarySettings, { nextPlace, latestPlace }: TurnOrder): Promise<void> {
       gate.revive();
       onEffect = (name) => {

@@ -58,7 +58,6 @@ export function makeGatedWorker(database: Database) {
   return {
     gate,
     queue,
-    /** Starts it, in place of one that died; it looks for jobs at once. */
     start({ stepTokens, ...settings }: WorkerSettings): Promise<void> {
       gate.revive();
       const summariser = makeSummariseConversation({ summaries, settings, summarise, stepTokens });
@@ -68,7 +67,6 @@ export function makeGatedWorker(database: Database) {
     },
     wake: () => gate.untilQuiet(wakeUp),
     isRunning: (): boolean => lives.length > 0 && !gate.isDead(),
-    /** Ends it and those that died before; the gate must be closed. */
     async stop(): Promise<void> {
       await Promise.all(lives.map(async (life) => (await life).stop()));
       lives = [];

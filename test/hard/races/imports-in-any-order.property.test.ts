@@ -13,14 +13,12 @@ import type { MessageToImport } from "../../../stores/postgres/conversations/pla
 const HOUR_MS = 60 * 60 * 1_000;
 const NOTHING = { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] } };
 
-/** What happens to one conversation, one after the other, each in a process whose clock is wrong by so many hours. */
 const anyStep = fc.record({
   what: fc.oneof(
     // One part of the messages, in the order of these numbers.
     fc.record({
       bring: fc.nat(3),
       order: fc.array(fc.nat(20), { maxLength: 12 }),
-      /** While somebody is indexing or reading. */
       within: fc.constantFrom("nothing" as const, "index" as const, "read" as const),
     }),
     fc.constantFrom("index" as const, "read" as const, "turn" as const, "cut" as const),

@@ -15,13 +15,11 @@ export interface Step {
   who: "turn_one" | "turn_two" | "worker_one" | "worker_two" | "jobs_come_back";
   gates: number;
   ending: Ending;
-  /** Of a turn that this step begins. */
   answer: AnswerKind;
 }
 
 export interface Interleaving {
   settings: WorkerSettings;
-  /** Whether each earlier message is completed; they have no summary and no job. */
   history: boolean[];
   steps: Step[];
 }
@@ -115,7 +113,6 @@ export async function makeInterleavingStage(database: Database) {
       return isSummaryDue(settings, { hasSummary: stored.summary !== null, uncovered: end - (stored.summary?.count ?? 0) });
     };
 
-    /** No wake-up is lost: nothing is due of what was said up to the last turn that ended. */
     function expectNothingDue(): void {
       const ended = told.filter(({ finished }) => finished).toSorted((one, other) => (one.begunAs ?? -1) - (other.begunAs ?? -1));
       const last = ended.at(-1);

@@ -6,9 +6,7 @@ import { createRealDatabase, openTestEmbedded } from "../../support/databases/da
 import { makeInterleavingStage, type Interleaving, type Step } from "./interleaving.ts";
 
 const INTERLEAVINGS = Math.max(10_000, Number(process.env["INTERLEAVINGS"] ?? 0));
-/** Fewer on the embedded database, whose statements take longer. */
 const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 40);
-/** Real databases side by side, each with one interleaving at a time: a claim takes the jobs of every conversation of its database. */
 const LANES = 3;
 const ON_LANE = Math.ceil((INTERLEAVINGS - ON_EMBEDDED) / LANES);
 const TIMEOUT_MS = 60_000 + INTERLEAVINGS * 100;

@@ -14,7 +14,6 @@ export interface RacingDatabases {
 
 const WAITING = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
-/** The database as a transaction of it sees it. */
 const insideOf = (database: Database, transaction: Queryable): Database => ({
   ...database,
   query: (statement) => transaction.query(statement),

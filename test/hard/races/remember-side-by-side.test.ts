@@ -89,7 +89,6 @@ describe("memory agents of two processes on one Postgres", () => {
     expect(await operationsOf(databases.one, agent.owner)).toEqual([]);
   });
 
-  /** Reads two turns, of which the first is deleted while the agent decides for the first time; what it was given each time. */
   async function readWhileDeleted(): Promise<string[]> {
     const gone = await agent.say("I moved to Porto.");
     await agent.say("I have a cat.");

@@ -5,7 +5,6 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 /** A conversation at one moment. A message's content is its mark; the summary's text is the marks that it covers. */
 export interface StoredMemory {
   summary: { text: string; version: number; count: number; coverId: string } | null;
-  /** Oldest first. */
   messages: { id: string; mark: string; completed: boolean }[];
 }
 

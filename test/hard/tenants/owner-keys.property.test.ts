@@ -4,7 +4,6 @@ import { checkOwnerKey, knowledgeKey, ownerKey } from "../../../stores/search/in
 import { ownerJobKey } from "../../../stores/jobs/job.ts";
 import { ownerLock } from "../../../stores/postgres/conversations/locks.ts";
 
-/** What joins, quotes, cuts or matches somewhere, and what looks alike. */
 const PIECES = [..."aA\u0430/:|,.-_%\\\"'[]\u0001 \u00e9\u200f", "e\u0301", "knowledge"];
 const id = fc.oneof(
   fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join("")),

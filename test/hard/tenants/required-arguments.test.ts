@@ -21,7 +21,6 @@ const OF_NO_TENANT: Record<string, string> = {
 };
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
 
-/** What belongs to a tenant as a whole. */
 const OF_A_TENANT = [
   /^Knowledge(BaseStore|Catalog)\./,
   /^DocumentStore\./,

@@ -4,14 +4,12 @@ import { readSources } from "../../support/read-sources.ts";
 /** How deep a name may stand in an argument: `{ job: { tenantId } }`. */
 const DEPTH = 2;
 
-/** A function that callers of the stores can call, and which of the names it cannot be called without. */
 export interface StoreSignature {
   /** `Interface.method`, or the name of a function. */
   name: string;
   demands: ReadonlySet<string>;
 }
 
-/** Finds which of the names a function cannot be called without. */
 function makeReader(checker: ts.TypeChecker, names: readonly string[]) {
   const isRequired = (symbol: ts.Symbol): boolean => {
     if ((symbol.flags & ts.SymbolFlags.Optional) !== 0) return false;

@@ -1,6 +1,5 @@
 import type { Person, TenantDocument } from "./tenant-world.ts";
 
-/** Whose secret the answer of a route holds: the person's own, that of its tenant's document, or none. */
 export interface ReadRoute {
   address: (person: Person, document: TenantDocument) => string;
   holds: "own" | "tenant" | "nothing";
@@ -9,7 +8,6 @@ export interface ReadRoute {
 const user = ({ userId }: Person): string => `/api/v1/users/${encodeURIComponent(userId)}`;
 const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
 
-/** Every route that gives something of somebody. */
 export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/conversations": { address: ({ userId }) => `/api/v1/conversations?user_id=${encodeURIComponent(userId)}`, holds: "own" },
   "GET /api/v1/conversations/:id/messages": { address: (person) => `${conversation(person)}/messages`, holds: "own" },
@@ -49,7 +47,6 @@ export const HOLDS_NOBODYS = [
   "GET /api/v1/erasures/:id", // whose it is: large-erase.test.ts
 ];
 
-/** Every route that changes something, and which test holds it to what is one's own. */
 export const WRITES: Record<string, string> = {
   "POST /api/v1/chat": "what-everybody-reads: each has its own turn, with the same session and key as the others",
   "POST /api/v1/chat/stream": "turns-of-others",
@@ -70,7 +67,6 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
 };
 
-/** Requests with an id that the service gave. */
 export const FOREIGN_IDS: { method: string; address: (person: Person) => string }[] = [
   { method: "GET", address: (person) => `${conversation(person)}/messages` },
   { method: "GET", address: (person) => `${conversation(person)}/summary` },

@@ -32,7 +32,6 @@ const OWNER_OF: Record<string, RowOwner> = {
   token_usage: OF_TENANT,
 };
 
-/** Tables that hold nothing of a tenant but hashes. */
 const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures"];
 
 const TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1";
@@ -40,7 +39,6 @@ const TABLES = "select tablename as name from pg_tables where schemaname = 'publ
 export interface OwnedRow {
   table: string;
   tenantId: string;
-  /** Null where the row is the whole tenant's. */
   userId: string | null;
   text: string;
 }
@@ -60,7 +58,6 @@ export async function readOwnedRows(database: Database): Promise<OwnedRow[]> {
 
 const ownerText = ({ tenantId, userId }: Pick<OwnedRow, "tenantId" | "userId">): string => JSON.stringify([tenantId, userId]);
 
-/** The number of rows and a hash of them, by owner and table. */
 export function fingerprints(rows: readonly OwnedRow[]): Map<string, string> {
   const byOwner = Map.groupBy(rows, (row) => `${ownerText(row)} ${row.table}`);
   return new Map(

@@ -5,10 +5,8 @@ import { startMilvusServer } from "../../servers/milvus-server.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { apiKeysOf, buildTenantWorld, JWT_SECRET, TENANTS } from "./tenant-world.ts";
 
-/** Tenants without anything of their own, that look like those that have. */
 export const STRANGERS = ["acm-", "Acme", "acme-", "acme_cor", "default"];
 
-/** Every entity of every collection. */
 async function readEntities(address: string): Promise<{ ownerKey: string; text: string }[]> {
   const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // only once uuid is loaded: the two in one cycle do not load
   const client = new MilvusClient({ address, timeout: 60_000 });
@@ -29,7 +27,6 @@ async function readEntities(address: string): Promise<{ ownerKey: string; text: 
 
 export type TenantStage = Awaited<ReturnType<typeof openTenantStage>>;
 
-/** A world of people on real Postgres and Milvus Lite, with a key for each tenant and each of the strangers. */
 export async function openTenantStage() {
   await using opening = new AsyncDisposableStack();
   const milvus = await startMilvusServer();

@@ -18,7 +18,6 @@ const USERS = [
 export interface Person {
   tenantId: string;
   userId: string;
-  /** A word that is in all that this person said, and in nothing else. */
   secret: string;
   headers: Record<string, string>;
   turn: TurnResult & { turnId: string };
@@ -33,14 +32,12 @@ export interface TenantDocument {
 
 export interface TenantWorld {
   people: Person[];
-  /** By tenant. */
   documents: Map<string, TenantDocument>;
 }
 
 export const keyOf = (tenantId: string): string => `key-of-${tenantId}`;
 export const apiKeysOf = (tenants: readonly string[]): string => tenants.map((tenant) => `${keyOf(tenant)}:${tenant}`).join(",");
 
-/** The header of one user of a tenant. */
 export const tokenOf = (tenant: string, sub: string): Record<string, string> => bearer(secretToken({ sub, tenant }));
 
 export const secretsIn = (text: string): string[] => [...new Set(text.match(/secret\d{3}x/g) ?? [])].toSorted();
@@ -81,7 +78,6 @@ async function addPerson(url: string, tenantId: string, userId: string, secret: 
   return { tenantId, userId, secret, headers, turn, questionId };
 }
 
-/** A knowledge base of the same name in each tenant, with a document of the same external id. */
 async function addDocument(url: string, tenantId: string, secret: string): Promise<Omit<TenantDocument, "passageId">> {
   const headers = bearer(keyOf(tenantId));
   const base = { description: `handbook ${secret}` };

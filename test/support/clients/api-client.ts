@@ -34,14 +34,12 @@ export interface ApiRequest {
   signal?: AbortSignal;
 }
 
-/** Sends a request and reads its whole JSON answer. */
 export async function callApi<Body = ErrorBody>(address: string, request: ApiRequest = {}): Promise<ApiResponse<Body>> {
   const response = await fetch(address, request);
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as Body };
 }
 
-/** Posts a JSON body, or puts it, and reads the whole JSON answer. */
 export async function postJson<Body = ErrorBody>(
   address: string,
   body: unknown,
@@ -58,7 +56,6 @@ export async function postJson<Body = ErrorBody>(
 export const putJson = <Body = ErrorBody>(address: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse<Body>> =>
   postJson<Body>(address, body, headers, "PUT");
 
-/** A user's conversations, the first page. */
 export async function listConversations(url: string, userId: string, headers: Record<string, string> = {}): Promise<ListedConversation[]> {
   const address = `${url}/api/v1/conversations?user_id=${encodeURIComponent(userId)}&limit=200`;
   return (await callApi<{ conversations: ListedConversation[] }>(address, { headers })).json.conversations;
@@ -70,7 +67,6 @@ export async function listMessages(url: string, conversationId: string, headers:
   return (await callApi<{ messages: ListedMessage[] }>(address, { headers })).json.messages;
 }
 
-/** The messages of the conversation of a user and session; none when there is no such conversation. */
 export async function messagesOf(url: string, userId: string, sessionId: string): Promise<ListedMessage[]> {
   const conversation = (await listConversations(url, userId)).find((listed) => listed.session_id === sessionId);
   return conversation ? listMessages(url, conversation.id) : [];

@@ -16,7 +16,6 @@ interface Layer {
 
 const FINISHED = "http.server.response.finish";
 
-/** The routes of what a layer holds, below the path it is mounted at. */
 function routesOf(layers: readonly Layer[], mountedAt: string): AppRoute[] {
   return layers.flatMap(({ rawPath, route, handle }) =>
     [rawPath].flat().flatMap((path) => {

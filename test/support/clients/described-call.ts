@@ -9,7 +9,6 @@ export interface DescribedRequest {
   params?: Record<string, string>;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** Sent as JSON; a string as it is. */
   body?: unknown;
 }
 
@@ -17,14 +16,12 @@ export interface DescribedAnswer {
   status: number;
   headers: Headers;
   text: string;
-  /** What was JSON, parsed: one value, or one for each event. */
   values: Record<string, never>[];
 }
 
 /** Calls a service by the description alone, and holds every answer to it. */
 export interface DescribedClient {
   call(id: string, request?: DescribedRequest): Promise<DescribedAnswer>;
-  /** Ids of the operations that answered as they should, when all was well. */
   answered: Set<string>;
 }
 
@@ -39,7 +36,6 @@ function toAddress(url: string, { path }: Operation, { params = {}, query = {} }
   return `${url}${filled}?${new URLSearchParams(query).toString()}`;
 }
 
-/** The JSON of an answer: of each event of a stream one. */
 function valuesOf(mediaType: string, text: string): Record<string, never>[] {
   if (mediaType === "application/json") return [JSON.parse(text) as Record<string, never>];
   if (mediaType !== "text/event-stream") return [];

@@ -12,7 +12,6 @@ export interface EventStreamResponse {
   status: number;
   headers: Headers;
   events: ReceivedEvent[];
-  /** The body when it was no event stream. */
   json: { error: { code: string; message: string; details?: { field: string; problem: string }[] } } | undefined;
 }
 
@@ -23,7 +22,6 @@ export interface StreamOptions {
   onEvent?: (event: ReceivedEvent, events: ReceivedEvent[]) => "leave" | void;
 }
 
-/** A turn whose headers have come. */
 export interface BegunTurn {
   turnId: string;
   /** Its events, read to the end, or until the client leaves. */
@@ -80,7 +78,6 @@ export function tokenText(events: ReceivedEvent[]): string {
 
 type EventOf<Status extends TurnEvent["status"]> = Extract<TurnEvent, { status: Status }>;
 
-/** The content of the first event with this status; throws when there is none. */
 export function contentOf<Status extends TurnEvent["status"]>(events: ReceivedEvent[], status: Status): EventOf<Status>["content"] {
   const found = events.map(({ data }) => data).find((data): data is EventOf<Status> => data.status === status);
   if (!found) throw new Error(`no ${status} among ${events.map(({ data }) => data.status).join()}: ${JSON.stringify(events.at(-1)?.data)}`);

@@ -6,7 +6,6 @@ export interface Refusal {
   code: string;
   /** The field that `details` must name. */
   field?: string;
-  /** What the message must say. */
   says?: RegExp;
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { callApi, type ApiResponse, type ErrorBody } from "./api-client.ts";
+import { callApi, type ErrorBody } from "./api-client.ts";
 import { waitUntil } from "../wait-until.ts";
 
 export interface ShownDocument {
@@ -12,25 +12,9 @@ export interface ShownDocument {
   metadata: Record<string, unknown>;
 }
 
-/** The knowledge routes of a running service, for one caller. */
-export interface KnowledgeClient {
-  put(kb: string, body: object): Promise<ApiResponse<ErrorBody>>;
-  /** A document as JSON. */
-  add(kb: string, body: object): Promise<ApiResponse<ErrorBody & ShownDocument>>;
-  /** A file as it is. */
-  upload(
-    kb: string,
-    query: Record<string, string>,
-    contentType: string,
-    bytes: string | Uint8Array<ArrayBuffer>,
-  ): Promise<ApiResponse<ErrorBody & ShownDocument>>;
-  list(kb: string): Promise<ShownDocument[]>;
-  remove(path: string): Promise<ApiResponse<ErrorBody>>;
-  /** When none is pending any more. */
-  settled(kb: string): Promise<ShownDocument[]>;
-}
+export type KnowledgeClient = ReturnType<typeof makeKnowledgeClient>;
 
-export function makeKnowledgeClient(url: string, headers: Record<string, string> = {}): KnowledgeClient {
+export function makeKnowledgeClient(url: string, headers: Record<string, string> = {}) {
   const at = (path: string): string => `${url}/api/v1/knowledge/${path}`;
   const json = (method: string, body: object) => ({
     method,
@@ -43,26 +27,24 @@ export function makeKnowledgeClient(url: string, headers: Record<string, string>
     return answer.json.documents;
   };
   return {
-    put: (kb, body) => callApi(at(kb), json("PUT", body)),
-    add: (kb, body) => callApi(at(`${kb}/documents`), json("POST", body)),
-    upload: (kb, query, contentType, bytes) =>
-      callApi(at(`${kb}/documents?${new URLSearchParams(query).toString()}`), {
+    put: (kb: string, body: object) => callApi(at(kb), json("PUT", body)),
+    add: (kb: string, body: object) => callApi<ErrorBody & ShownDocument>(at(`${kb}/documents`), json("POST", body)),
+    /** A file as it is. */
+    upload: (kb: string, query: Record<string, string>, contentType: string, bytes: string | Uint8Array<ArrayBuffer>) =>
+      callApi<ErrorBody & ShownDocument>(at(`${kb}/documents?${new URLSearchParams(query).toString()}`), {
         method: "POST",
         headers: { ...headers, "content-type": contentType },
         body: bytes,
       }),
     list,
-    remove: (path) => callApi(at(path), { method: "DELETE", headers }),
-    async settled(kb) {
-      const documents = await waitUntil(
-        `the documents of ${kb} are read`,
-        async () => {
-          const all = await list(kb);
-          return all.every(({ status }) => status !== "pending") && all;
-        },
-        60_000,
-      );
-      return documents;
+    remove: (path: string) => callApi(at(path), { method: "DELETE", headers }),
+    /** All documents, when none is pending any more. */
+    settled(kb: string): Promise<ShownDocument[]> {
+      const look = async () => {
+        const all = await list(kb);
+        return all.every(({ status }) => status !== "pending") && all;
+      };
+      return waitUntil(`the documents of ${kb} are read`, look, 60_000);
     },
   };
 }

@@ -1,25 +1,11 @@
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { once } from "node:events";
 import { waitUntil } from "../wait-until.ts";
 
-/** A TCP connection to the service, for what an HTTP client hides: the bytes themselves. */
-export interface RawConnection {
-  socket: Socket;
-  /** All that came so far. */
-  received(): string;
-  /** Waits until this text has come. */
-  until(text: string): Promise<void>;
-  /** Resolves when the connection is closed. */
-  closed: Promise<unknown>;
-}
+export type RawConnection = Awaited<ReturnType<typeof connectTo>>;
 
-export interface RawResponse {
-  statusLine: string;
-  headers: Record<string, string>;
-  chunks: string[];
-}
-
-export async function connectTo(url: string): Promise<RawConnection> {
+/** A TCP connection to the service, for the bytes that an HTTP client hides. */
+export async function connectTo(url: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const pieces: Buffer[] = [];
@@ -32,11 +18,10 @@ export async function connectTo(url: string): Promise<RawConnection> {
     socket,
     received,
     closed,
-    until: (text) => waitUntil(`"${text}" on the wire`, () => received().includes(text)).then(() => undefined),
+    until: (text: string): Promise<void> => waitUntil(`"${text}" on the wire`, () => received().includes(text)).then(() => undefined),
   };
 }
 
-/** The bytes of a POST of this JSON. */
 export function postBytes(path: string, body: unknown, headers: Record<string, string> = {}): string {
   const json = JSON.stringify(body);
   const lines = { host: "localhost", "content-type": "application/json", "content-length": String(Buffer.byteLength(json)), ...headers };
@@ -45,7 +30,7 @@ export function postBytes(path: string, body: unknown, headers: Record<string, s
 }
 
 /** Takes a chunked response apart; throws when a chunk has not the length it says, or when the end is missing. */
-export function parseChunkedResponse(bytes: string): RawResponse {
+export function parseChunkedResponse(bytes: string): { statusLine: string; headers: Record<string, string>; chunks: string[] } {
   const headEnd = bytes.indexOf("\r\n\r\n");
   const [statusLine = "", ...headerLines] = bytes.slice(0, headEnd).split("\r\n");
   const headers = Object.fromEntries(

@@ -1,10 +1,7 @@
-/** Prometheus' text, read. */
 export interface ReadMetrics {
   contentType: string | null;
   text: string;
-  /** Names that are declared, those without a sample among them. */
   families: Set<string>;
-  /** By name and labels, as they stand in the text. */
   samples: Map<string, number>;
 }
 

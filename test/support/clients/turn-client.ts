@@ -3,7 +3,6 @@ import { createParser } from "eventsource-parser";
 import type { TurnEvent } from "../../../turn/events.ts";
 import type { EventStreamResponse, ReceivedEvent } from "./event-client.ts";
 
-/** A turn as the service tells of it. */
 export interface ShownTurn {
   id: string;
   state: string;

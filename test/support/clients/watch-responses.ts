@@ -1,7 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A response of a service in this process, and the most it has held back in memory, in bytes. */
 export interface WatchedResponse {
   response: ServerResponse;
   mostBuffered: number;

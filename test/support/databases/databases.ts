@@ -24,12 +24,10 @@ export async function createRealDatabase(): Promise<{ url: string; drop: () => P
   return { url: withDatabase(serverUrl, name), drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
 
-/** A new, migrated, embedded database in memory. */
 export async function openTestEmbedded(): Promise<Database> {
   return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
 }
 
-/** A new, migrated database on the real Postgres; closing it removes it. */
 export async function openTestPostgres(): Promise<Database> {
   const { url, drop } = await createRealDatabase();
   const database = await openPostgres(url);

@@ -14,7 +14,6 @@ import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import { describeOnBothDatabases } from "./databases.ts";
 
-/** The stores of one database, and short questions about its content. */
 export function storesOf(database: Database) {
   const [conversations, messages] = [makeConversationStore(database), makeMessageStore(database)];
   const messagesOf = async (conversation: OwnedConversation): Promise<StoredMessage[]> =>

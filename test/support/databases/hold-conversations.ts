@@ -1,23 +1,17 @@
 import pg from "pg";
 import { waitUntil } from "../wait-until.ts";
 
-/** Whoever begins a turn waits until the conversations are released; readers do not. */
-export interface HeldConversations {
-  untilSomebodyWaits(): Promise<void>;
-  release(): Promise<void>;
-}
-
 const WAITING = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
-/** Locks the table of conversations of a real Postgres against writers, over a connection of its own. */
-export async function holdConversations(url: string): Promise<HeldConversations> {
+/** Locks the table of conversations of a real Postgres: whoever begins a turn waits until `release`, readers do not. */
+export async function holdConversations(url: string) {
   const [holder, watcher] = [new pg.Client(url), new pg.Client(url)];
   await Promise.all([holder.connect(), watcher.connect()]);
   await holder.query("begin; lock table conversations in share row exclusive mode");
   return {
     untilSomebodyWaits: () =>
       waitUntil("a statement that waits", async () => (await watcher.query(WAITING)).rowCount !== 0).then(() => undefined),
-    async release() {
+    async release(): Promise<void> {
       await holder.query("commit");
       await Promise.all([holder.end(), watcher.end()]);
     },

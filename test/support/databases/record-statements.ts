@@ -11,7 +11,6 @@ export function interceptStatements(database: Database, intercept: Interceptor):
   return { ...database, ...over(database), transaction: (work) => database.transaction((transaction) => work(over(transaction))) };
 }
 
-/** The database itself, with a list of every statement that passes through it, in transactions too. */
 export function recordStatements(database: Database): { database: Database; statements: Statement[] } {
   const statements: Statement[] = [];
   const recording = interceptStatements(database, (statement, run) => {

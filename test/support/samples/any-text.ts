@@ -1,6 +1,5 @@
 import fc from "fast-check";
 
-/** Text of any script, from nothing to a few thousand characters: repeated pieces and odd characters between them. */
 export const anyText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(

@@ -52,7 +52,6 @@ export function sampleMemory(triggerMessageId: string, fields: Partial<MemoryToA
   };
 }
 
-/** Writes a section as the agent does after a turn: of the conversation and message that are given. */
 export async function teach(database: Database, owner: Owner, fields: Partial<SectionChange>): Promise<StoredSection> {
   const written = await database.transaction(async (transaction) => {
     await lockOwner(transaction, owner);
@@ -63,7 +62,6 @@ export async function teach(database: Database, owner: Owner, fields: Partial<Se
   return section;
 }
 
-/** Content by section, as it is now. */
 export async function contentsOf(database: Database, owner: Owner): Promise<Record<string, string>> {
   const { sections } = await makeCoreMemoryStore(database).load(owner);
   return Object.fromEntries(sections.map(({ section, content }) => [section, content]));

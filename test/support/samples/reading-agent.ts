@@ -9,20 +9,10 @@ import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store
 import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 
-/** A user of its own whose turns the memory agent reads, step by step, without a queue. */
-export interface ReadingAgent {
-  owner: Owner;
-  /** Stores a turn with its answer, in the conversation of a session. */
-  say(message: string, sessionId?: string, answer?: { content?: string; completed?: boolean } | null): Promise<string>;
-  /** Stores imported turns, each a minute after the one before. */
-  bring(at: string, messages: readonly string[], sessionId?: string): Promise<void>;
-  /** One step of the job; `decide`, by rules unless given, may be followed by what a test does meanwhile. */
-  step(decide?: DecideMemory, database?: Database, signal?: AbortSignal): Promise<void>;
-  /** Steps until nothing is left to read; how many. */
-  readAll(decide?: DecideMemory): Promise<number>;
-}
+export type ReadingAgent = ReturnType<typeof readingAgent>;
 
-export function readingAgent(database: Database, owner: Owner = { tenantId: "tenant", userId: crypto.randomUUID() }): ReadingAgent {
+/** A user whose turns the memory agent reads, step by step, without a queue. */
+export function readingAgent(database: Database, owner: Owner = { tenantId: "tenant", userId: crypto.randomUUID() }) {
   const handlerOf = (decide: DecideMemory, where: Database) =>
     makeRememberTurns({
       unread: makeUnreadStore(where),
@@ -33,14 +23,16 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
       recall: null,
     });
   const job = { kind: "remember" as const, ...owner };
-  const agent: ReadingAgent = {
+  return {
     owner,
-    async say(message, sessionId = "s", answer = {}) {
+    /** Stores a turn with its answer; the id of the message. */
+    async say(message: string, sessionId = "s", answer: { content?: string; completed?: boolean } | null = {}): Promise<string> {
       const turn = sampleTurn({ ...owner, sessionId, message });
       const { messageId } = await completeTurn(makeTurnStore(database), turn, answer && sampleAnswer(answer));
       return messageId;
     },
-    async bring(at, messages, sessionId = "s") {
+    /** Imports turns, each a minute after the one before. */
+    async bring(at: string, messages: readonly string[], sessionId = "s"): Promise<void> {
       const rows = messages.flatMap((content, number) => {
         const asked = new Date(Date.parse(at) + number * 60_000);
         return [
@@ -50,8 +42,10 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
       });
       await makeImportStore(database).import({ ...owner, sessionId, messages: rows, jobKinds: [] });
     },
-    step: (decide = decideByRules, where = database, signal = new AbortController().signal) => handlerOf(decide, where).step(job, signal),
-    async readAll(decide = decideByRules) {
+    step: (decide: DecideMemory = decideByRules, where = database, signal = new AbortController().signal) =>
+      handlerOf(decide, where).step(job, signal),
+    /** Steps until nothing is left to read; how many. */
+    async readAll(decide: DecideMemory = decideByRules): Promise<number> {
       const handler = handlerOf(decide, database);
       for (let count = 1; count <= 50; count++) {
         await handler.step(job, new AbortController().signal);
@@ -60,10 +54,8 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
       throw new Error("more is left to read after 50 steps");
     },
   };
-  return agent;
 }
 
-/** Writes a section as the last turn that is read gave rise to it. */
 export async function writeFor({ memory, turns }: Reading, section: string, content: string): Promise<void> {
   const turn = turns.at(-1);
   if (turn) await memory.call({ name: "core_memory_update", arguments: { section, content } }, [turn]);

@@ -16,13 +16,11 @@ export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWi
   return { section: "profile", content, version: 3, updatedBy: "agent", updatedAt: NOON, saidAt: NOON, lines, ...fields };
 }
 
-/** What comes of a reading on these sections in which nothing was decided. */
 export function nothingDecided(sections: readonly SectionWithLines[] = []): ReadingResult {
   const basedOn = { sections: sections.map(({ section, version }) => ({ section, version })), messageIds: [] };
   return { changes: [], repeated: [], operations: [], archived: [], basedOn };
 }
 
-/** A live turn, a minute after the one with the number before. */
 export function turnToRead(userMessage: string, number = 1, fields: Partial<TurnToRead> = {}): TurnToRead {
   return {
     messageId: idOf(number),

@@ -14,7 +14,6 @@ export function sampleJob(fields: Partial<SampleJob> = {}): SampleJob {
   return { kind: "summarise", tenantId: "tenant", userId: "user", conversationId: uuidv7(), ...fields };
 }
 
-/** The conversation that a job is about. */
 export function conversationOf({ job }: { job: Job }): string {
   return "conversationId" in job ? job.conversationId : "";
 }
@@ -68,7 +67,6 @@ export async function takeBack(queue: JobQueue, work: (jobs: JobTransaction, tra
   });
 }
 
-/** A database for the tests of a suite, without jobs before each. */
 export function useJobs(open: () => Promise<Database>): { database: Database; queue: JobQueue; overview: JobOverview } {
   const opened = {} as ReturnType<typeof useJobs>;
   beforeAll(async () => {
@@ -80,7 +78,6 @@ export function useJobs(open: () => Promise<Database>): { database: Database; qu
   return opened;
 }
 
-/** Takes every job out of the database, dead letters too. */
 export async function clearJobs(database: Database): Promise<void> {
   await database.query({ text: "delete from pgboss.job" });
 }

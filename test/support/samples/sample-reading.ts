@@ -17,7 +17,6 @@ export async function readNext(unread: UnreadStore, owner: Owner, limit = 40): P
   return read;
 }
 
-/** The last message of a reading. */
 export function endOf({ messages }: UnreadConversation): Cursor {
   const last = messages.at(-1);
   if (!last) throw new Error("nothing was read");
@@ -29,7 +28,6 @@ export function decided(fields: Partial<ReadingResult> = {}): ReadingResult {
   return { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] }, ...fields };
 }
 
-/** A change of the profile, a search and an archived memory, all of the first message. */
 export function sampleResult({ conversationId, messages }: UnreadConversation, expectedVersion?: number): ReadingResult {
   const [first] = messages;
   if (!first) throw new Error("nothing was read");
@@ -41,7 +39,6 @@ export function sampleResult({ conversationId, messages }: UnreadConversation, e
   });
 }
 
-/** Saves a whole reading. */
 export function saveReading(
   database: Database,
   owner: Owner,
@@ -62,7 +59,6 @@ select
     where conversation_id in (select id from conversations where tenant_id = $1 and user_id = $2)) as cursors,
   (select coalesce(json_agg(data order by id), '[]') from pgboss.job where data->>'tenantId' = $1 and data->>'userId' = $2) as jobs`;
 
-/** Rows of a user, of each kind that a reading writes. */
 export interface WrittenByReading {
   sections: object[];
   versions: object[];

@@ -3,7 +3,6 @@ import type { AnswerToStore, TurnStore } from "../../../stores/postgres/conversa
 import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
 export const LONG_LEASE_MS = 60_000;
-/** A lease that ran out a second ago, as a process that died leaves it. */
 export const EXPIRED_LEASE_MS = -1_000;
 
 /** A turn to begin, in a session of its own unless `fields` say otherwise. */
@@ -25,7 +24,6 @@ export function sampleAnswer(fields: Partial<AnswerToStore> = {}): AnswerToStore
   return { messageId: uuidv7(), content: "an answer", completed: true, tokenCount: 2, metadata: {}, ...fields };
 }
 
-/** Begins a turn that must be let in. */
 export async function beginFreely(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn & BeginTurn> {
   const begun = await turns.begin(turn);
   if (!begun) throw new Error(`the conversation of session "${turn.sessionId}" is busy`);

@@ -8,7 +8,6 @@ const NOON = Date.parse("2024-01-31T12:00:00.000Z");
 /** A time so many milliseconds after a fixed noon, ISO 8601. */
 export const timeAt = (milliseconds: number): string => new Date(NOON + milliseconds).toISOString();
 
-/** An id that sorts by its number. */
 export const idOf = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
 
 export function windowMessage(role: "user" | "assistant", content: string, fields: Partial<WindowMessage> = {}): WindowMessage {
@@ -33,7 +32,6 @@ export const anyWindow: fc.Arbitrary<WindowMessage[]> = fc.array(
   { maxLength: 8 },
 );
 
-/** None, or one of any text, tags of its own fence among it. */
 export const anySummary: fc.Arbitrary<ConversationSummary | null> = fc.option(
   fc
     .tuple(anyText, fc.constantFrom("", "</conversation_summary>", "<conversation_summary ".repeat(200)))

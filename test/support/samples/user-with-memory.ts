@@ -12,7 +12,6 @@ import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 import { sampleSummary } from "../databases/stored-conversation.ts";
 import type { BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
 
-/** A stored exchange. */
 export interface StoredExchange extends BegunTurn {
   answerId: string;
 }
@@ -22,7 +21,6 @@ export interface RememberedConversation extends Owner {
   conversationId: string;
   sessionId: string;
   exchanges: StoredExchange[];
-  /** Of the archived memory. */
   memoryId: string;
 }
 

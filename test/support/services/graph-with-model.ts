@@ -3,41 +3,18 @@ import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeMessageStore } from "../../../stores/postgres/conversations/message-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { startTurn, type LastEvent, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
+import { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
 import { sampleTurn } from "../samples/sample-turns.ts";
 
-/** One user with one session. */
-export interface Talk {
-  input: { tenantId: string; userId: string; sessionId: string };
-  start(message: string, options?: TurnOptions): RunningTurn;
-  /** Starts a turn and waits for its end. */
-  say(message: string): Promise<LastEvent>;
-  /** Starts a turn whose model says "half " and then falls silent; resolves at its first token. */
-  hang(message?: string): Promise<RunningTurn>;
-  /** Every message of the session, oldest first. */
-  stored(): Promise<StoredMessage[]>;
-  /** Whether another turn can be begun; if so, one has been. */
-  isFree(): Promise<boolean>;
-}
+export type Talk = ReturnType<typeof makeTalk>;
 
-/** An embedded database and a model server, with graphs over both. */
-export interface GraphWithModel {
-  database: Database;
-  server: ModelServer;
-  makeGraph(parts?: Partial<ConversationGraphParts>): ConversationGraph;
-  /** A user and a session of their own, talking to `graph`. */
-  makeTalk(graph?: ConversationGraph): Talk;
-  /** What the model was last asked: the system text, and the other messages. */
-  lastPrompt(): { system: string; others: string[] };
-  close(): Promise<void>;
-}
+export type GraphWithModel = Awaited<ReturnType<typeof openGraphWithModel>>;
 
-/** All events of a turn, when it has ended. */
 export async function eventsOf(turn: RunningTurn): Promise<TurnEvent[]> {
   const events: TurnEvent[] = [];
   for await (const event of turn.events()) events.push(event);
@@ -57,7 +34,7 @@ export function useGraphWithModel(defaults: Partial<ConversationGraphParts> = {}
 }
 
 /** Opens an embedded database and a model server; `defaults` go into every graph. */
-export async function openGraphWithModel(defaults: Partial<ConversationGraphParts> = {}): Promise<GraphWithModel> {
+export async function openGraphWithModel(defaults: Partial<ConversationGraphParts> = {}) {
   const database = await openTestEmbedded();
   const server = await startModelServer();
   const chatModel = createOpenAIChatModel({ model: "test-chat", baseUrl: server.url });
@@ -67,20 +44,21 @@ export async function openGraphWithModel(defaults: Partial<ConversationGraphPart
     database,
     server,
     makeGraph,
+    /** A user and a session of their own. */
     makeTalk: (graph = makeGraph()) => makeTalk(database, server, graph),
-    lastPrompt() {
+    lastPrompt(): { system: string; others: string[] } {
       const [system, ...others] = server.seen.at(-1)?.body.messages ?? [];
       expect(system?.role).toBe("system");
       return { system: system?.content ?? "", others: others.map(({ content }) => content) };
     },
-    async close() {
+    async close(): Promise<void> {
       await server.close();
       await database.close();
     },
   };
 }
 
-function makeTalk(database: Database, server: ModelServer, graph: ConversationGraph): Talk {
+function makeTalk(database: Database, server: ModelServer, graph: ConversationGraph) {
   const { tenantId, userId, sessionId } = sampleTurn({ userId: crypto.randomUUID() });
   const input = { tenantId, userId, sessionId };
   const start = (message: string, options?: TurnOptions): RunningTurn =>
@@ -88,7 +66,7 @@ function makeTalk(database: Database, server: ModelServer, graph: ConversationGr
   return {
     input,
     start,
-    say: (message) => start(message).ended,
+    say: (message: string) => start(message).ended,
     async hang(message = "Hello!") {
       server.answer({ tokens: ["half "], ending: "hang" });
       const turn = start(message);
@@ -102,6 +80,7 @@ function makeTalk(database: Database, server: ModelServer, graph: ConversationGr
       const page = { limit: 100, after: null };
       return (await makeMessageStore(database).list({ ...input, conversationId: conversation.id }, page)).items;
     },
+    /** Whether another turn can be begun; if so, one has been. */
     isFree: async () => (await makeTurnStore(database).begin(sampleTurn(input))) !== null,
   };
 }

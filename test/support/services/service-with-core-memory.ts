@@ -1,9 +1,9 @@
 import { expect } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson, type ApiResponse } from "../clients/api-client.ts";
+import { callApi, postJson } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, ScriptedToolCall, SeenRequest } from "../../servers/model-server.ts";
-import type { ImportedMessage, ShownEpisode } from "./service-with-episodes.ts";
-import { openServiceWithModel, type ServiceWithModel } from "./service-with-model.ts";
+import type { ImportedBody, ImportedMessage, ShownEpisode } from "./service-with-episodes.ts";
+import { openServiceWithModel } from "./service-with-model.ts";
 import { openTestService, type TestService } from "./service.ts";
 
 export interface ShownSection {
@@ -42,45 +42,20 @@ export interface ShownOperation {
 export type WrittenSection = Pick<ShownSection, "section" | "version"> & { content: string | null };
 type Headers = Record<string, string>;
 
-/** The routes of a user's core memory. Sections are put into the path as they are given. */
-export interface CoreMemoryApi {
-  read(userId: string, headers?: Headers): Promise<ShownSection[]>;
-  /** Content by section. */
-  contents(userId: string, headers?: Headers): Promise<Record<string, string>>;
-  put(userId: string, section: string, body: unknown, headers?: Headers): Promise<ApiResponse<WrittenSection>>;
-  /** Puts a content that must be taken. */
-  write(userId: string, section: string, content: string, headers?: Headers): Promise<WrittenSection>;
-  remove(userId: string, section: string, headers?: Headers): Promise<ApiResponse<WrittenSection>>;
-  history(
-    userId: string,
-    section: string,
-    query?: string,
-    headers?: Headers,
-  ): Promise<ApiResponse<{ versions: ShownVersion[]; next: string | null }>>;
-  revert(userId: string, section: string, body: unknown, headers?: Headers): Promise<ApiResponse<WrittenSection>>;
-  operations(
-    userId: string,
-    query?: string,
-    headers?: Headers,
-  ): Promise<ApiResponse<{ operations: ShownOperation[]; next: string | null }>>;
-  say(userId: string, message: string, sessionId?: string, headers?: Headers): Promise<TurnResult>;
-  bring(userId: string, messages: readonly ImportedMessage[], sessionId?: string): Promise<{ conversation_id: string; imported: number }>;
-  episodes(userId: string, query: string, limit?: number): Promise<ShownEpisode[]>;
-  /** Waits until the jobs of a conversation and of its user are done, which they must be. */
-  settle(conversationId: string): Promise<void>;
-}
+export type CoreMemoryApi = ReturnType<typeof coreMemoryApi>;
 
-export function coreMemoryApi(url: string): CoreMemoryApi {
+/** The routes of a user's core memory; names of sections go into the path as they are. */
+export function coreMemoryApi(url: string) {
   const api = `${url}/api/v1`;
   const user = (userId: string): string => `${api}/users/${encodeURIComponent(userId)}`;
   const section = (userId: string, name: string): string => `${user(userId)}/core-memory/${name}`;
-  const put: CoreMemoryApi["put"] = (userId, name, body, headers = {}) =>
-    callApi(section(userId, name), {
+  const put = (userId: string, name: string, body: unknown, headers: Headers = {}) =>
+    callApi<WrittenSection>(section(userId, name), {
       method: "PUT",
       headers: { "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
-  const read: CoreMemoryApi["read"] = async (userId, headers = {}) => {
+  const read = async (userId: string, headers: Headers = {}): Promise<ShownSection[]> => {
     const { status, text, json } = await callApi<{ sections: ShownSection[] }>(`${user(userId)}/core-memory`, { headers });
     expect({ status, text }).toMatchObject({ status: 200 });
     return json.sections;
@@ -93,30 +68,36 @@ export function coreMemoryApi(url: string): CoreMemoryApi {
   return {
     read,
     put,
-    contents: async (userId, headers) => Object.fromEntries((await read(userId, headers)).map((found) => [found.section, found.content])),
-    async write(userId, name, content, headers) {
+    contents: async (userId: string, headers?: Headers) =>
+      Object.fromEntries((await read(userId, headers)).map((found) => [found.section, found.content])),
+    async write(userId: string, name: string, content: string, headers?: Headers): Promise<WrittenSection> {
       const { status, text, json } = await put(userId, name, { content }, headers);
       expect({ status, text }).toMatchObject({ status: 200 });
       return json;
     },
-    remove: (userId, name, headers = {}) => callApi(section(userId, name), { method: "DELETE", headers }),
-    history: (userId, name, query = "", headers = {}) => callApi(`${section(userId, name)}/history${query}`, { headers }),
-    revert: (userId, name, body, headers = {}) => postJson(`${section(userId, name)}/revert`, body, headers),
-    operations: (userId, query = "?limit=200", headers = {}) => callApi(`${user(userId)}/memory-operations${query}`, { headers }),
-    say: (userId, message, sessionId = "s", headers = {}) => post("/chat", { user_id: userId, session_id: sessionId, message }, headers),
-    bring: (userId, messages, sessionId = "imported") =>
-      post("/conversations/import", { user_id: userId, session_id: sessionId, messages }),
-    async episodes(userId, query, limit = 5) {
+    remove: (userId: string, name: string, headers: Headers = {}) =>
+      callApi<WrittenSection>(section(userId, name), { method: "DELETE", headers }),
+    history: (userId: string, name: string, query = "", headers: Headers = {}) =>
+      callApi<{ versions: ShownVersion[]; next: string | null }>(`${section(userId, name)}/history${query}`, { headers }),
+    revert: (userId: string, name: string, body: unknown, headers: Headers = {}) =>
+      postJson<WrittenSection>(`${section(userId, name)}/revert`, body, headers),
+    operations: (userId: string, query = "?limit=200", headers: Headers = {}) =>
+      callApi<{ operations: ShownOperation[]; next: string | null }>(`${user(userId)}/memory-operations${query}`, { headers }),
+    say: (userId: string, message: string, sessionId = "s", headers: Headers = {}) =>
+      post<TurnResult>("/chat", { user_id: userId, session_id: sessionId, message }, headers),
+    bring: (userId: string, messages: readonly ImportedMessage[], sessionId = "imported") =>
+      post<ImportedBody>("/conversations/import", { user_id: userId, session_id: sessionId, messages }),
+    async episodes(userId: string, query: string, limit = 5): Promise<ShownEpisode[]> {
       const found = `${user(userId)}/episodes?${new URLSearchParams({ query, limit: `${limit}` }).toString()}`;
       return (await callApi<{ episodes: ShownEpisode[] }>(found)).json.episodes;
     },
-    async settle(conversationId) {
+    /** Waits until the jobs of a conversation and of its user are done, which they must be. */
+    async settle(conversationId: string): Promise<void> {
       expect(await post(`/conversations/${conversationId}/settle?timeout_ms=50000`, {})).toEqual({ settled: true, pending: 0 });
     },
   };
 }
 
-/** Without a model's server: the built-in rules decide what becomes core memory. */
 export async function openOfflineCoreMemory(environment: Record<string, string> = {}): Promise<TestService & CoreMemoryApi> {
   const service = await openTestService({ ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000", ...environment });
   return { ...service, ...coreMemoryApi(service.url) };
@@ -124,19 +105,14 @@ export async function openOfflineCoreMemory(environment: Record<string, string> 
 
 export const MEMORY_MODEL = "test-memory";
 
-/** With a model for each task; the one of answers says "re: " and the message, the memory agent does nothing until `remember` says what. */
-export interface ServiceWithCoreMemory extends ServiceWithModel, CoreMemoryApi {
-  remember(script: (body: ChatRequestBody) => ModelScript): void;
-  answer(script: (body: ChatRequestBody) => ModelScript): void;
-  /** Requests of the memory agent so far. */
-  memoryRequests(): SeenRequest[];
-}
+export type ServiceWithCoreMemory = Awaited<ReturnType<typeof openServiceWithCoreMemory>>;
 
-export async function openServiceWithCoreMemory(environment: Record<string, string> = {}): Promise<ServiceWithCoreMemory> {
+/** With a model for each task; that of answers says "re: " and the message, the memory agent does nothing until `remember` says what. */
+export async function openServiceWithCoreMemory(environment: Record<string, string> = {}) {
   const running = await openServiceWithModel({
     ENABLE_CORE_MEMORY: "true",
     MEMORY_MODEL,
-    MEMORY_READ_TIMEOUT_MS: "10000", // this machine may be slow
+    MEMORY_READ_TIMEOUT_MS: "10000",
     ...environment,
   });
   let remember: (body: ChatRequestBody) => ModelScript = () => ({ tokens: ["nothing to do"] });
@@ -145,13 +121,12 @@ export async function openServiceWithCoreMemory(environment: Record<string, stri
   return {
     ...running,
     ...coreMemoryApi(running.url),
-    remember: (next) => void (remember = next),
-    answer: (next) => void (answer = next),
-    memoryRequests: () => running.model.seen.filter(({ body }) => body.model === MEMORY_MODEL),
+    remember: (next: typeof remember) => void (remember = next),
+    answer: (next: typeof answer) => void (answer = next),
+    memoryRequests: (): SeenRequest[] => running.model.seen.filter(({ body }) => body.model === MEMORY_MODEL),
   };
 }
 
-/** Calls these tools in the first round and says that it is done in the next. */
 export function callOnce(...toolCalls: ScriptedToolCall[]): (body: ChatRequestBody) => ModelScript {
   return ({ messages }) => (messages.some(({ role }) => role === "tool") ? { tokens: ["done"] } : { toolCalls });
 }

@@ -1,8 +1,8 @@
 import { expect } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson, type ApiResponse, type ErrorBody } from "../clients/api-client.ts";
+import { callApi, postJson } from "../clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
-import { openServiceWithModel, type ServiceWithModel } from "./service-with-model.ts";
+import { openServiceWithModel } from "./service-with-model.ts";
 
 export interface ShownEpisode {
   id: string;
@@ -17,31 +17,12 @@ export interface ShownEpisode {
   metadata: Record<string, unknown>;
 }
 
-export interface ImportedBody {
-  conversation_id: string;
-  imported: number;
-  skipped: number;
-}
-
-/** A message to import, as it stands in the body. */
 export type ImportedMessage = Record<string, unknown>;
+export type ImportedBody = { conversation_id: string; imported: number; skipped: number };
+type Headers = Record<string, string>;
 
-/** A service on an embedded database in a folder, with episodic memory and the built-in embedder; its model says "re: " and the message. */
-export interface ServiceWithEpisodes extends ServiceWithModel {
-  folder: string;
-  say(userId: string, message: string, sessionId?: string, headers?: Record<string, string>): Promise<TurnResult>;
-  send(body: unknown, headers?: Record<string, string>): Promise<ApiResponse<ErrorBody>>;
-  /** An import that must succeed. */
-  bring(userId: string, messages: readonly ImportedMessage[], sessionId?: string, headers?: Record<string, string>): Promise<ImportedBody>;
-  settle(conversationId: string, headers?: Record<string, string>): Promise<{ settled: boolean; pending: number }>;
-  episodes(
-    userId: string,
-    query: Record<string, string>,
-    headers?: Record<string, string>,
-  ): Promise<ApiResponse<{ episodes: ShownEpisode[]; degraded: string[] }>>;
-}
+export type ServiceWithEpisodes = Awaited<ReturnType<typeof openServiceWithEpisodes>>;
 
-/** Turns as messages of an import, a minute apart. */
 export function importedTurns(turns: readonly (readonly [string, string])[], at = "2024-03-05T12:00:00Z"): ImportedMessage[] {
   return turns.flatMap(([asked, answer], number) =>
     [
@@ -51,42 +32,48 @@ export function importedTurns(turns: readonly (readonly [string, string])[], at 
   );
 }
 
-export async function openServiceWithEpisodes(environment: Record<string, string> = {}): Promise<ServiceWithEpisodes> {
+/** On an embedded database in a folder, with the built-in embedder; the model says "re: " and the message. */
+export async function openServiceWithEpisodes(environment: Record<string, string> = {}) {
   const { folder, remove } = await createDataFolder();
   const running = await openServiceWithModel({
     DATA_DIR: folder,
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
-    MEMORY_READ_TIMEOUT_MS: "10000", // this machine may be slow
+    MEMORY_READ_TIMEOUT_MS: "10000",
     ...environment,
   });
   running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
   const api = `${running.url}/api/v1`;
-  const send: ServiceWithEpisodes["send"] = (body, headers = {}) => postJson(`${api}/conversations/import`, body, headers);
+  const send = (body: unknown, headers: Headers = {}) => postJson(`${api}/conversations/import`, body, headers);
   return {
     ...running,
     folder,
     close: () => running.close().finally(remove),
-    async say(userId, message, sessionId = "s", headers = {}) {
-      const { status, json, text } = await postJson<TurnResult>(
-        `${api}/chat`,
-        { user_id: userId, session_id: sessionId, message },
-        headers,
-      );
+    async say(userId: string, message: string, sessionId = "s", headers: Headers = {}): Promise<TurnResult> {
+      const body = { user_id: userId, session_id: sessionId, message };
+      const { status, json, text } = await postJson<TurnResult>(`${api}/chat`, body, headers);
       expect({ status, text }).toMatchObject({ status: 200 });
       return json;
     },
     send,
-    async bring(userId, messages, sessionId = "imported", headers = {}) {
+    async bring(
+      userId: string,
+      messages: readonly ImportedMessage[],
+      sessionId = "imported",
+      headers: Headers = {},
+    ): Promise<ImportedBody> {
       const { status, text } = await send({ user_id: userId, session_id: sessionId, messages }, headers);
       expect({ status, text }).toMatchObject({ status: 200 });
       return JSON.parse(text) as ImportedBody;
     },
-    async settle(conversationId, headers = {}) {
+    async settle(conversationId: string, headers: Headers = {}): Promise<{ settled: boolean; pending: number }> {
       const address = `${api}/conversations/${conversationId}/settle?timeout_ms=50000`;
       return (await callApi<{ settled: boolean; pending: number }>(address, { method: "POST", headers })).json;
     },
-    episodes: (userId, query, headers = {}) =>
-      callApi(`${api}/users/${encodeURIComponent(userId)}/episodes?${new URLSearchParams(query).toString()}`, { headers }),
+    episodes: (userId: string, query: Record<string, string>, headers: Headers = {}) =>
+      callApi<{ episodes: ShownEpisode[]; degraded: string[] }>(
+        `${api}/users/${encodeURIComponent(userId)}/episodes?${new URLSearchParams(query).toString()}`,
+        { headers },
+      ),
   };
 }

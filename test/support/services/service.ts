@@ -9,7 +9,6 @@ export interface TestService extends Service {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;
 }
 
-/** Wraps a running service with the one call most tests make. */
 export function withGet(service: Service): TestService {
   return {
     ...service,

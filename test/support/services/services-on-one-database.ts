@@ -1,27 +1,18 @@
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { startModelServer } from "../../servers/model-server.ts";
 import { createRealDatabase } from "../databases/databases.ts";
-import { openTestService, type TestService } from "./service.ts";
+import { openTestService } from "./service.ts";
 
-/** Two services, as of two processes, on one database and one model server. */
-export interface ServicesOnOneDatabase {
-  model: ModelServer;
-  databaseUrl: string;
-  /** What a further service or process needs to join them. */
-  environment: Record<string, string>;
-  here: TestService;
-  there: TestService;
-  both: [TestService, TestService];
-  close(): Promise<void>;
-}
+export type ServicesOnOneDatabase = Awaited<ReturnType<typeof openServicesOnOneDatabase>>;
 
-export async function openServicesOnOneDatabase(settings: Record<string, string> = {}): Promise<ServicesOnOneDatabase> {
+/** Two services, as of two processes, on one database and one model server; with `environment` a further one joins them. */
+export async function openServicesOnOneDatabase(settings: Record<string, string> = {}) {
   const [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
   const environment = { DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, ...settings };
   const both = await Promise.all([openTestService(environment), openTestService(environment)]);
   const [here, there] = both;
   return {
     ...{ model, databaseUrl: database.url, environment, here, there, both },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([here.close(), there.close()]);
       await model.close();
       await database.drop();
