@@ -12,13 +12,11 @@ import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
-import { distribution, type Distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
+import { distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
-/** Turns of one size in a round. */
 const TURNS_PER_ROUND = 6;
-/** Messages that a summary leaves in the window, and the token budget that cuts a window without summaries. */
 const [HISTORY_WINDOW, TOKEN_BUDGET] = [6, 8_192];
 
 type Memory = "summary" | "no summary";
@@ -28,24 +26,20 @@ interface Size extends ConversationsToLoad {
   memory: Memory;
 }
 
-const size = (memory: Memory, messages: number, count: number): Size => {
-  return { memory, messages, count, user: `${memory} ${messages}`, uncovered: memory === "summary" ? HISTORY_WINDOW : null };
-};
+const sizes = (memory: Memory, uncovered: number | null, counts: Record<number, number>): Size[] =>
+  Object.entries(counts).map(([messages, count]) => ({
+    memory,
+    messages: Number(messages),
+    count,
+    user: `${memory} ${messages}`,
+    uncovered,
+  }));
 
 const SIZES = [
-  size("summary", 100, 40),
-  size("summary", 1_000, 40),
-  size("summary", 10_000, 10),
-  size("summary", 100_000, 2),
-  size("no summary", 100, 40),
-  size("no summary", 1_000, 40),
-  size("no summary", 100_000, 2),
+  ...sizes("summary", HISTORY_WINDOW, { 100: 40, 1_000: 40, 10_000: 10, 100_000: 2 }),
+  ...sizes("no summary", null, { 100: 40, 1_000: 40, 100_000: 2 }),
 ];
 
-/** Other conversations in the tables. */
-const others = (count: number): ConversationsToLoad => ({ user: "other", count, messages: 50, uncovered: HISTORY_WINDOW });
-
-/** What one round took. */
 interface Samples {
   turnMs: number[];
   historyMs: number[];
@@ -53,19 +47,6 @@ interface Samples {
   windowMessages: number[];
 }
 
-interface GrowthRow {
-  memory: Memory;
-  messages: number;
-  turns: number;
-  turnMs: Distribution;
-  historyMs: Distribution;
-  /** One run of the summary job; null without summaries. */
-  jobMs: Distribution | null;
-  /** Messages in the prompts, fewest and most. */
-  windowMessages: [number, number];
-}
-
-/** The rounds of one size, beside those of the others. */
 interface MeasuredSize {
   of: Size;
   rounds: Samples[];
@@ -119,7 +100,7 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   return measured;
 }
 
-function toRow({ of: { memory, messages }, rounds }: MeasuredSize): GrowthRow {
+function toRow({ of: { memory, messages }, rounds }: MeasuredSize) {
   const all = (field: keyof Samples): number[] => rounds.flatMap((round) => round[field]);
   const [turnMs, jobMs, windowMessages] = [all("turnMs"), all("jobMs"), all("windowMessages")];
   return {
@@ -136,34 +117,25 @@ function toRow({ of: { memory, messages }, rounds }: MeasuredSize): GrowthRow {
 /** Goal: how many times as long a turn may take with the most messages as with the fewest. */
 const MOST_GROWTH = 1.3;
 
-/** Times of turn, history node and summary job by size, and how many times as long the largest takes as the smallest. */
 function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
   return (["summary", "no summary"] as const).flatMap((memory) => {
     const own = measured.filter(({ of }) => of.memory === memory);
     const [smallest, largest] = [own[0], own.at(-1)];
     if (!smallest || !largest) return [];
-    const parts = [["turn", "turnMs"], ["history", "historyMs"], ["summary job", "jobMs"]] as const; // prettier-ignore
-    const figures = parts.flatMap(([what, field]) => {
+    const parts = { turn: "turnMs", history: "historyMs", "summary job": "jobMs" } as const;
+    return Object.entries(parts).flatMap(([what, field]) => {
       const label = ({ of }: MeasuredSize): string => `${what}, ${of.messages.toLocaleString("en")} messages, ${memory}`;
-      return own
-        .filter(({ rounds }) => rounds.some((round) => round[field].length > 0))
-        .map(
-          (size) =>
-          figureOf(label(size), "ms", size.rounds.map((round) => round[field]), size === smallest ? {} : { reference: label(smallest) }), // prettier-ignore
-        );
-    });
-    const growth = (
-      [
-        ["turn", "turnMs"],
-        ["history", "historyMs"],
-      ] as const
-    ).map(([what, field]) => {
-      // prettier-ignore
+      const timed = own.filter(({ rounds }) => rounds.some((round) => round[field].length > 0));
+      const figures = timed.map((size) => {
+        const runs = size.rounds.map((round) => round[field]);
+        return figureOf(label(size), "ms", runs, size === smallest ? {} : { reference: label(smallest) });
+      });
+      if (field === "jobMs") return figures;
       const median = (round: Samples | undefined): number => percentile(round?.[field] ?? [], 0.5);
       const times = largest.rounds.map((round, place) => [median(round) / median(smallest.rounds[place])]);
-      return figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal: { atMost: MOST_GROWTH } });
+      const goal = { atMost: MOST_GROWTH };
+      return [...figures, figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal })];
     });
-    return [...figures, ...growth];
   });
 }
 
@@ -176,38 +148,25 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   await migrate(database);
   const [{ exchanges: sample } = { exchanges: [] }] = generateDialogues({ count: 1, turns: 200 });
   progress.step("loading the conversations");
-  const rest = others(numbers.others);
+  const rest = { user: "other", count: numbers.others, messages: 50, uncovered: HISTORY_WINDOW };
   await loadConversations(postgres.url, sample, [...SIZES, rest]);
 
   const jobTimes: number[] = [];
   const failures: Error[] = [];
-  const jobs = await runMemoryJobs({
-    database,
-    summaryModel: null,
-    historyWindow: HISTORY_WINDOW,
-    coreMemory: null,
-    onRun({ ms, error }) {
-      if (error) failures.push(error);
-      jobTimes.push(ms);
-    },
-  });
+  const onRun = ({ ms, error }: { ms: number; error?: Error }): void => {
+    if (error) failures.push(error);
+    jobTimes.push(ms);
+  };
+  const jobs = await runMemoryJobs({ database, summaryModel: null, historyWindow: HISTORY_WINDOW, coreMemory: null, onRun });
   opened.defer(() => jobs.stop(1_000));
   const model = new ScriptedChatModel();
   const common = { database, chatModel: model, historyWindow: HISTORY_WINDOW, coreMemory: null };
-  const measured = await measure(
-    {
-      graphs: {
-        summary: createConversationGraph(common),
-        "no summary": createConversationGraph({ ...common, summary: null, contextTokenBudget: TOKEN_BUDGET }),
-      },
-      model,
-      overview: makeJobOverview(database),
-      sample,
-      takeJobTimes: () => jobTimes.splice(0),
-    },
-    numbers,
-    progress,
-  );
+  const graphs = {
+    summary: createConversationGraph(common),
+    "no summary": createConversationGraph({ ...common, summary: null, contextTokenBudget: TOKEN_BUDGET }),
+  };
+  const parts: Parts = { graphs, model, overview: makeJobOverview(database), sample, takeJobTimes: () => jobTimes.splice(0) };
+  const measured = await measure(parts, numbers, progress);
   if (failures[0]) throw failures[0];
   const rows = measured.map(toRow);
 

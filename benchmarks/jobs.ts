@@ -9,38 +9,30 @@ import { startMemoryStores } from "./support/service/memory-stores.ts";
 import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/service/memory-users.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";
-import { startProcess } from "./support/start-process.ts";
+import { startModel } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn/contenders.ts";
 
-/** The reference for imports: texts inserted into a table that has a key and nothing else. */
-interface PlainInsert {
-  /** Returns the milliseconds it took. */
-  insert(texts: readonly string[]): Promise<number>;
-}
+/** Inserts texts into a table that has a key and nothing else; returns the milliseconds it took. */
+type PlainInsert = (texts: readonly string[]) => Promise<number>;
 
 const BATCH = 500;
 
-/** Makes the table over a connection of its own, which ends with `opened`. */
 async function openPlainInsert(databaseUrl: string, opened: AsyncDisposableStack): Promise<PlainInsert> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   opened.defer(() => client.end());
   await client.query("create table plain (id bigint generated always as identity primary key, content text not null)");
-  return {
-    async insert(texts) {
-      const began = performance.now();
-      for (let start = 0; start < texts.length; start += BATCH)
-        await client.query("insert into plain (content) select unnest($1::text[])", [texts.slice(start, start + BATCH)]);
-      return performance.now() - began;
-    },
+  return async (texts) => {
+    const began = performance.now();
+    for (let start = 0; start < texts.length; start += BATCH)
+      await client.query("insert into plain (content) select unnest($1::text[])", [texts.slice(start, start + BATCH)]);
+    return performance.now() - began;
   };
 }
 
 const STREAMS = 10;
-/** Turns of a round at rest, and the pause between them. */
 const TURNS_AT_REST = 15;
 const REST_MS = 150;
-/** Length of a round under load. */
 const LOAD_MS = 8_000;
 const LOOK_EVERY_MS = 5;
 const OLDEST_EVERY_MS = 250;
@@ -50,10 +42,8 @@ const PREFIX = "jobs";
 const RAW = "raw model call";
 const PLAIN = "plain insert into one table";
 
-/** A service, and the way to see when the jobs of a turn are done. */
 interface Watched {
   service: MemoryService;
-  /** Resolves when the jobs of this turn are done. */
   jobsDone: (asked: AskedTurn, user: string) => Promise<void>;
   /** Seconds since the oldest job that waits was added, 0 when none does; null where asking would disturb the service. */
   oldestSeconds: (() => Promise<number>) | null;
@@ -108,7 +98,6 @@ async function measureAtRest(watched: Watched, modelUrl: string, round: number, 
   }
 }
 
-/** Runs ten streams, each one turn after another, and watches the jobs of an eleventh user. */
 async function measureUnderLoad(watched: Watched, round: number, samples: Samples): Promise<void> {
   const { service, oldestSeconds } = watched;
   const until = performance.now() + LOAD_MS;
@@ -138,7 +127,7 @@ async function measureImport({ url, name }: MemoryService, plain: PlainInsert, r
   const conversations = Array.from({ length: IMPORTED_CONVERSATIONS }, (_, index) => historyOf(index, IMPORTED_EXCHANGES));
   const texts = conversations.flat().map(({ content }) => content);
   const perSecond = (ms: number): number => texts.length / (ms / 1_000);
-  samples.add(PLAIN, round, perSecond(await plain.insert(texts)));
+  samples.add(PLAIN, round, perSecond(await plain(texts)));
   const began = performance.now();
   for (const [index, messages] of conversations.entries())
     await postApi(url, "/conversations/import", { user_id: `import-${round}-${index}`, session_id: "history", messages });
@@ -149,8 +138,7 @@ async function measureImport({ url, name }: MemoryService, plain: PlainInsert, r
 
 async function run({ rounds }: { rounds: number }, progress: Progress): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
-  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
-  opened.defer(() => model.stop());
+  const model = await startModel(opened);
   const stores = await startMemoryStores(opened);
   const onPostgres = await stores.open();
   const start = async (name: string, environment: Record<string, string>): Promise<MemoryService> => {
@@ -168,7 +156,8 @@ async function run({ rounds }: { rounds: number }, progress: Progress): Promise<
     await seedKnowledge(service.url);
     await seedUsers(service.url, { prefix: PREFIX, count: STREAMS + 1, exchanges: 8 });
     await allJobsDone(service.url);
-    for (let turn = 0; turn < 20; turn++) await Promise.all(Array.from({ length: STREAMS }, (_, user) => service.ask(questionOf(PREFIX, user, turn)))); // prettier-ignore
+    const askAll = (turn: number) => Promise.all(Array.from({ length: STREAMS }, (_, user) => service.ask(questionOf(PREFIX, user, turn))));
+    for (let turn = 0; turn < 20; turn++) await askAll(turn);
     await allJobsDone(service.url);
   }
 

@@ -19,7 +19,6 @@ import type { Progress } from "./support/progress.ts";
 import { distribution, type Distribution } from "./support/figures.ts";
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
-/** Which questions a figure is about. */
 const PARTS = {
   tuning: ({ question }: AskedKnowledge) => question.tuning,
   reported: ({ question }: AskedKnowledge) => !question.tuning,
@@ -36,7 +35,6 @@ interface MeasuredEmbedder {
   /** One search with both legs; the embedder has the question's vector from the legs before. */
   findMs: Distribution;
   unrelated: { asked: number; answered: string[] };
-  /** Reading, splitting, embedding and indexing, through the service's jobs. */
   ingest: { documents: number; chunks: number; documentsPerSecond: number; chunksPerSecond: number };
   /** Only with the built-in embedder: a model's own time would be most of it. */
   retrieveNode: MeasuredNode | null;
@@ -52,8 +50,8 @@ async function measure(
   const tookMs = await base.bringIn(documents, (done) => progress.step(`${embedder.name}: documents`, done, documents.length));
   const chunks = await base.listChunks();
   const gold = goldChunks(KNOWLEDGE_QUESTIONS, documents, chunks);
-  const figures: Partial<MeasuredEmbedder["figures"]> = {};
-  const answers: Partial<MeasuredEmbedder["asked"]> = {};
+  const figures = {} as MeasuredEmbedder["figures"];
+  const answers = {} as MeasuredEmbedder["asked"];
   let findTimes: number[] = [];
   for (const legs of LEGS) {
     progress.step(`${embedder.name}: asking, ${legs}`);
@@ -68,8 +66,8 @@ async function measure(
   const questions = KNOWLEDGE_QUESTIONS.map(({ text }) => text);
   return {
     embedder: embedder.name,
-    figures: figures as MeasuredEmbedder["figures"],
-    asked: answers as MeasuredEmbedder["asked"],
+    figures,
+    asked: answers,
     findMs: distribution(findTimes),
     unrelated,
     ingest: {

@@ -3,13 +3,12 @@ import { measureOverload } from "./support/load/overload.ts";
 import { type LoadContender, openLoadContenders, RAW, streamsOf } from "./support/load/contenders.ts";
 import type { Progress } from "./support/progress.ts";
 import { type Figure, makeSamples, type Samples } from "./support/figures.ts";
-import { startProcess } from "./support/start-process.ts";
+import { startModel } from "./support/start-process.ts";
 
 const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** From this level on a turn takes seconds, and two rounds are enough. */
 const MANY_STREAMS = 100;
 const ROUNDS_OF_MANY = 2;
-/** Streams begin further turns for so long; each has at least one. */
 const CELL_MS = 1_200;
 const WARM_UP_STREAMS = 10;
 
@@ -51,17 +50,13 @@ async function warmUp(contender: LoadContender, turns: number): Promise<void> {
   await contender.settle();
 }
 
+type Found = { figures: Figure[]; notes: string[] };
 type Numbers = Record<"streams" | "rounds" | "warm-up" | "places" | "offered" | "tokens" | "overload-rounds", number>;
 
-/** Measures turns a second, first token and whole turn at each level, on one process and on two, beside the raw call of the model. */
-async function measureLevels(
-  { streams: most, rounds, "warm-up": warmUpTurns }: Numbers,
-  progress: Progress,
-): Promise<{ figures: Figure[]; notes: string[] }> {
+async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: Numbers, progress: Progress): Promise<Found> {
   const levels = LEVELS.filter((streams) => streams <= most);
   await using opened = new AsyncDisposableStack();
-  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
-  opened.defer(() => model.stop());
+  const model = await startModel(opened);
   const { contenders, stores } = await openLoadContenders(model.line, Math.max(most, WARM_UP_STREAMS), opened, progress);
   for (const contender of contenders) {
     progress.step(`warm-up: ${contender.name}`);
@@ -80,14 +75,9 @@ async function measureLevels(
   const figures = levels.flatMap((streams) =>
     contenders.flatMap(({ name }) => {
       const reference = (of: string) => (name === RAW ? {} : { reference: of });
-      const answered = samples.runs(times("turn", streams, name)).length > 0;
+      const answered = samples.runs(times("turn", streams, name)).length > 0 ? (["first token", "turn"] as const) : [];
       return [
-        ...(answered
-          ? [
-              samples.figure(times("first token", streams, name), "ms", reference(times("first token", streams, RAW))),
-              samples.figure(times("turn", streams, name), "ms", reference(times("turn", streams, RAW))),
-            ]
-          : []),
+        ...answered.map((what) => samples.figure(times(what, streams, name), "ms", reference(times(what, streams, RAW)))),
         samples.figure(throughput(streams, name), "turns/s", reference(throughput(streams, RAW))),
         samples.figure(failures(streams, name), "turns", { goal: { atMost: 0, of: "p99" } }),
       ];
@@ -101,7 +91,7 @@ async function measureLevels(
   return { figures, notes };
 }
 
-async function run(numbers: Numbers, progress: Progress): Promise<{ figures: Figure[]; notes: string[] }> {
+async function run(numbers: Numbers, progress: Progress): Promise<Found> {
   const levels = await measureLevels(numbers, progress);
   const { places: limit, offered, tokens, "overload-rounds": rounds } = numbers;
   const overload = await measureOverload({ limit, offered, tokens, rounds }, progress);

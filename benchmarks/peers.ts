@@ -110,7 +110,6 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
   return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, ...results };
 }
 
-/** On the same model server and the same Postgres. */
 export const peers = defineBench({
   asks: "How does the service compare with the libraries that people build such a service with",
   minutes: { short: 2, long: 12 },

@@ -8,36 +8,24 @@ import type { Progress } from "./support/progress.ts";
 import { type Answered, recallFigures, type RecallFigures, recallFiguresOf } from "./support/recall/figures.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 
-/** Questions that no history of the data has anything about: whatever is recalled for them is noise. */
 const UNRELATED_QUESTIONS: readonly string[] = [
-  "thanks!",
-  "What is 2+2?",
-  "How do I sort a list in Python?",
-  "Who wrote Don Quixote?",
-  "What is the boiling point of mercury?",
-  "Translate 'good morning' into Finnish.",
-  "Explain how a transistor works.",
-  "How many moons does Jupiter have?",
-  "Write a haiku about rust.",
-  "ok, good night",
-  "谢谢！",
-  "三乘七等于多少？",
-  "怎么用 Rust 写一个链表？",
-  "《战争与和平》的作者是谁？",
-  "水银的沸点是多少？",
-  "把“早上好”翻译成芬兰语。",
-  "量子纠缠是什么原理？",
-  "木星有几颗卫星？",
-  "鸦片战争发生在哪一年？",
-  "好的，晚安",
+  ...["thanks!", "What is 2+2?", "How do I sort a list in Python?", "Who wrote Don Quixote?", "What is the boiling point of mercury?"],
+  ...["Translate 'good morning' into Finnish.", "Explain how a transistor works.", "How many moons does Jupiter have?"],
+  ...[
+    "Write a haiku about rust.",
+    "ok, good night",
+    "谢谢！",
+    "三乘七等于多少？",
+    "怎么用 Rust 写一个链表？",
+    "《战争与和平》的作者是谁？",
+  ],
+  ...["水银的沸点是多少？", "把“早上好”翻译成芬兰语。", "量子纠缠是什么原理？", "木星有几颗卫星？", "鸦片战争发生在哪一年？", "好的，晚安"],
 ];
 
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
-/** Weights are chosen on the questions at even places and judged on the others. */
 const HALVES = { all: [0, 1], chosen: [0], other: [1] } as const;
 /** More than fit 4,000 characters, and more than anybody looks at. */
 const LIMIT = 50;
-/** Histories of each set that get the unrelated questions. */
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -47,11 +35,9 @@ interface MeasuredSet {
   figures: Record<Legs, Record<keyof typeof HALVES, RecallFigures>>;
   /** One recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: Distribution;
-  /** How many unrelated questions were asked, and how many of them got an exchange. */
   unrelated: { asked: number; answered: number };
 }
 
-/** At most so many of the histories of each set, evenly spread. */
 function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   return sets.map(({ name, histories }) => {
     const every = Math.max(1, Math.ceil(histories.length / most));
@@ -59,7 +45,6 @@ function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   });
 }
 
-/** The day after the last message, for a question that has no day. */
 function dayAfter({ messages }: RecallHistory): Date {
   return new Date(messages.reduce((last, { createdAt }) => Math.max(last, createdAt?.getTime() ?? 0), 0) + DAY_MS);
 }
@@ -99,7 +84,7 @@ async function measure(set: RecallSet, embedder: Embedder, progress: Progress): 
   const tell = (what: string, done?: number): void =>
     progress.step(`${embedder.name}: ${set.name}: ${what}`, done, done === undefined ? undefined : set.histories.length);
   await using opened = await openRecallSet(set, embedder, (done) => tell("histories indexed", done));
-  const figures: Partial<MeasuredSet["figures"]> = {};
+  const figures = {} as MeasuredSet["figures"];
   let recallTimes: number[] = [];
   for (const legs of LEGS) {
     tell(`asking, ${legs}`);
@@ -110,13 +95,7 @@ async function measure(set: RecallSet, embedder: Embedder, progress: Progress): 
   }
   tell("asking what is not there");
   const unrelated = await askUnrelated(opened, set);
-  const row: MeasuredSet = {
-    set: set.name,
-    histories: set.histories.length,
-    figures: figures as MeasuredSet["figures"],
-    recallMs: distribution(recallTimes),
-    unrelated,
-  };
+  const row = { set: set.name, histories: set.histories.length, figures, recallMs: distribution(recallTimes), unrelated };
   return { row, recallTimes };
 }
 

@@ -6,13 +6,11 @@ import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from 
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";
-import { startProcess } from "./support/start-process.ts";
+import { startModel } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn/contenders.ts";
 
 const TURNS = 60;
-/** Conversations there are in the first measurement: one for each turn of a round. */
 const FEW = TURNS;
-/** Users whose turns warm the process up: the first turns cost twice as much. */
 const WARM_UP_USERS = 40;
 const PREFIX = "resident";
 const RAW = "raw model call, 8 at once";
@@ -50,7 +48,6 @@ async function fill(service: MemoryService, conversations: number, progress: (do
   return resident;
 }
 
-/** Imports the first conversations, warms the service up and measures it. */
 async function openWithFew(service: MemoryService, modelUrl: string, numbers: Numbers, samples: Samples): Promise<void> {
   samples.add(startOf(service.name), 0, service.startMs);
   samples.add(residentOf(service.name, "as it begins to listen"), 0, service.process.residentMiB());
@@ -77,8 +74,7 @@ async function useAll(service: MemoryService, modelUrl: string, numbers: Numbers
 
 async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
-  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: ["40", "0"] });
-  opened.defer(() => model.stop());
+  const model = await startModel(opened);
   const data = await createDataFolder({ migrated: false });
   opened.defer(() => data.remove());
   const stores = await startMemoryStores(opened);

@@ -12,7 +12,6 @@ import { playDialogue, ScriptedChatModel, type TurnTokens } from "./support/dial
 import { readDialogues } from "./support/dialogues/read-dialogues.ts";
 import { compareWithWholeHistory, type PlayedSet, shareInCommon, tokenFigures } from "./support/dialogues/token-figures.ts";
 
-/** Finished turns before the prompt that is counted. */
 const POINTS = [10, 20, 50, 100, 500];
 /** Turns from one summary to the next: the window grows meanwhile (SUMMARY_UPDATE_DELTA is 5 messages). */
 const PERIOD = 3;
@@ -34,18 +33,12 @@ async function playAll(dialogues: Dialogue[], progress: Progress): Promise<Playe
   opened.defer(() => database.close());
   await migrate(database);
   const model = new ScriptedChatModel();
-  const jobs = await runMemoryJobs({
-    database,
-    summaryModel: null,
-    onRun: ({ error }) => error && process.stdout.write(`a job failed: ${error.message}\n`),
-  });
+  const onRun = ({ error }: { error?: Error }) => error && process.stdout.write(`a job failed: ${error.message}\n`);
+  const jobs = await runMemoryJobs({ database, summaryModel: null, onRun });
   opened.defer(() => jobs.stop(1_000));
 
-  const parts = {
-    graph: createConversationGraph({ database, chatModel: model, coreMemory: null }),
-    model,
-    overview: makeJobOverview(database),
-  };
+  const graph = createConversationGraph({ database, chatModel: model, coreMemory: null });
+  const parts = { graph, model, overview: makeJobOverview(database) };
   const played = new Map<string, TurnTokens[][]>();
   for (const [index, dialogue] of dialogues.entries()) {
     const onTurn = (finished: number): void => {

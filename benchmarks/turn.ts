@@ -5,13 +5,12 @@ import { distribution, figureOf } from "./support/figures.ts";
 import { startMemoryStores } from "./support/service/memory-stores.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
-import { startProcess } from "./support/start-process.ts";
+import { startModel } from "./support/start-process.ts";
 import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn/figures.ts";
 import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn/contenders.ts";
 
 /** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
 const TURNS_PER_ROUND = 20;
-/** Uncounted rounds with ten streams: the processes are warm by then. */
 const WARM_UP_ROUNDS_OF_TEN = 1;
 /** Turns of a conversation: so many that its window is full most of the time. */
 const TURNS_PER_CONVERSATION = 20;
@@ -57,7 +56,6 @@ async function compare(
   return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
 }
 
-/** The row of a contender in the results. */
 function toRow({ name, streams, rounds }: MeasuredTurns) {
   return {
     name,
@@ -84,7 +82,6 @@ async function measureManyStreams(contenders: Contender[], progress: Progress): 
   return results;
 }
 
-/** Turns between two readings of resident memory. */
 const MEMORY_STEP = 200;
 
 /** Resident memory in MiB after every 200 of so many turns. */
@@ -98,7 +95,6 @@ async function measureMemory(contender: Contender, turns: number, progress: Prog
   return resident;
 }
 
-/** The real Postgres of the tests lacks the extensions. */
 const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
 
 const RAW_NAME = "raw fetch";
@@ -114,15 +110,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   };
   progress.step("starting the services");
   const stores = await startMemoryStores(opened);
-  const [fast, paced] = await Promise.all(
-    [
-      ["40", "0"],
-      [String(numbers["paced-tokens"]), "50"],
-    ].map((args) => startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args })),
-  );
-  if (!fast || !paced) throw new Error("the model servers did not start");
-  opened.defer(() => Promise.all([fast.stop(), paced.stop()]).then(() => undefined));
-
+  const [fast, paced] = [await startModel(opened), await startModel(opened, numbers["paced-tokens"], 50)];
   const onPostgres = { DATABASE_URL: stores.databaseUrl, ...NO_INDEX };
   const layered = [keep(await everyLayer("this service with every layer at work, PGlite", fast.line, { DATA_DIR: "memory://" }))];
   if (stores.index !== "none")
@@ -177,7 +165,6 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   return { figures, notes, rows: measured.map(toRow), manyStreams: shownStreams, memory, memoryStep: MEMORY_STEP };
 }
 
-/** Side by side with the raw model call and with plain LangGraph, against the same model server. */
 export const turn = defineBench({
   asks: "What does a turn cost over the raw call of the model, in time, CPU and memory",
   minutes: { short: 2, long: 9 },

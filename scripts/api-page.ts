@@ -7,7 +7,6 @@ import ts from "typescript";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = `${ROOT}docs/api.md`;
 
-/** The chapters of the page, by the folder that declares what is exported. */
 const CHAPTERS: Readonly<Record<string, string>> = {
   graph: "Turns",
   turn: "What a turn knows and tells",
@@ -21,9 +20,7 @@ const CHAPTERS: Readonly<Record<string, string>> = {
 
 interface Export {
   name: string;
-  /** From the root of the tree. */
   file: string;
-  /** The first sentence of its docstring. */
   about: string;
 }
 

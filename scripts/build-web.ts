@@ -29,7 +29,6 @@ const { metafile } = await build({
 });
 
 const written = Object.entries(metafile.outputs);
-/** The address of what was made of an entry point. */
 function addressOf(entryPoint: string): string {
   const [file] = written.find(([, output]) => output.entryPoint === entryPoint) ?? [];
   if (file === undefined) throw new Error(`nothing was built from ${entryPoint}`);

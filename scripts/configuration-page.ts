@@ -6,7 +6,6 @@ import { SETTINGS } from "../server/start/settings.ts";
 
 const PAGE = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../.env.example", import.meta.url));
-/** Longest line of a comment in .env.example. */
 const LINE_LENGTH = 120;
 
 interface Setting {
@@ -25,7 +24,6 @@ function settingOf([name, type]: [string, z.ZodType]): Setting {
 
 const groups = Object.entries(SETTINGS).map(([title, settings]) => ({ title, settings: Object.entries(settings).map(settingOf) }));
 
-/** docs/configuration.md, as prettier writes it. */
 export async function renderConfigurationPage(): Promise<string> {
   const row = ({ name, about, fallback }: Setting) => `| \`${name}\` | ${fallback === null ? "" : `\`${fallback}\``} | ${about} |`;
   const page = [

@@ -8,7 +8,6 @@ const PAGE = fileURLToPath(new URL("../docs/architecture.md", import.meta.url));
 /** The one block of the page that is not written by hand. */
 const DRAWING = /^```mermaid\n.*?^```$/ms;
 
-/** Never run: the picture is of the edges. */
 const nothing: Node = async () => ({});
 
 /** The graph of a turn as it is compiled, in Mermaid's language: https://mermaid.js.org/syntax/flowchart.html */

@@ -33,7 +33,6 @@ function readArguments(): ExportScope & { file: string } {
   throw new AppError("invalid_request", USAGE);
 }
 
-/** The database of the settings, which must be there. */
 async function openExisting(config: Config): Promise<Database> {
   const { DATABASE_URL, DATA_DIR } = config;
   if (DATABASE_URL === undefined && !existsSync(path.join(DATA_DIR, "postgres"))) {
@@ -53,7 +52,6 @@ async function openExisting(config: Config): Promise<Database> {
   });
 }
 
-/** What the system reported, like ENOSPC when the disk is full. */
 function reportedCode(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "no reason given";
 }

@@ -8,7 +8,6 @@ import { showProgress } from "./progress-bar.ts";
 const USAGE = `npm run ingest -- KB FOLDER [--url URL] [--key KEY] [--description TEXT]    brings a folder of documents into a knowledge base
 The service must be running. A file that is there already is replaced. A knowledge base that does not exist is made.`;
 
-/** Content type by the end of a file's name; others are left out. */
 const TYPES: Record<string, string> = {
   ".txt": "text/plain",
   ".md": "text/markdown",
@@ -19,7 +18,6 @@ const TYPES: Record<string, string> = {
   ".pdf": "application/pdf",
   ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 };
-/** Files on their way at a time. */
 const SIDE_BY_SIDE = 4;
 const POLL_MS = 500;
 

@@ -22,7 +22,6 @@ const PERMITTED = [
 /** What is built into dist/ from development dependencies: the page and the reader of the API's description. */
 const BUILT_IN = ["preact", "@preact/signals", "@preact/signals-core", "uplot", "marked", "dompurify", "swagger-ui-dist"];
 
-/** Packages whose licence was read where its name tells nothing, by name and version. */
 const READ: Readonly<Record<string, string>> = {
   "duck@0.1.12": "BSD-2-Clause", // package.json says "BSD"; the text in LICENSE is that of two clauses
 };

@@ -1,6 +1,5 @@
 const BAR_WIDTH = 30;
 
-/** Draws how far something has come, on one line of stderr. */
 export function showProgress(done: number, total: number, of: string): void {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const bar = "█".repeat(Math.round(share * BAR_WIDTH)).padEnd(BAR_WIDTH, "░");

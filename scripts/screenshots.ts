@@ -21,7 +21,6 @@ const ANSWERS: Record<string, string> = {
 
 const lastMessage = ({ messages }: ChatRequestBody): string => messages.at(-1)?.content ?? "";
 
-/** The memory agent writes down the move; summaries and answers are those above. */
 function answer(body: ChatRequestBody): ModelScript {
   if (body.model === "summary")
     return { tokens: ["Ada moved from Lisbon to Porto and eats no meat. She asked for quiet films by the sea."] };

@@ -11,7 +11,6 @@ export type Command =
   | { kind: "report"; names: string[] }
   | { kind: "refused"; problem: string };
 
-/** Prints the published results instead of measuring. */
 const REPORT = "report";
 
 const optionsOf = (benches: readonly Bench[]): Set<string> => new Set(benches.flatMap(({ numbers }) => Object.keys(numbers)));
@@ -49,13 +48,7 @@ const inMinutes = (count: number): string => `${count} ${count === 1 ? "minute" 
 /** The text of `--help` without a name. */
 export function helpOfAll(benches: Benches): string[] {
   const rows = Object.entries(benches).map(
-    ([
-      name,
-      {
-        asks,
-        minutes: { short, long },
-      },
-    ]) => `  ${name.padEnd(10)} ${asks} (${inMinutes(short)}; --long ${long})`,
+    ([name, { asks, minutes }]) => `  ${name.padEnd(10)} ${asks} (${inMinutes(minutes.short)}; --long ${minutes.long})`,
   );
   return [
     "npm run bench [NAME…] -- [--long] [--OPTION NUMBER…]",

@@ -1,4 +1,3 @@
-/** A goal for a figure, met when every part holds. */
 export interface Goal {
   /** Inclusive, in the figure's unit. */
   atMost?: number;
@@ -11,18 +10,15 @@ export interface Goal {
 /** One measured figure. A figure that is counted or read once has the same value in p50, p95 and p99. */
 export interface Figure extends Distribution {
   name: string;
-  /** "ms", "ms CPU", "MiB", "turns/s", "tokens", "%", "messages", … */
   unit: string;
   /** Lowest and highest p50 of the rounds: how far the figure can be trusted. */
   spread: { lowest: number; highest: number };
-  /** How many values it is made of. */
   samples: number;
   /** Name of the figure that was measured side by side in the same run, round by round. */
   reference?: string;
   goal?: Goal & { met: boolean };
 }
 
-/** A goal and whether the values meet it. */
 export function against(values: Distribution, { atMost, atLeast, of = "p50" }: Goal): Goal & { met: boolean } {
   const value = values[of];
   return {
@@ -70,31 +66,24 @@ export function distribution(values: readonly number[]): Distribution {
   return { p50: percentile(values, 0.5), p95: percentile(values, 0.95), p99: percentile(values, 0.99) };
 }
 
-/** Values by the name of their figure and the round they were measured in. */
-export interface Samples {
-  add(name: string, round: number, ...values: number[]): void;
-  /** The values of a figure, round by round; empty when there are none. */
-  runs(name: string): number[][];
-  /** The figure of a name. Throws when nothing was measured. */
-  figure(name: string, unit: string, more?: { reference?: string; goal?: Goal }): Figure;
-  names(): string[];
-}
+export type Samples = ReturnType<typeof makeSamples>;
 
-export function makeSamples(): Samples {
+export function makeSamples() {
   const byName = new Map<string, number[][]>();
   const runs = (name: string): number[][] => byName.get(name)?.filter((values) => values.length > 0) ?? [];
   return {
-    add(name, round, ...values) {
+    add(name: string, round: number, ...values: number[]): void {
       const rounds = byName.get(name) ?? [];
       byName.set(name, rounds);
       for (let missing = rounds.length; missing <= round; missing++) rounds.push([]);
       rounds[round]?.push(...values);
     },
     runs,
-    figure(name, unit, more) {
+    /** Throws when nothing was measured. */
+    figure(name: string, unit: string, more?: { reference?: string; goal?: Goal }): Figure {
       if (runs(name).length === 0) throw new Error(`nothing was measured for "${name}"`);
       return figureOf(name, unit, runs(name), more);
     },
-    names: () => [...byName.keys()],
+    names: (): string[] => [...byName.keys()],
   };
 }

@@ -7,7 +7,6 @@ import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 
 const DEADLINE_MS = 120_000;
 
-/** The built-in embedder and, when the environment names its server, a real one. */
 export async function openEmbedders(): Promise<Embedder[]> {
   const builtIn = makeHashedEmbedder({});
   const { EMBEDDING_BASE_URL: baseUrl, EMBEDDING_MODEL: model, EMBEDDING_QUERY_MODEL: questionModel } = process.env;
@@ -31,7 +30,6 @@ function decode(text: string): number[] {
   return [...new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))];
 }
 
-/** Keeps the vectors of an embedder in a file of this folder, by the hash of the text. */
 export async function cacheEmbeddings(embedder: Embedder, folder: string): Promise<Embedder> {
   const file = path.join(folder, `${embedder.name.replace(/[^\w.-]+/g, "_")}.txt`);
   await mkdir(folder, { recursive: true });

@@ -5,7 +5,6 @@ const TICK_MS = 10;
 interface ProcessTimes {
   parent: number;
   ownMs: number;
-  /** The time of children that have ended. */
   endedMs: number;
 }
 
@@ -46,7 +45,6 @@ export function parentOf(pid: number): number {
   return timesOf(pid)?.parent ?? Number.NaN;
 }
 
-/** The process whose command line holds all of these words. */
 export function processWith(...words: string[]): number {
   const found = processes().find((pid) => {
     try {

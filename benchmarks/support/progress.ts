@@ -1,25 +1,19 @@
 import cliProgress from "cli-progress";
 
-/** Where a bench reports how far it is. */
 export interface Progress {
   /** `name` says what is counted ("round", "conversations loaded", …). Without a total it is a step of unknown length. */
   step(name: string, done?: number, total?: number): void;
 }
 
-/** Shows how far the whole run is. */
 export interface RunProgress {
-  /** The next bench begins; what it reports goes to the bar. */
   begin(bench: string): Progress;
-  /** Takes the bar away. */
   end(): void;
 }
 
-/** Without a terminal, a step that lasts writes a line so often. */
 const LINE_EVERY_MS = 30_000;
 
 const howFar = (done?: number, total?: number): string => (total === undefined ? "" : `, ${done ?? 0} of ${total}`);
 
-/** Lines on standard error, now and then. */
 function linesOf(count: number): RunProgress {
   let place = 0;
   return {
@@ -41,7 +35,6 @@ function linesOf(count: number): RunProgress {
   };
 }
 
-/** What the bar's line says besides how far it is. */
 interface Shown {
   place: string;
   bench: string;
@@ -89,7 +82,6 @@ function barOf(count: number): RunProgress {
   };
 }
 
-/** A bar on a terminal, plain lines elsewhere. */
 export function showRunProgress(count: number): RunProgress {
   return process.stderr.isTTY ? barOf(count) : linesOf(count);
 }

@@ -12,7 +12,6 @@ function verdictOf({ goal }: Figure): string {
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** Prints figures as a Markdown table, and the notes below it. */
 export function printFigures(figures: readonly Figure[], notes: readonly string[] = []): void {
   const rows = figures.map((figure) => {
     const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;
@@ -26,7 +25,6 @@ export function printFigures(figures: readonly Figure[], notes: readonly string[
   process.stdout.write(`${[...head, ...rows, "", ...notes].join("\n")}\n`);
 }
 
-/** The folder of the published results. */
 export const RESULTS = new URL("../results/", import.meta.url);
 
 const git = promisify(execFile);
@@ -53,17 +51,8 @@ export async function writeResults(name: string, measured: Measured): Promise<vo
   await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured }, null, 2)}\n`);
 }
 
-/** The processor, its cores and the Node that a results file was measured with. */
-export interface Machine {
-  cpu: string | undefined;
-  cores: number;
-  node: string;
-}
-
-/** What a bench found, with any detail of its own beside. */
 export interface Measured {
   figures?: readonly Figure[];
-  /** What a reader must know to trust the figures: a sentence each. */
   notes?: readonly string[];
   [detail: string]: unknown;
 }
@@ -72,7 +61,5 @@ export interface Measured {
 export interface Results extends Measured {
   /** ISO 8601. */
   date: string;
-  machine: Machine;
-  /** The commit that was measured, "+" behind it when files were changed since; none in a file from outside a repository. */
   commit?: string;
 }

@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { ownCpuMs } from "./process-cpu.ts";
 
 export interface MeasuredProcess {
-  /** The first line it printed that matches. */
   line: string;
   /** User and system time so far, in milliseconds. Read from /proc in ticks of 10 ms: measure over many turns. */
   cpuMs(): number;
@@ -51,7 +50,14 @@ export async function startProcess(
   };
 }
 
-/** The settings of every bench: one model server, the built-in embedder, no limits, any free port. */
+/** The model's server, which ends with `opened`: answers of so many words, with pauses in milliseconds. */
+export async function startModel(opened: AsyncDisposableStack, tokens = 40, betweenMs = 0): Promise<MeasuredProcess> {
+  const args = [String(tokens), String(betweenMs)];
+  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args });
+  opened.defer(() => model.stop());
+  return model;
+}
+
 const settingsFor = (modelUrl: string): Record<string, string> => ({
   PORT: "0",
   NODE_ENV: "production",
@@ -68,5 +74,4 @@ export function startService(modelUrl: string, environment: Record<string, strin
   return startProcess("server/main.ts", /"url":"([^"]+)"/, { environment: { ...settingsFor(modelUrl), ...environment } });
 }
 
-/** The model that the benches' server answers without a pause, for jobs. */
 export const MODEL_AT_ONCE = "bench-at-once";

@@ -1,7 +1,6 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
 
-/** A message of a prompt as a model's server is sent it. */
 export interface PromptMessage {
   role: string;
   content: string;
@@ -10,7 +9,6 @@ export interface PromptMessage {
 /** Exact tokens of a text in o200k_base, the vocabulary of gpt-4o and later; "<|endoftext|>" in it is text like any other. */
 export const tokensOfText = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
 
-/** Tokens of a message with its role and separators. */
 export const tokensOfMessage = ({ content }: PromptMessage): number => tokensOfText(content) + TOKENS_PER_MESSAGE;
 
 export const tokensOfPrompt = (prompt: PromptMessage[]): number => prompt.reduce((sum, message) => sum + tokensOfMessage(message), 0);

@@ -7,7 +7,6 @@ import type { Exchange } from "./dialogue.ts";
 export interface ConversationsToLoad {
   user: string;
   count: number;
-  /** In each conversation; even. */
   messages: number;
   /** How many of the newest messages the summary leaves to the window; null: there is no summary. */
   uncovered: number | null;
@@ -41,7 +40,6 @@ from (select messages.*, row_number() over (partition by conversation_id order b
   from messages where conversation_id = any($1::uuid[])) numbered
 where number = $4 - $5`;
 
-/** About the longest summary of the built-in summariser. */
 const SUMMARY_TOKENS = 400;
 
 function summaryOf(texts: string[]): string {

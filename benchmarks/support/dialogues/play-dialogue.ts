@@ -10,16 +10,11 @@ import type { Dialogue } from "./dialogue.ts";
 
 /** One turn's prompt in tokens of o200k_base. */
 export interface TurnTokens {
-  /** Turns that were finished before it. */
   finished: number;
   prompt: number;
-  /** The same system prompt, every message so far and the current one. */
   wholeHistory: number;
-  /** Of the prompt: the summary with its heading and fence. */
   summary: number;
-  /** Of the prompt: what begins it byte for byte as in the previous turn. */
   inCommon: number;
-  /** Null while there is none. */
   summaryVersion: number | null;
 }
 

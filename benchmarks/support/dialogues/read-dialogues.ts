@@ -3,7 +3,6 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Dialogue, Exchange } from "./dialogue.ts";
 
-/** The files of a CONVERSATION_DATA folder that are dialogues. */
 const FILES = {
   longmemeval: "longmemeval/conversations.jsonl.gz",
   locomo: "locomo/conversations.jsonl",

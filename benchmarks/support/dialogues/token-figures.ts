@@ -1,40 +1,20 @@
 import type { TurnTokens } from "./play-dialogue.ts";
 import { type Figure, figureOf } from "../figures.ts";
 
-/** The turns of every dialogue of one data set. */
 export interface PlayedSet {
   set: string;
   dialogues: TurnTokens[][];
 }
 
-/** Means over the dialogues of a set; tokens are those of o200k_base. */
-export interface Savings {
-  /** Turns finished before the one looked at. */
-  finished: number;
-  set: string;
-  dialogues: number;
-  prompt: number;
-  summary: number;
-  wholeHistory: number;
-  /** 1 - prompt / whole history, of each dialogue. */
-  saved: number;
-  /** Over this and the next turns, in which the window has each of its sizes: mean, best and worst turn, and the worst of a single dialogue. */
-  overPeriod: { saved: number; best: number; worst: number; worstOfAll: number };
-}
-
-export interface InCommon {
-  set: string;
-  /** The mean over turns whose summary is the one of the turn before. */
-  betweenVersions: number;
-  allTurns: number;
-}
+type Savings = NonNullable<ReturnType<typeof savingsAt>>;
+type InCommon = ReturnType<typeof inCommonOf>;
 
 const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const savedOf = ({ prompt, wholeHistory }: TurnTokens): number => 1 - prompt / wholeHistory;
 
-/** Null when no dialogue of the set is long enough. */
-function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: number): Savings | null {
+/** Means over the dialogues of a set after `finished` turns, in tokens of o200k_base; null when no dialogue is long enough. */
+function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: number) {
   const periods = dialogues.map((turns) => turns.slice(finished, finished + period)).filter((turns) => turns.length === period);
   const turns = periods.flatMap(([turn]) => turn ?? []);
   if (turns.length === 0) return null;
@@ -57,26 +37,20 @@ function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: numb
   };
 }
 
-/** The mean of the rows of several sets, each with the same weight. */
-function overSets(rows: Savings[]): Savings | null {
+function overSets(rows: Savings[]): Savings[] {
   const [first] = rows;
-  if (!first) return null;
-  const meanOf = (value: (row: Savings) => number): number => mean(rows.map(value));
-  return {
+  if (!first) return [];
+  const meanOf = (field: "prompt" | "summary" | "wholeHistory" | "saved"): number => mean(rows.map((row) => row[field]));
+  const periodOf = (field: keyof Savings["overPeriod"]): number[] => rows.map(({ overPeriod }) => overPeriod[field]);
+  const [saved, best, worst] = [mean(periodOf("saved")), mean(periodOf("best")), mean(periodOf("worst"))];
+  const all = {
     finished: first.finished,
     set: "all",
     dialogues: rows.reduce((sum, { dialogues }) => sum + dialogues, 0),
-    prompt: meanOf((row) => row.prompt),
-    summary: meanOf((row) => row.summary),
-    wholeHistory: meanOf((row) => row.wholeHistory),
-    saved: meanOf((row) => row.saved),
-    overPeriod: {
-      saved: meanOf((row) => row.overPeriod.saved),
-      best: meanOf((row) => row.overPeriod.best),
-      worst: meanOf((row) => row.overPeriod.worst),
-      worstOfAll: Math.min(...rows.map((row) => row.overPeriod.worstOfAll)),
-    },
+    ...{ prompt: meanOf("prompt"), summary: meanOf("summary"), wholeHistory: meanOf("wholeHistory"), saved: meanOf("saved") },
+    overPeriod: { saved, best, worst, worstOfAll: Math.min(...periodOf("worstOfAll")) },
   };
+  return [all];
 }
 
 /** Returns for each point a row for each set, then one for all in `counted`. */
@@ -86,10 +60,10 @@ export function compareWithWholeHistory(
   { points, period }: { points: number[]; period: number },
 ): Savings[] {
   const rowsOf = (from: PlayedSet[], finished: number): Savings[] => from.flatMap((set) => savingsAt(set, finished, period) ?? []);
-  return points.flatMap((finished) => [...rowsOf(sets, finished), ...[overSets(rowsOf(counted, finished)) ?? []].flat()]);
+  return points.flatMap((finished) => [...rowsOf(sets, finished), ...overSets(rowsOf(counted, finished))]);
 }
 
-function inCommonOf({ set, dialogues }: PlayedSet): InCommon {
+function inCommonOf({ set, dialogues }: PlayedSet) {
   const shares = (counts: (turn: TurnTokens, before: TurnTokens) => boolean): number[] =>
     dialogues.flatMap((turns) =>
       turns.flatMap((turn, index) => {
@@ -120,7 +94,6 @@ const SAVED: Record<number, number | undefined> = { 20: 60, 50: 91.5, 500: 98 };
 /** Goal: per cent of a prompt that is as in the turn before, between two versions of the summary. */
 const IN_COMMON = 80;
 
-/** Figures of what is saved at each point and set, and of what a provider's cache can reuse. */
 export function tokenFigures(savings: readonly Savings[], inCommon: readonly InCommon[]): Figure[] {
   const saved = savings.flatMap((row) => {
     const { finished, set, dialogues, overPeriod } = row;

@@ -5,23 +5,12 @@ import { UNRELATED_TO_KNOWLEDGE, type KnowledgeQuestion } from "./questions.ts";
 /** What a question got back. Places count from 1; null when it is not among the first 10. */
 export interface AskedKnowledge {
   question: KnowledgeQuestion;
-  /** Of the first passage of the section that answers it. */
   sectionAt: number | null;
-  /** Of the first passage of its document. */
   documentAt: number | null;
 }
 
 /** Shares are 0 to 1. */
-export interface KnowledgeFigures {
-  questions: number;
-  /** Questions with a passage of the section among the first 5. A question has one section, so this is recall@5. */
-  sectionAt5: number;
-  documentAt5: number;
-  /** The same for the four passages that a turn gets by default. */
-  sectionAt4: number;
-  /** Mean of 1 / place of the section's first passage, of the first 10. */
-  mrr: number;
-}
+export type KnowledgeFigures = ReturnType<typeof knowledgeFigures>;
 
 const LIMIT = 10;
 
@@ -45,7 +34,6 @@ export async function askKnowledge(
   return { asked, times };
 }
 
-/** The unrelated questions that got any passage. */
 export async function askUnrelatedKnowledge(find: FindPassages): Promise<string[]> {
   const answered: string[] = [];
   for (const question of UNRELATED_TO_KNOWLEDGE) {
@@ -55,13 +43,15 @@ export async function askUnrelatedKnowledge(find: FindPassages): Promise<string[
   return answered;
 }
 
-export function knowledgeFigures(asked: readonly AskedKnowledge[]): KnowledgeFigures {
+export function knowledgeFigures(asked: readonly AskedKnowledge[]) {
   const mean = (value: (one: AskedKnowledge) => number): number => asked.reduce((sum, one) => sum + value(one), 0) / asked.length;
   const within = (place: number | null, first: number): number => (place !== null && place <= first ? 1 : 0);
   return {
     questions: asked.length,
+    /** A question has one section, so this is recall@5. */
     sectionAt5: mean(({ sectionAt }) => within(sectionAt, 5)),
     documentAt5: mean(({ documentAt }) => within(documentAt, 5)),
+    /** A turn gets four passages by default. */
     sectionAt4: mean(({ sectionAt }) => within(sectionAt, 4)),
     mrr: mean(({ sectionAt }) => (sectionAt === null ? 0 : 1 / sectionAt)),
   };

@@ -22,7 +22,6 @@ function pathOfHeading({ text, document, heading }: KnowledgeQuestion, documents
   return path;
 }
 
-/** Whether a chunk is of a section: under its heading, or under the one above, together with other small sections. */
 function isOfSection({ heading, text }: StoredChunk, path: string): boolean {
   if (heading === path) return true;
   const at = path.lastIndexOf(HEADING_SEPARATOR);

@@ -22,7 +22,6 @@ interface NodeToMeasure {
   documents: readonly CorpusDocument[];
   questions: readonly string[];
   rounds: number;
-  /** In the base while it is measured. */
   chunks: number;
   onProgress: (text: string) => void;
 }
@@ -47,7 +46,6 @@ async function fill(base: FilledKnowledgeBase, { documents, chunks: wantedChunks
   return chunks;
 }
 
-/** Times the retrieve node as a turn runs it, embedding of the question included. */
 export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure): Promise<MeasuredNode> {
   const { questions, rounds, onProgress } = node;
   const chunks = await fill(base, node);

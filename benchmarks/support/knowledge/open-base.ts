@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openEpisodicMemory, type EpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
+import { openEpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
 import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeFindPassages, type FindPassages } from "../../../memory/knowledge/find-passages.ts";
 import type { Embedder } from "../../../models/embedder.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeDocumentStore } from "../../../stores/postgres/knowledge/document-store.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { migrate } from "../../../stores/postgres/database/migrate.ts";
@@ -15,17 +14,7 @@ import type { CorpusDocument } from "./read-corpus.ts";
 import type { StoredChunk } from "./gold-chunks.ts";
 import { withLegs, type Legs } from "../recall/open-set.ts";
 
-export interface FilledKnowledgeBase extends AsyncDisposable {
-  database: Database;
-  memory: EpisodicMemory;
-  /** The service's search with these legs: the other one finds nothing. */
-  find(legs: Legs): FindPassages;
-  listChunks(): Promise<StoredChunk[]>;
-  /** Brings documents in through the service's store and jobs; milliseconds from the first to when the last one answers. */
-  bringIn(documents: readonly CorpusDocument[], onProgress: (done: number) => void): Promise<number>;
-  /** Waits until no job is left. */
-  settle(onProgress: (waiting: number) => void): Promise<void>;
-}
+export type FilledKnowledgeBase = Awaited<ReturnType<typeof openKnowledgeBase>>;
 
 export const PLACE = { tenantId: "bench", prefix: "packages" };
 const POLL_MS = 100;
@@ -34,8 +23,7 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** A knowledge base in an embedded database of its own, with the jobs running that read its documents. */
-export async function openKnowledgeBase(embedder: Embedder): Promise<FilledKnowledgeBase> {
+export async function openKnowledgeBase(embedder: Embedder) {
   await using opening = new AsyncDisposableStack();
   const database = await openEmbeddedPostgres(IN_MEMORY);
   opening.defer(() => database.close());
@@ -43,11 +31,10 @@ export async function openKnowledgeBase(embedder: Embedder): Promise<FilledKnowl
   const store = await openPostgresSearchStore(database);
   const memory = await openEpisodicMemory({ database, store, embedder, onError: rethrow });
   const failures: unknown[] = [];
+  const nothingElse = { summaryModel: null, summary: null, coreMemory: null };
   const jobs = await runMemoryJobs({
     database,
-    summaryModel: null,
-    summary: null,
-    coreMemory: null,
+    ...nothingElse,
     episodicMemory: memory,
     onRun: ({ error }) => error && failures.push(error),
   });
@@ -70,7 +57,7 @@ export async function openKnowledgeBase(embedder: Embedder): Promise<FilledKnowl
     database,
     memory,
     settle,
-    find: (legs) =>
+    find: (legs: Legs): FindPassages =>
       makeFindPassages({
         index: withLegs(memory.index.chunks, legs),
         chunks: makeChunkStore(database),
@@ -83,7 +70,8 @@ export async function openKnowledgeBase(embedder: Embedder): Promise<FilledKnowl
         text: `select chunks.id, title, heading, content as text from knowledge_chunks chunks
 join knowledge_documents documents on documents.id = document_id where status = 'indexed'`,
       }),
-    async bringIn(wanted, onProgress) {
+    /** Brings documents in through the service's store and jobs; milliseconds from the first to when the last one answers. */
+    async bringIn(wanted: readonly CorpusDocument[], onProgress: (done: number) => void): Promise<number> {
       const began = performance.now();
       for (const { title, bytes } of wanted) {
         await documents.add(PLACE, { title, bytes, contentType: "text/markdown", externalId: null, metadata: {} });
@@ -96,6 +84,6 @@ join knowledge_documents documents on documents.id = document_id where status = 
       if (failed) throw new Error(`"${failed.title}" is not indexed: ${failed.error}`);
       return tookMs;
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: (): Promise<void> => opened.disposeAsync(),
   };
 }

@@ -4,7 +4,6 @@ export interface KnowledgeQuestion {
   /** The package whose README answers it, and the heading of the section that does, or the end of its path. */
   document: string;
   heading: string;
-  /** One to choose weights by; the others are for reporting alone. */
   tuning: boolean;
 }
 
@@ -165,7 +164,6 @@ function toQuestion([document, heading, text]: Row, language: KnowledgeQuestion[
   return { text, language, document, heading, tuning: place % 4 === 0 };
 }
 
-/** Questions that nothing in the documentation answers, though some share words with it. */
 export const UNRELATED_TO_KNOWLEDGE: readonly string[] = [
   "thanks a lot!",
   "Who wrote Don Quixote?",

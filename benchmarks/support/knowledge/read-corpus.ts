@@ -2,9 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A README of an installed package. */
 export interface CorpusDocument {
-  /** The package's name, which is its folder in node_modules. */
   title: string;
   bytes: Buffer;
 }
@@ -14,7 +12,6 @@ const README = /^readme\.(?:md|markdown)$/i;
 /** Smaller READMEs say little. The few larger ones would be a third of all chunks. */
 const MIN_BYTES = 3_000;
 const MAX_BYTES = 14_000;
-/** A package with fewer headings than this is hardly documented. */
 const MIN_HEADINGS = 3;
 const HEADING_LINE = /^ {0,3}(?:#{1,6} \S|={3,}\s*$|-{3,}\s*$)/gm;
 

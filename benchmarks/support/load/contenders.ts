@@ -5,24 +5,18 @@ import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "../service/me
 import type { Progress } from "../progress.ts";
 import type { StreamTimes } from "../read-stream.ts";
 
-/** One way to an answer that many streams take at once. */
 export interface LoadContender {
   name: string;
-  /** One turn of a stream. Each stream has a user of its own; the processes share the streams. */
   turn(stream: number, turn: number): Promise<StreamTimes>;
   services: readonly MemoryService[];
-  /** Of its turns so far. */
   layers: LayersAtWork;
   /** Waits until its jobs are done. */
   settle(): Promise<void>;
 }
 
-/** The reference of all others. */
 export const RAW = "raw model call";
-/** Part of the names of figures. */
 export const streamsOf = (streams: number): string => (streams === 1 ? "1 stream" : `${streams} streams`);
 const PREFIX = "load";
-/** With fewer there is no summary. */
 const EXCHANGES = 8;
 
 function rawContender(modelUrl: string): LoadContender {

@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 /** The outcome of a turn that was offered, and its milliseconds. `lost`: let in, and not answered to its end. */
 export type Offered = { kind: "done" | "refused"; ms: number } | { kind: "lost"; ms: number; reason: string };
 
-/** Characters of one chunk that are searched again with the next. */
 const TAIL = 500;
 
 async function offerTurn(url: string, user: string): Promise<Offered> {
@@ -43,24 +42,16 @@ export function offerTurns(url: string, streams: number, prefix: string): Promis
   return Promise.all(Array.from({ length: streams }, (_, index) => offerTurn(url, `${prefix}-${index}`)));
 }
 
-export interface StoredTurns {
-  questions: number;
-  /** Completed ones. */
-  answers: number;
-  withoutEnd: number;
-}
-
 const STORED = `
 select count(*) filter (where role = 'user')::int as questions, count(*) filter (where role = 'assistant' and completed)::int as answers,
   (select count(*)::int from turns where starts_with(turns.user_id, $1) and ended_at is null) as "withoutEnd"
 from messages join conversations on conversations.id = conversation_id where starts_with(user_id, $1)`;
 
-/** What Postgres has of the users whose names begin so. */
-export async function storedTurns(databaseUrl: string, prefix: string): Promise<StoredTurns> {
+export async function storedTurns(databaseUrl: string, prefix: string): Promise<Record<"questions" | "answers" | "withoutEnd", number>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const { rows } = await client.query<StoredTurns>(STORED, [`${prefix}-`]).finally(() => client.end());
-  return rows[0] as StoredTurns;
+  const { rows } = await client.query<Awaited<ReturnType<typeof storedTurns>>>(STORED, [`${prefix}-`]).finally(() => client.end());
+  return rows[0]!;
 }
 
 interface Offer {
@@ -69,19 +60,11 @@ interface Offer {
   prefix: string;
 }
 
-/** Clients in a process of their own, which no reading of other streams delays. */
-export interface ClientProcess {
-  /** As `offerTurns`. One offer at a time. */
-  offerTurns(...offer: Parameters<typeof offerTurns>): Promise<Offered[]>;
-  stop(): void;
-}
-
-/** Starts this file in a process of its own and waits until it can offer turns. */
-export async function startClientProcess(): Promise<ClientProcess> {
+export async function startClientProcess() {
   const child = fork(fileURLToPath(import.meta.url));
   await once(child, "message");
   return {
-    async offerTurns(url, streams, prefix) {
+    async offerTurns(url: string, streams: number, prefix: string): Promise<Offered[]> {
       child.send({ url, streams, prefix } satisfies Offer);
       const [offered] = (await once(child, "message")) as [Offered[]];
       return offered;

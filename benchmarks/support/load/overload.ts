@@ -4,24 +4,15 @@ import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 import { type Offered, offerTurns, startClientProcess, storedTurns } from "./offer-turns.ts";
 import type { Progress } from "../progress.ts";
 import { type Figure, makeSamples, percentile } from "../figures.ts";
-import { startProcess, startService } from "../start-process.ts";
+import { startModel, startService } from "../start-process.ts";
 
-/** When the streams beyond the limit come: by then each place is taken. */
 const BEYOND_AFTER_MS = 100;
 /** Goal: how many times as long a turn may take when more ask than may enter. */
 const MOST_TIMES = 3;
 
-/** What is offered to a process, and how often. */
-interface Overload {
-  /** Places: MAX_TURNS_PER_PROCESS. */
-  limit: number;
-  offered: number;
-  /** Of each answer. */
-  tokens: number;
-  rounds: number;
-}
+/** `limit` places for turns, `offered` streams, each with an answer of `tokens`. */
+type Overload = Record<"limit" | "offered" | "tokens" | "rounds", number>;
 
-/** Offers more streams than a process has places for, and looks whether all that it lets in are stored. */
 export async function measureOverload(
   { limit, offered, tokens, rounds }: Overload,
   progress: Progress,
@@ -32,15 +23,11 @@ export async function measureOverload(
   const lostName = "turns that were let in and are not stored as they were told";
 
   await using opened = new AsyncDisposableStack();
-  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args: [String(tokens), "0"] });
-  opened.defer(() => model.stop());
+  const model = await startModel(opened, tokens);
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
-  const service = await startService(model.line, {
-    DATABASE_URL: postgres.url,
-    MAX_TURNS_PER_PROCESS: String(limit),
-    ENABLE_EPISODIC_MEMORY: "false",
-  });
+  const environment = { DATABASE_URL: postgres.url, MAX_TURNS_PER_PROCESS: String(limit), ENABLE_EPISODIC_MEMORY: "false" };
+  const service = await startService(model.line, environment);
   opened.defer(() => service.stop());
 
   const others = await startClientProcess();

@@ -5,20 +5,16 @@ import type { Progress } from "../progress.ts";
 
 const AT_ONCE = 10;
 const CONVERSATIONS = 5;
-/** Time for writes after the answers, before the conversation is listed. */
 const PAUSE_MS = 1_000;
 
 export interface ConflictFigures {
   name: string;
   sent: number;
-  /** Turns whose answer ended as a whole one. */
   acknowledged: number;
-  /** Turns that were refused before anything was stored. */
   refused: number;
   failed: number;
   /** Messages of acknowledged turns, the user's and the answer, that the conversation does not list. */
   lost: number;
-  /** Messages that it lists more than once, each further time. */
   doubled: number;
 }
 

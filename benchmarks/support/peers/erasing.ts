@@ -5,19 +5,16 @@ import { messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 import type { StoredRows } from "./rows-mentioning.ts";
 
-/** Time for deletes in the background. */
 const PAUSE_MS = 2_000;
 
 export interface ErasingFigures {
   name: string;
-  /** Rows of all stores that mention the user, the conversation or a word of its messages, by table; and what an index knows by the user's key. */
   before: StoredRows;
   after: StoredRows;
   /** Rows with a hash of the user and nothing else: they keep a running job from bringing the erased back. */
   marksLeft: StoredRows;
 }
 
-/** The tables that keep such hashes on purpose. */
 const isOfMarks = (table: string): boolean => table.endsWith("erase_markers") || table.startsWith("pgboss.");
 
 function select(rows: StoredRows, wanted: (table: string) => boolean): StoredRows {
@@ -32,7 +29,6 @@ function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
 
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
 
-/** Deletes a user with two conversations by the contender's own API, and counts the rows that still mention any of it. */
 export async function measureErasing(contender: PeerContender, turns: number, progress: Progress): Promise<ErasingFigures> {
   const { name, memory } = contender;
   if (!memory) throw new Error(`${name} keeps nothing`);

@@ -13,7 +13,6 @@ export interface PeerMeasurements {
 
 export interface PeerResults extends Omit<PeerMeasurements, "speed"> {
   figures: Figure[];
-  /** Every line of ours against every peer's. */
   comparisons: Comparison[];
 }
 
@@ -27,7 +26,6 @@ interface SpeedLine {
   unit: string;
   better: "less" | "more";
   of: (round: Round) => number[];
-  /** The raw call has it, too. */
   raw: boolean;
   /** Printed, but not compared. */
   toldOnly?: boolean;
@@ -68,7 +66,6 @@ function speedFigures(speed: SpeedSamples[]): { figures: Figure[]; lines: Line[]
   return { figures, lines };
 }
 
-/** Turns a second of ours over those of Mastra, round by round. */
 function timesMastra(speed: SpeedSamples[]): Figure[] {
   const isMastra = ({ contender }: SpeedSamples): boolean => contender.name.startsWith("Mastra");
   return speed
@@ -87,7 +84,6 @@ function timesMastra(speed: SpeedSamples[]): Figure[] {
     );
 }
 
-/** Lines that are counted once: tokens, messages, rows. */
 function countedLines({
   prompts,
   conflicts,
@@ -136,7 +132,6 @@ export function peerFigures({ speed, ...counted }: PeerMeasurements): PeerResult
   return { figures, comparisons: compareLines(lines), ...counted };
 }
 
-/** One contender's value on one line. */
 export interface Line {
   line: string;
   better: "less" | "more";
@@ -145,7 +140,6 @@ export interface Line {
   value: number;
 }
 
-/** One of ours against one peer on one line. */
 export interface Comparison {
   line: string;
   ours: string;

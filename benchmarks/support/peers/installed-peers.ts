@@ -10,19 +10,15 @@ import { readStream } from "../read-stream.ts";
 import { rowsOfLibsql, rowsOfPostgres } from "./rows-mentioning.ts";
 import { startProcess } from "../start-process.ts";
 
-/** What every contender is run on. */
 export interface Ground {
   modelUrl: string;
-  /** A database of its own on the one real Postgres. */
   createDatabase(name: string): Promise<string>;
   databaseCpuMs: () => number;
-  /** A folder that is removed in the end. */
   folder: string;
 }
 
 export interface InstalledPeer {
   name: string;
-  /** In benchmarks/peers. */
   file: string;
   memory: "last messages" | "semantic";
   /** Milliseconds for its writes after an answer, whose end it does not report. */
@@ -49,7 +45,6 @@ async function post<Answer>(url: string, body: object): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** A peer in a process of its own behind the small HTTP server of benchmarks/peers/serve.js. */
 export async function startPeer({ name, file, memory, writesForMs }: InstalledPeer, ground: Ground): Promise<PeerContender> {
   const id = name.replaceAll(/\W+/g, "_").toLowerCase();
   const databaseUrl = await ground.createDatabase(id);

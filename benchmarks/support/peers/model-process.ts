@@ -5,22 +5,18 @@ import { startModelServer, type ChatRequestBody } from "../../../test/servers/mo
 import type { PromptMessage } from "../dialogues/count-tokens.ts";
 import { answerTo } from "./script.ts";
 
-/** A chat request, and whether it was for a user's answer or for background work. */
 export interface RecordedRequest {
   isAnswer: boolean;
   messages: PromptMessage[];
-  /** Descriptions of tools, as JSON; empty without any. */
   tools: string;
 }
 
-/** The answer to every background request, about as long as a summary. */
 const BACKGROUND = Array.from({ length: 120 }, (_, index) => `point${index} `);
 
 const embedder = makeHashedEmbedder({ dimensions: 512 });
 const pieces = new Map<string, string[]>();
 let recorded: RecordedRequest[] | null = null;
 
-/** Content is a text, or parts of which some are text. */
 function textOf(content: unknown): string {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
   return content.map((part: { text?: string }) => part.text ?? "").join("");

@@ -8,7 +8,6 @@ import { processWith, treeCpuMs } from "../process-cpu.ts";
 import { readStream, type ReadStream } from "../read-stream.ts";
 import { rowsOfDatabase, rowsOfMilvus, rowsOfPostgres, type StoredRows } from "./rows-mentioning.ts";
 
-/** The embedder that the peers use, too. */
 const EMBEDDER = { EMBEDDING_MODEL: "bench-embedding", EMBEDDING_DIMENSIONS: "512" };
 
 const SETTLE_MS = 30_000;
@@ -23,11 +22,9 @@ interface OwnParts {
   name: string;
   start: () => Promise<Contender>;
   storesCpuMs: () => number;
-  /** What the stores hold; the service may be stopped for it and started again. */
   rows: (words: string[], restart: (meanwhile: () => Promise<StoredRows>) => Promise<StoredRows>) => Promise<StoredRows>;
 }
 
-/** This service in a process of its own, called over its HTTP API as any client would. */
 async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promise<PeerContender> {
   let running = await start();
   const conversations = new Map<string, string>();
@@ -73,7 +70,6 @@ async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promi
   };
 }
 
-/** Everything on, in one process: the embedded Postgres with its index, on disk. */
 export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContender> {
   const name = "this service, embedded PGlite, all layers";
   const dataDir = path.join(folder, "pglite");
@@ -89,7 +85,6 @@ export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContend
   });
 }
 
-/** Everything on: the real Postgres and Milvus Lite. */
 export async function startOnMilvus(ground: Ground, milvusAddress: string): Promise<PeerContender> {
   const name = "this service, Postgres and Milvus Lite, all layers";
   const databaseUrl = await ground.createDatabase("own_with_milvus");
@@ -114,5 +109,4 @@ export async function startOnPostgres(ground: Ground): Promise<PeerContender> {
   });
 }
 
-/** The key of a user in our index. */
 export const keyOfUser = (userId: string): string => ownerKey("default", userId);

@@ -42,7 +42,6 @@ function speedTable(figures: Figure[], conversations: string): string {
   );
 }
 
-/** The tables of benchmarks/README.md. */
 export function printPeers({ figures, comparisons, prompts, conflicts, erasing }: PeerResults): void {
   console.log(speedTable(figures, "1 conversation"));
   console.log(speedTable(figures, "10 conversations"));

@@ -7,7 +7,6 @@ import type { Progress } from "../progress.ts";
 /** Turns whose prompts are counted. Each asks for something that was said in turn 2. */
 export const LOOKED_AT = [10, 20, 50];
 const TOLD_IN_TURN = 2;
-/** A fact that is told early and asked for late, in the language of each conversation. */
 const FACTS = [
   {
     begins: 0,
@@ -20,11 +19,8 @@ const FACTS = [
 
 export interface PromptFigures {
   name: string;
-  /** Tokens of the prompt that was answered at each turn looked at, by conversation. */
   promptTokens: Record<number, number[]>;
-  /** Whether what was asked for was anywhere in that prompt. */
   holdsFact: Record<number, boolean[]>;
-  /** Tokens sent to the model per turn: for answers, and in the background. */
   answerTokensPerTurn: number;
   backgroundTokensPerTurn: number;
 }

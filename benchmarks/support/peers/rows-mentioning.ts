@@ -2,22 +2,18 @@ import { createRequire } from "node:module";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 
-/** How many rows of which table mention something. */
 export type StoredRows = Record<string, number>;
 
-/** Tables, and of partitioned ones the partitions. */
 const TABLES = `
 select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') order by 1`;
 
 const escaped = (word: string): string => word.replaceAll(/[^\w]/g, String.raw`\$&`);
 
-/** Finds any of the words as text or in the hexadecimal digits of bytes. */
 function patternOf(words: string[]): string {
   return words.flatMap((word) => [escaped(word), Buffer.from(word).toString("hex")]).join("|");
 }
 
-/** Counts the rows of each table that mention one of the words in any column. */
 export async function rowsOfDatabase(database: Database, words: string[]): Promise<StoredRows> {
   const found: StoredRows = {};
   for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
@@ -38,7 +34,6 @@ interface SqliteClient {
   close(): void;
 }
 
-/** Counts the rows of a libSQL file, without the tables of its vector index. */
 export async function rowsOfLibsql(file: string, words: string[]): Promise<StoredRows> {
   const requireOfPeers = createRequire(new URL("../../peers/package.json", import.meta.url));
   const { createClient } = requireOfPeers("@libsql/client") as { createClient: (options: { url: string }) => SqliteClient };
@@ -54,7 +49,6 @@ export async function rowsOfLibsql(file: string, words: string[]): Promise<Store
   return found;
 }
 
-/** Counts the entities of each collection whose owner or text is one of the words. */
 export async function rowsOfMilvus(address: string, words: string[]): Promise<StoredRows> {
   const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // loading it sets up a client library
   const client = new MilvusClient({ address, timeout: 60_000, telemetry: { enabled: false } });

@@ -1,13 +1,10 @@
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
 import type { Exchange } from "../dialogues/dialogue.ts";
 
-/** Turns of the longest conversation that is played. */
 const TURNS = 50;
 
-/** What is said, the same on every run and in every process: half in English, half in Chinese. */
 export const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS }).flatMap(({ exchanges }) => exchanges);
 
-/** Where the first Chinese conversation begins. */
 export const FIRST_CHINESE = EXCHANGES.length / 2;
 
 /** The user's message of an exchange, then `added`, then the number of the answer that the model's server shall give. */

@@ -3,9 +3,7 @@ import type { PeerContender, Thread } from "./contender.ts";
 import { messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 
-/** Conversations are shared out among so many users. */
 const USERS = 10;
-/** Turns of a conversation before the next one begins. */
 const TURNS_PER_CONVERSATION = 20;
 const LOOK_MS = 60;
 /** 300 ms: VoltAgent gathers what it writes for up to 200. */
@@ -13,12 +11,10 @@ const QUIET_LOOKS = 5;
 /** Longest wait for what turns leave behind, in milliseconds. */
 const LONGEST_MS = 5_000;
 
-/** One round of one contender. */
 export interface Round {
   firstTokenMs: number[];
   turnMs: number[];
   turnsPerSecond: number;
-  /** CPU of its process a turn, while the turns ran. */
   cpuMs: number;
   /** The same until it was idle again: with what is done in the background. */
   cpuMsWithBackground: number;
@@ -37,7 +33,6 @@ export interface SpeedSamples {
 let nextConversation = 0;
 let sentAgain = 0;
 
-/** How many requests met a connection that was being closed, and were sent once more. */
 export const requestsSentAgain = (): number => sentAgain;
 
 /** Waits until the process takes no CPU any more; its clock has ticks of 10 ms. */

@@ -1,30 +1,16 @@
 import { type Figure, figureOf } from "../figures.ts";
 
-/** What a question got back, best first. */
 export interface Answered {
-  /** Units that answer it. */
   gold: readonly string[];
   returned: readonly { units: readonly string[]; characters: number }[];
 }
 
 /** Means over questions; shares are 0 to 1. */
-export interface RecallFigures {
-  questions: number;
-  /** Gold units among the first 5 and 10 returned exchanges, of all gold units. */
-  recallAt5: number;
-  recallAt10: number;
-  /** Questions with any, and with every, gold unit among the first 5. */
-  hitAt5: number;
-  allAt5: number;
-  /** Mean of 1 / the place of the first exchange with a gold unit. */
-  mrr: number;
-  /** Share of gold units in the first exchanges that fit 4,000 characters. */
-  recallIn4000: number;
-}
+export type RecallFigures = ReturnType<typeof recallFigures>;
 
 const CHARACTERS = 4_000;
 
-function figuresOfOne({ gold, returned }: Answered): Omit<RecallFigures, "questions"> {
+function figuresOfOne({ gold, returned }: Answered) {
   const recallOf = (items: Answered["returned"]): number => {
     const units = new Set(items.flatMap((item) => item.units));
     return gold.filter((unit) => units.has(unit)).length / gold.length;
@@ -35,17 +21,19 @@ function figuresOfOne({ gold, returned }: Answered): Omit<RecallFigures, "questi
   const beyond = returned.findIndex((item) => (characters += item.characters) > CHARACTERS);
   const recallAt5 = recallOf(returned.slice(0, 5));
   return {
+    /** Gold units among the first 5 and 10 returned exchanges, of all gold units. */
     recallAt5,
     recallAt10: recallOf(returned.slice(0, 10)),
+    /** Whether any, and every, gold unit is among the first 5. */
     hitAt5: recallAt5 > 0 ? 1 : 0,
     allAt5: recallAt5 === 1 ? 1 : 0,
     mrr: first === -1 ? 0 : 1 / (first + 1),
+    /** In the first exchanges that fit 4,000 characters. */
     recallIn4000: recallOf(beyond === -1 ? returned : returned.slice(0, beyond)),
   };
 }
 
-/** Recall over all given questions. */
-export function recallFigures(answers: readonly Answered[]): RecallFigures {
+export function recallFigures(answers: readonly Answered[]) {
   const all = answers.map(figuresOfOne);
   const mean = (field: keyof (typeof all)[number]): number => all.reduce((sum, one) => sum + one[field], 0) / all.length;
   return {
@@ -70,16 +58,14 @@ const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] }
   MemDaily: { builtIn: [73, 85], e5: [78, 88] },
 };
 
-export interface RecalledSet {
+interface RecalledSet {
   set: string;
-  /** The questions that weights were chosen on, and the others. */
   halves: readonly RecallFigures[];
   all: RecallFigures;
   recallMs: readonly number[];
   unrelated: { asked: number; answered: number };
 }
 
-/** Figures of the recall of each set, with its two halves as the spread, and of its time. */
 export function recallFiguresOf(embedder: string, sets: readonly RecalledSet[]): Figure[] {
   const label = (what: string, set: string): string => `${what}, ${set}, ${embedder}`;
   return sets.flatMap(({ set, halves, all, recallMs, unrelated }) => {

@@ -12,23 +12,16 @@ import type { ServingIndex } from "../../../stores/search/open-episode-index.ts"
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { RecallHistory, RecallSet } from "./read-sets.ts";
 
-/** Which parts of the search are switched on. */
 export type Legs = "keywords" | "vectors" | "fused";
 
-export interface OpenedRecallSet extends AsyncDisposable {
-  index: ServingIndex;
-  /** The service's recall, at this moment, with these legs. */
-  recall(legs: Legs, now: Date): Recall;
-}
+export type OpenedRecallSet = Awaited<ReturnType<typeof openRecallSet>>;
 
 const TENANT = "default";
 const TIME_ZONE = "UTC";
 const SETTLE_MS = 3_600_000;
 
-/** The owner of a history of the set. */
 export const ownerOf = (history: number): { tenantId: string; userId: string } => ({ tenantId: TENANT, userId: `user-${history}` });
 
-/** The same index with one leg that finds nothing. */
 export function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   if (legs === "fused") return index;
   const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
@@ -36,24 +29,15 @@ export function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
 }
 
 /** Imports each history of a set as a user of its own, by the service's jobs, into an embedded database. */
-export async function openRecallSet(
-  { histories }: Pick<RecallSet, "histories">,
-  embedder: Embedder,
-  onProgress: (done: number) => void,
-): Promise<OpenedRecallSet> {
+export async function openRecallSet({ histories }: Pick<RecallSet, "histories">, embedder: Embedder, onProgress: (done: number) => void) {
   await using opening = new AsyncDisposableStack();
   const database = await openEmbeddedPostgres(IN_MEMORY);
   opening.defer(() => database.close());
   await migrate(database);
   const memory = await openEpisodicMemory({ database, store: await openPostgresSearchStore(database), embedder, timeZone: TIME_ZONE });
   const failures: unknown[] = [];
-  const jobs = await runMemoryJobs({
-    database,
-    summaryModel: null,
-    summary: null,
-    episodicMemory: memory,
-    onRun: ({ error }) => error && failures.push(error),
-  });
+  const onRun = ({ error }: { error?: Error }) => error && failures.push(error);
+  const jobs = await runMemoryJobs({ database, summaryModel: null, summary: null, episodicMemory: memory, onRun });
   opening.defer(() => jobs.stop(1_000));
   const [imports, overview] = [makeImportStore(database), makeJobOverview(database)];
 
@@ -71,8 +55,7 @@ export async function openRecallSet(
   }
   const opened = opening.move();
   return {
-    index: memory.index,
-    recall: (legs, now) =>
+    recall: (legs: Legs, now: Date): Recall =>
       makeRecall({
         index: withLegs(memory.index, legs),
         episodes: makeEpisodeStore(database),
@@ -85,6 +68,6 @@ export async function openRecallSet(
           throw error;
         },
       }),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: (): Promise<void> => opened.disposeAsync(),
   };
 }

@@ -3,7 +3,6 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 
-/** A question to a user's own history, with the units of it that answer. */
 export interface RecallQuestion {
   text: string;
   /** The day on which it is asked; null: the day after the last message. */
@@ -11,7 +10,6 @@ export interface RecallQuestion {
   units: string[];
 }
 
-/** One conversation of the data, which is one user's whole history. */
 export interface RecallHistory {
   /** In exchanges: a user's message, then the answer. `metadata.external_id` is a unit, a colon and the place of the message. */
   messages: MessageToImport[];
@@ -23,7 +21,6 @@ export interface RecallSet {
   histories: RecallHistory[];
 }
 
-/** Sets of a CONVERSATION_DATA folder: the folder of each, and what the figures call it. */
 const SETS = {
   locomo: "LoCoMo",
   longmemeval: "LongMemEval",
@@ -49,7 +46,6 @@ interface StoredConversation {
   memories?: { id: string; ts: string; text: string }[];
 }
 
-/** An exchange as it is imported: each text with the unit that it is. */
 interface Exchange {
   at: Date | null;
   asked: { unit: string; text: string };
@@ -68,7 +64,6 @@ function momentOf(text: string): Date {
   return new Date(Date.UTC(year, month - 1, day, hour, minute));
 }
 
-/** In talk between two people, the speaker's name is part of the text. */
 const spoken = ({ role, text }: StoredTurn): string => (role === "user" || role === "assistant" ? text : `${role}: ${text}`) || "…";
 
 /** Turns 1–2, 3–4, … of a session. A turn without a time was said at that of the one before. */

@@ -8,16 +8,13 @@ export interface AskedTurn extends StreamTimes {
   result: TurnResult;
 }
 
-/** The message of one turn, and whose it is. */
 export interface Asked {
   user: string;
   session: string;
   message: string;
 }
 
-/** This service in a process of its own with every layer of memory on, called over HTTP. */
 export interface MemoryService {
-  /** Its name in the results. */
   name: string;
   url: string;
   process: MeasuredProcess;
@@ -26,13 +23,10 @@ export interface MemoryService {
   ask(asked: Asked): Promise<AskedTurn>;
 }
 
-/** The path of a turn behind the address of a service, and its body. */
-const TURN = "/api/v1/chat/stream";
-const bodyOf = ({ user, session, message }: Asked): object => ({ user_id: user, session_id: session, message });
-
 /** Has a turn with the service at this address. Throws when the answer is not whole. */
-export async function askService(url: string, asked: Asked): Promise<AskedTurn> {
-  const { last, ...times } = await readStream(url + TURN, bodyOf(asked));
+export async function askService(url: string, { user, session, message }: Asked): Promise<AskedTurn> {
+  const body = { user_id: user, session_id: session, message };
+  const { last, ...times } = await readStream(`${url}/api/v1/chat/stream`, body);
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
 
@@ -54,19 +48,14 @@ export async function postApi<Body>(url: string, path: string, body: unknown): P
   return json;
 }
 
-/** Counts the turns in which each layer of memory was in the prompt, and those that were degraded. */
-export interface LayersAtWork {
-  count(result: TurnResult): void;
-  /** A sentence for the notes. */
-  tell(): string;
-}
+export type LayersAtWork = ReturnType<typeof makeLayersAtWork>;
 
-export function makeLayersAtWork(): LayersAtWork {
+export function makeLayersAtWork() {
   const counts = { summary: 0, "core memory": 0, episodes: 0, passages: 0 };
   let turns = 0;
   let degraded = 0;
   return {
-    count({ receipt, degraded: layers }) {
+    count({ receipt, degraded: layers }: TurnResult): void {
       turns++;
       if (receipt.summary) counts.summary++;
       if (receipt.core_memory.length > 0) counts["core memory"]++;
@@ -74,7 +63,7 @@ export function makeLayersAtWork(): LayersAtWork {
       if (receipt.passages.length > 0) counts.passages++;
       if (layers.length > 0) degraded++;
     },
-    tell() {
+    tell(): string {
       const parts = Object.entries(counts).map(([layer, count]) => `${layer} in ${count}`);
       return `Of ${turns} turns, ${parts.join(", ")}; ${degraded} were degraded.`;
     },

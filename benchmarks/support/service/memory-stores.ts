@@ -3,17 +3,7 @@ import { withDatabase } from "../../../test/servers/database-url.ts";
 import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
 import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 
-/** A real Postgres, and services' own stores in it. */
-export interface MemoryStores {
-  /** The server's default database. */
-  databaseUrl: string;
-  /** What the index of `open` is, for the notes; "none" where Milvus Lite cannot be had. */
-  index: "Milvus Lite" | "none";
-  /** Makes a database and an index, and returns the settings of processes that share them. Throws without Milvus Lite. */
-  open(): Promise<Record<string, string>>;
-  /** The same with both in one database of BENCH_EXTENDED_POSTGRES_URL; null when that is not set. */
-  openExtended(): Promise<Record<string, string> | null>;
-}
+export type MemoryStores = Awaited<ReturnType<typeof startMemoryStores>>;
 
 async function runOn(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -22,7 +12,7 @@ async function runOn(url: string, statement: string): Promise<void> {
 }
 
 /** Starts a real Postgres, with a Milvus Lite for each `open` where it can be had; all end with `opened`. */
-export async function startMemoryStores(opened: AsyncDisposableStack): Promise<MemoryStores> {
+export async function startMemoryStores(opened: AsyncDisposableStack) {
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
   const missing = await whyNoMilvus();
@@ -30,7 +20,8 @@ export async function startMemoryStores(opened: AsyncDisposableStack): Promise<M
   return {
     databaseUrl: postgres.url,
     index: missing === undefined ? "Milvus Lite" : "none",
-    async open() {
+    /** Makes a database and an index, and returns the settings of processes that share them. Throws without Milvus Lite. */
+    async open(): Promise<Record<string, string>> {
       if (missing !== undefined) throw new Error(`This bench needs Milvus Lite: ${missing}`);
       const name = `bench_${++count}`;
       await runOn(postgres.url, `create database ${name}`);
@@ -38,7 +29,8 @@ export async function startMemoryStores(opened: AsyncDisposableStack): Promise<M
       opened.defer(() => milvus.remove());
       return { DATABASE_URL: withDatabase(postgres.url, name), MILVUS_ADDRESS: milvus.address };
     },
-    async openExtended() {
+    /** The same with both in one database of BENCH_EXTENDED_POSTGRES_URL; null when that is not set. */
+    async openExtended(): Promise<Record<string, string> | null> {
       const server = process.env["BENCH_EXTENDED_POSTGRES_URL"];
       if (!server) return null;
       const name = `conversation_graph_bench_${process.pid}_${++count}`;

@@ -5,17 +5,13 @@ import type { Exchange } from "../dialogues/dialogue.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
 import { postApi, type Asked } from "./memory-service.ts";
 
-/** Requests at a time. */
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
-/** More than the jobs of the largest import take. */
 const LONGEST_MS = 1_800_000;
 /** A word that routes a message to the knowledge base, without a model being asked. */
 const KEYWORD = "handbook";
-/** The conversation that every user has. */
 const SESSION = "history";
 
-/** Users whose turns have every layer of memory at work. */
 export interface UsersToSeed {
   /** They are called `PREFIX-0`, `PREFIX-1`, … */
   prefix: string;
@@ -52,7 +48,6 @@ export async function seedKnowledge(url: string): Promise<void> {
   await postApi(url, "/knowledge/handbook/documents", { title: "Handbook", text });
 }
 
-/** Messages with which a conversation of this user begins. */
 export function historyOf(user: number, exchanges: number): { role: string; content: string }[] {
   return Array.from({ length: exchanges }, (_, index) => exchangeOf(user * 7 + index)).flatMap(({ user: asked, assistant }) => [
     { role: "user", content: asked },
@@ -60,7 +55,6 @@ export function historyOf(user: number, exchanges: number): { role: string; cont
   ]);
 }
 
-/** Imports users through the API, each with a conversation and core memory. Their jobs are still to be done. */
 export async function seedUsers(url: string, { prefix, from = 0, count, exchanges }: UsersToSeed): Promise<void> {
   await eightAtATime(count, async (index) => {
     const user = `${prefix}-${from + index}`;

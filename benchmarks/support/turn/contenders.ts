@@ -7,7 +7,6 @@ import { allJobsDone } from "../service/memory-users.ts";
 import { type MeasuredProcess, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
 
-/** One way to get an answer from the model server. */
 export interface Contender {
   name: string;
   /** One turn of conversation `session`. */
@@ -27,7 +26,6 @@ function ownCpuMs(): number {
 
 const nothingToClose = async (): Promise<void> => undefined;
 
-/** The least that any client of the model's server pays. */
 export function rawFetch(modelUrl: string): Contender {
   const turn = (_session: string, content: string): Promise<StreamTimes> =>
     readStream(`${modelUrl}/chat/completions`, {
@@ -100,7 +98,6 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
   return graphContender("one-node LangGraph, PostgresSaver", modelUrl, saver);
 }
 
-/** This service in a process of its own, called over HTTP. Each conversation has a user of its own. */
 export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
   const service = await startService(modelUrl, environment);
   const turn = (session: string, message: string): Promise<StreamTimes> =>

@@ -1,24 +1,19 @@
 import { type Figure, figureOf, type Goal, percentile } from "../figures.ts";
 
-/** One round of a contender. */
 export interface TurnRound {
   firstTokenMs: number[];
   turnMs: number[];
-  /** Of the process that does the work, jobs included. */
   cpuMsPerTurn: number;
 }
 
-/** All rounds of a contender with so many streams at once. */
 export interface MeasuredTurns {
   name: string;
   streams: number;
   rounds: TurnRound[];
 }
 
-/** Goals with one stream. */
 const GOALS: Record<"over" | "turn" | "cpu", Goal> = { over: { atMost: 5 }, turn: { atMost: 12 }, cpu: { atMost: 8 } };
 
-/** Figures of every contender beside the reference. Those with goals have the first token over that of the raw call, too. */
 export function turnFigures(all: readonly MeasuredTurns[], reference: string, isHeldToGoals: (name: string) => boolean): Figure[] {
   return all.flatMap(({ name, streams, rounds }) => {
     const label = (what: string, of = name): string => `${what}, ${streams} ${streams === 1 ? "stream" : "streams"}, ${of}`;
