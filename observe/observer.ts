@@ -1,6 +1,6 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** A label with few values for what was thrown: the code of an AppError, `timeout`, `cancelled` or `internal_error`. */
+/** A label for what was thrown: the code of an AppError, `timeout`, `cancelled` or `internal_error`. */
 export function outcomeLabel(thrown: unknown): string {
   if (thrown instanceof AppError) return thrown.code;
   if (thrown instanceof Error && thrown.name === "TimeoutError") return "timeout";
@@ -11,7 +11,7 @@ export function outcomeLabel(thrown: unknown): string {
 /** The purpose of a model call; `task`: a front end's own, such as a title. */
 export type ModelPurpose = "chat" | "task" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
 
-/** Work that takes time. All values come from closed sets or the configuration, never from users, and none is an id. */
+/** Work that takes time. Its values come from closed sets or the configuration, never from users. */
 export type Work =
   | { work: "node"; name: string }
   | { work: "model_call"; purpose: ModelPurpose; model: string }
@@ -21,14 +21,11 @@ export type Work =
 
 /** Facts of a piece of work besides its time and whether it threw. */
 export interface WorkFacts {
-  /** How it ended without throwing, such as a code of errors/error-codes.ts. */
+  /** Such as a code of errors/error-codes.ts. */
   outcome?: string;
-  /** Tokens of a model call. */
   inputTokens?: number;
   outputTokens?: number;
-  /** The model's server sent no counts. */
   tokensAreEstimated?: boolean;
-  /** Milliseconds. */
   firstTokenMs?: number;
 }
 
@@ -39,15 +36,13 @@ export type Happening =
 
 /** Watches how the parts work. It never changes what they do and never throws. */
 export interface Observer {
-  /** Runs `run` and returns or throws what it does; `learn` takes facts of it. */
+  /** Returns or throws what `run` does; `learn` takes facts of it. */
   watch<Result>(work: Work, run: (learn: (facts: WorkFacts) => void) => Promise<Result>): Promise<Result>;
-  /** Takes an event. */
   tell(happening: Happening): void;
 }
 
 const noop = (): void => undefined;
 
-/** Watches nothing, at no cost. */
 export const NOOP_OBSERVER: Observer = { watch: (_work, run) => run(noop), tell: noop };
 
 /** Makes one observer of two; the outer one also times the inner. */

@@ -8,7 +8,7 @@ import { callerId, parseRequest, storableText } from "./http/parse-request.ts";
 
 const STUDIO_USER = "studio";
 
-/** The fields of the state that a caller writes. Studio's form sends all the others with them, empty. */
+/** The fields of the state that a caller writes. Studio's form sends all the others, empty. */
 const StudioInput = z.object({
   tenantId: callerId.optional(),
   userId: callerId.optional(),
@@ -20,10 +20,7 @@ const StudioInput = z.object({
   requestedKbPrefix: storableText.nullable().optional(),
 });
 
-/**
- * The fields that only nodes write, reset to their defaults: a thread still has those of its last turn. Fields without a default are written
- * in every turn before they are read.
- */
+/** The fields that only nodes write, at their defaults: a thread still has those of its last turn. */
 function resetNodeFields(): ConversationUpdate {
   const fields = Object.entries(ConversationState.fields).filter(([name]) => !(name in StudioInput.shape));
   return Object.fromEntries(
@@ -46,7 +43,7 @@ function toMessage(given: unknown): BaseMessage {
   }
 }
 
-/** The last human message, which the turn answers; earlier ones are in the stored conversation. */
+/** The last human message; earlier ones are in the stored conversation. */
 function lastHuman(given: unknown): BaseMessage | undefined {
   const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
   if (message === undefined || typeof message.content === "string") return message;
@@ -62,8 +59,8 @@ export interface StudioThread {
 }
 
 /**
- * Turns the input of a run in Studio into that of a turn. `message` is enough, or a human message at the end of `messages`: the user is then
- * `studio` and the session the thread, unless an earlier run named others. Throws AppError `invalid_request` or `message_too_long`.
+ * The input of a turn for a run in Studio. Without ids the user is `studio` and the session the thread, unless an earlier run named others.
+ * Throws AppError `invalid_request` or `message_too_long`.
  */
 export function toTurnInput(input: object, thread: StudioThread, maxMessageChars: number): ConversationUpdate {
   const filledIn = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== "" && value !== undefined && value !== null));

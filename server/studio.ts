@@ -6,23 +6,20 @@ import { parseConfig, readEnvironment } from "./start/config.ts";
 import { openGraph, type OpenGraph } from "./start/open-graph.ts";
 import { type StudioThread, toTurnInput } from "./studio-input.ts";
 
-/** How long the process waits at its end until everything is closed, in milliseconds. */
+/** For closing everything at the end of the process. */
 const CLOSE_MS = 5_000;
 
 interface OpenStudio extends Pick<OpenGraph, "graph" | "close"> {
   maxMessageChars: number;
 }
 
-/** What is open in this process, also for a module that is loaded again. */
+/** One for the process, also when this module is loaded again. */
 const ofProcess = globalThis as typeof globalThis & { conversationGraphOfStudio?: Promise<OpenStudio> };
 
 type Stream = ConversationGraph["stream"];
 type Options = NonNullable<Parameters<Stream>[1]>;
 
-/**
- * Cancels a turn when its run is cancelled. With the signal of the run itself, LangGraph would skip `persist`: the answer would be lost, and
- * the conversation busy until its lease ends.
- */
+/** Aborts with the run. LangGraph would skip `persist` with the run's own signal: the answer would be lost, the conversation busy. */
 function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
   const cancellation = new AbortController();
   const cancel = (): void =>
@@ -32,7 +29,7 @@ function cancelledBy(signal: AbortSignal | undefined): AbortSignal {
   return cancellation.signal;
 }
 
-/** A copy of the graph for one request: LangGraph's server sets a checkpointer on it, and requests run side by side. */
+/** A copy of the graph for one request, since LangGraph's server sets a checkpointer on it. */
 function forRequest({ graph: shared, maxMessageChars }: OpenStudio): ConversationGraph {
   const graph: ConversationGraph = shared.withConfig({});
   const streamTurn: Stream = graph.stream.bind(graph);
@@ -46,7 +43,7 @@ function forRequest({ graph: shared, maxMessageChars }: OpenStudio): Conversatio
   }
 
   const stream = async (input: Parameters<Stream>[0], options: Options | undefined) => {
-    // Without an input a run goes on where it stopped.
+    // Without an input a run resumes.
     const isTurn = input !== null && typeof input === "object" && !isCommand(input);
     const turn = isTurn ? toTurnInput(input, await findThread(options), maxMessageChars) : input;
     const { signal, ...rest } = options ?? {};
@@ -75,8 +72,8 @@ function openOnce(): Promise<OpenStudio> {
 }
 
 /**
- * The graph for LangGraph Studio, whose server calls this for every request. The first call opens it, the end of the process closes it. It
- * keeps its data in memory unless DATABASE_URL or DATA_DIR is set: the default folder belongs to the service.
+ * The graph for LangGraph Studio, whose server calls this for every request. The first call opens it, the end of the process closes it. Data
+ * stays in memory unless DATABASE_URL or DATA_DIR is set.
  */
 export async function graph(): Promise<ConversationGraph> {
   return forRequest(await openOnce());

@@ -8,7 +8,7 @@ export interface ApiKey {
   scope: Scope;
 }
 
-/** The fewest characters of a key on a HOST that other machines can reach. */
+/** Characters of a key on a HOST that other machines can reach, at least. */
 export const SHORTEST_REACHABLE_KEY = 8;
 /** Visible ASCII: a header carries it unchanged. */
 const KEY = /^[\x21-\x7e]+$/;
@@ -18,7 +18,7 @@ const EXPECTED =
 
 const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** API_KEYS: `key:tenant` or `key:tenant:scope`, joined by commas. Errors show no key. */
+/** Parses API_KEYS. Errors show no key. */
 export const apiKeys = z.string().transform((text, context): ApiKey[] => {
   const keys = text.split(",").flatMap((entry): ApiKey[] => {
     const [key = "", tenantId = "", scope = "write", ...rest] = entry.trim().split(":");
@@ -34,7 +34,7 @@ export const apiKeys = z.string().transform((text, context): ApiKey[] => {
 
 export const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
 
-/** Finds the caller of a key. Memory holds only hashes, and each is compared, so that the time taken reveals nothing. */
+/** Finds the caller of a key's hash. Every hash is compared, so that the time taken reveals nothing. */
 export function makeFindKey(apiKeys: readonly ApiKey[]): (given: Buffer) => Caller | undefined {
   const known = apiKeys.map(({ key, tenantId, scope }) => {
     const caller: Caller = { tenantId, userId: null, scope, everyTenant: scope === "admin" };

@@ -5,19 +5,17 @@ import { makeFailedKeys } from "./failed-keys.ts";
 import { type ApiKey, digest, makeFindKey } from "./api-keys.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
-/** How callers prove who they are. Without either everybody is let in; the service then listens on this machine only. */
+/** How callers identify themselves. Without either everybody is let in. */
 export interface IdentityParts {
   apiKeys: ApiKey[] | undefined;
   verifyToken: VerifyToken | undefined;
 }
 
-/** Whether a caller needs a key or a token. */
 export const needsIdentity = ({ apiKeys, verifyToken }: IdentityParts): boolean => apiKeys !== undefined || verifyToken !== undefined;
 
-/** Three parts of base64url, as a JWT has. A key may look the same, so keys are tried first. */
+/** A JWT. A key may look the same, so keys are tried first. */
 const TOKEN = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** What to send, in words. */
 function describeExpected({ apiKeys, verifyToken }: IdentityParts): string {
   if (!verifyToken) return "a key: send the header Authorization: Bearer KEY with one of its API_KEYS";
   if (!apiKeys) return "a token: send the header Authorization: Bearer TOKEN with a signed JWT";
@@ -25,8 +23,8 @@ function describeExpected({ apiKeys, verifyToken }: IdentityParts): string {
 }
 
 /**
- * Finds the caller by `Authorization: Bearer`, a key or a token, for `callerOf`. Throws AppError `unauthorized`, and `rate_limited` for an
- * address that sent too many wrong keys; wrong tokens are not counted, since nobody guesses a signature.
+ * Finds the caller by `Authorization: Bearer`. Throws AppError `unauthorized`, and `rate_limited` for an address that sent too many wrong keys.
+ * Wrong tokens are not counted: nobody guesses a signature.
  */
 export function authenticate(parts: IdentityParts): RequestHandler {
   const { apiKeys, verifyToken } = parts;

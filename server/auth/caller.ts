@@ -7,10 +7,9 @@ import { callerId, parseRequest } from "../http/parse-request.ts";
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The form of a tenant's name. */
 export const TENANT_ID = /^[\w.-]{1,64}$/;
 
-/** On whose behalf a request comes, as `authenticate` found it. */
+/** On whose behalf a request comes. */
 export interface Caller {
   tenantId: string;
   /** Null when it may act for every user of its tenant. */
@@ -20,28 +19,23 @@ export interface Caller {
   everyTenant: boolean;
 }
 
-/** Everybody, while neither keys nor tokens are configured. */
+/** Everybody, without keys and tokens. */
 export const ANYBODY: Caller = { tenantId: "default", userId: null, scope: "admin", everyTenant: true };
 
-/** The caller of a request. Throws when its route stands before `authenticate`. */
 export function callerOf(response: Response): Caller {
   const caller = response.locals["caller"] as Caller | undefined;
   if (!caller) throw new Error("a route that needs a caller stands before authenticate");
   return caller;
 }
 
-export function tenantOf(response: Response): string {
-  return callerOf(response).tenantId;
-}
+export const tenantOf = (response: Response): string => callerOf(response).tenantId;
 
 /** Whether a caller may act for this user of its tenant. */
-export function canActFor({ userId }: Caller, owner: string): boolean {
-  return userId === null || userId === owner;
-}
+export const canActFor = ({ userId }: Caller, owner: string): boolean => userId === null || userId === owner;
 
 const READING = new Set(["GET", "HEAD"]);
 
-/** Limits a caller of scope `read` to GET and HEAD. Throws AppError `forbidden`. */
+/** Throws AppError `forbidden` when a caller of scope `read` sends anything but GET and HEAD. */
 export const requireScope: RequestHandler = (request, response, next) => {
   if (callerOf(response).scope === "read" && !READING.has(request.method)) {
     throw new AppError("forbidden", `This key or token may only read. ${request.method} needs scope write.`);
@@ -49,7 +43,7 @@ export const requireScope: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Guards what belongs to a whole tenant. Throws AppError `forbidden` for a caller that is one user. */
+/** Throws AppError `forbidden` for a caller that is one user. */
 export function assertWholeTenant(response: Response): void {
   if (callerOf(response).userId !== null) {
     throw new AppError("forbidden", "This touches every user of the tenant. Send a key, or a token of scope admin.");
@@ -63,7 +57,7 @@ export const requireWholeTenant: RequestHandler = (_request, response, next) => 
 
 const PathUser = z.object({ user_id: callerId });
 
-/** The user in a request's path. Throws AppError `invalid_request`; `not_found` when the caller is another user. */
+/** Throws AppError `invalid_request`; `not_found` when the caller is another user. */
 export function userInPath(request: Request, response: Response): string {
   const { user_id: userId } = parseRequest(PathUser, { user_id: request.params["id"] });
   if (!canActFor(callerOf(response), userId))
@@ -71,10 +65,7 @@ export function userInPath(request: Request, response: Response): string {
   return userId;
 }
 
-/**
- * Adds the `user_id` of the caller's token to a body or query that has none. What comes without such a token is returned unchanged. Throws
- * AppError `forbidden` for another user than the token's.
- */
+/** Adds the `user_id` of the caller's token to a body or query. Throws AppError `forbidden` when it names another user. */
 export function withCallersUser(response: Response, given: unknown): unknown {
   const caller = callerOf(response);
   if (caller.userId === null || typeof given !== "object" || given === null || Array.isArray(given)) return given;

@@ -4,25 +4,25 @@ import { AppError } from "../../errors/app-error.ts";
 import { countOne } from "../limits/rate-limits.ts";
 
 const MINUTE = 60;
-/** Wrong keys of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */
+/** Of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */
 export const MOST_FAILURES = 100;
-/** Addresses that are counted separately in one minute; the others share a count, which bounds memory. */
+/** Addresses that are counted separately in a minute; the others share a count, which bounds memory. */
 const MOST_ADDRESSES = 50_000;
 /** Pairs of address and valid key that are remembered. */
 const MOST_KNOWN = 10_000;
 
-/** Wrong keys by the address they come from, in this process. */
+/** Counts wrong keys by address, in this process. */
 export interface FailedKeys {
   /**
-   * Throws AppError `rate_limited` when this address has sent too many wrong keys lately. A key that was valid from there before passes, so
-   * that clients behind one proxy do not lock each other out.
+   * Throws AppError `rate_limited` when this address has sent too many wrong keys. A key that was valid from there before passes: clients
+   * behind one proxy do not lock each other out.
    */
   assertMayTry(address: string, keyHash: string): Promise<void>;
   failed(address: string): Promise<void>;
   worked(address: string, keyHash: string): void;
 }
 
-/** An IPv6 client owns its whole /64 network, which is counted as one. */
+/** An IPv6 client owns its whole /64 network. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   const [head = "", tail] = (address.split("%")[0] ?? "").split("::");
@@ -41,7 +41,6 @@ export function makeFailedKeys(): FailedKeys {
   return {
     async assertMayTry(address, keyHash) {
       const counts = await Promise.all([failures.get(networkOf(address)), failures.get("")]);
-      // An address without a count of its own has the shared one.
       const counted = counts[0] ?? counts[1];
       if (!counted || counted.consumedPoints < MOST_FAILURES || known.has(pairOf(address, keyHash))) return;
       const seconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1_000));
@@ -53,7 +52,7 @@ export function makeFailedKeys(): FailedKeys {
     async failed(address) {
       const network = networkOf(address);
       const hasRoom = (await failures.get(network)) !== null || !(await countOne(addresses, "new")).isOver;
-      await countOne(failures, hasRoom ? network : ""); // `assertMayTry` finds out when it is over
+      await countOne(failures, hasRoom ? network : "");
     },
 
     worked(address, keyHash) {

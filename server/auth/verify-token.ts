@@ -1,30 +1,23 @@
-import { createSecretKey } from "node:crypto";
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
 import { AppError } from "../../errors/app-error.ts";
 import { type Caller, type Scope, SCOPES, TENANT_ID } from "./caller.ts";
 import { callerId } from "../http/parse-request.ts";
+import type { Config } from "../start/config.ts";
 
-/** Seconds by which two clocks may differ. */
 const CLOCK_TOLERANCE_S = 30;
 const SHARED_SECRET = ["HS256", "HS384", "HS512"];
-/** Without HS256: a published key is known to everybody, and used as a secret it would sign anything. */
+/** Without HS256: everybody knows a published key, which as a secret would sign anything. */
 const PUBLISHED_KEY = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
 /** Finds the caller of a signed token. Throws AppError `unauthorized`, or `identity_unavailable` when its key cannot be fetched. */
 export type VerifyToken = (token: string) => Promise<Caller>;
 
-export interface TokenConfig {
-  JWT_SECRET?: string | undefined;
-  JWT_JWKS_URL?: string | undefined;
-  JWT_ISSUER?: string | undefined;
-  JWT_AUDIENCE?: string | undefined;
-  JWT_USER_CLAIM: string;
-  JWT_TENANT_CLAIM?: string | undefined;
-}
+type TokenConfig = Pick<Config, "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE" | "JWT_USER_CLAIM" | "JWT_TENANT_CLAIM">;
 
 const refuse = (message: string, cause?: unknown): AppError => new AppError("unauthorized", message, { cause });
 
-/** Tells a client why its token is refused. Claims are read only after the signature is verified. */
+/** Why a token is refused. Claims are read only after the signature is verified. */
 function toRefusal(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof errors.JWTExpired) return refuse("The token has expired. Get a new one.", error);
@@ -32,10 +25,8 @@ function toRefusal(error: unknown): AppError {
     const problem = error.reason === "missing" ? "is missing" : "is not one that this service takes, or not yet";
     return refuse(`The token's claim "${error.claim}" ${problem}.`, error);
   }
-  return refuse(
-    "The token is none that this service can verify: it takes JWTs of the configured algorithm, signed by a key it trusts.",
-    error,
-  );
+  const taken = "it takes JWTs of the configured algorithm, signed by a key it trusts";
+  return refuse(`The token is none that this service can verify: ${taken}.`, error);
 }
 
 function textClaim(payload: JWTPayload, claim: string): string {
@@ -71,14 +62,11 @@ function scopeOf(payload: JWTPayload): Scope {
 }
 
 /** The trusted keys and their algorithms; undefined when none are configured. */
-function trustedKeys(
-  { JWT_SECRET, JWT_JWKS_URL }: Pick<TokenConfig, "JWT_SECRET" | "JWT_JWKS_URL">,
-  onError: (error: unknown) => void,
-): { keyOf: JWTVerifyGetKey; algorithms: string[] } | undefined {
+function trustedKeys({ JWT_SECRET, JWT_JWKS_URL }: TokenConfig, onError: (error: unknown) => void) {
   if (JWT_JWKS_URL !== undefined) return { keyOf: makePublishedKeys(new URL(JWT_JWKS_URL), { onError }), algorithms: PUBLISHED_KEY };
   if (JWT_SECRET === undefined) return undefined;
   const secret = createSecretKey(Buffer.from(JWT_SECRET));
-  return { keyOf: async () => secret, algorithms: SHARED_SECRET };
+  return { keyOf: (): Promise<KeyObject> => Promise.resolve(secret), algorithms: SHARED_SECRET };
 }
 
 /**
@@ -86,8 +74,8 @@ function trustedKeys(
  * of scope `admin` for every user of its tenant.
  */
 export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) => void): VerifyToken | undefined {
-  const { JWT_SECRET, JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE, JWT_USER_CLAIM, JWT_TENANT_CLAIM } = config;
-  const trusted = trustedKeys({ JWT_SECRET, JWT_JWKS_URL }, onError);
+  const { JWT_ISSUER, JWT_AUDIENCE, JWT_USER_CLAIM, JWT_TENANT_CLAIM } = config;
+  const trusted = trustedKeys(config, onError);
   if (!trusted) return undefined;
   const options: JWTVerifyOptions = {
     algorithms: trusted.algorithms,
@@ -102,27 +90,21 @@ export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) =
     });
     const user = userClaim(payload, JWT_USER_CLAIM);
     const scope = scopeOf(payload);
-    return {
-      tenantId: tenantClaim(payload, JWT_TENANT_CLAIM),
-      userId: scope === "admin" ? null : user,
-      scope,
-      everyTenant: false,
-    };
+    return { tenantId: tenantClaim(payload, JWT_TENANT_CLAIM), userId: scope === "admin" ? null : user, scope, everyTenant: false };
   };
 }
 
 const TIMEOUT_MS = 3_000;
-/** The least time between two fetches for unknown keys: a new key is known within it, made-up ones cost no more than that. */
+/** Between two fetches for unknown keys: a new key is known within it, made-up ones cost no more. */
 const COOLDOWN_MS = 5_000;
-/** The pause after a failed fetch. */
 const FAILURE_COOLDOWN_MS = 1_000;
-/** After this, keys are fetched again in the background, and withdrawn ones are dropped. */
+/** Between two fetches in the background, which drop withdrawn keys. */
 const REFRESH_MS = 600_000;
 
 /** Errors of a token, not of the server. */
 const TOKENS_FAULT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/** `fetch` with a pause after a failure, so that requests do not pile up on a server that is down. */
+/** `fetch` that pauses after a failure: requests do not pile up on a server that is down. */
 function makePatientFetch(): (url: string, options: RequestInit) => Promise<Response> {
   let failure: { error: unknown; at: number } | undefined;
   return async function patientFetch(url, options) {
@@ -140,8 +122,8 @@ function makePatientFetch(): (url: string, options: RequestInit) => Promise<Resp
 }
 
 /**
- * The keys that a JWKS address publishes. While its server is down, known keys still verify; for others it throws AppError
- * `identity_unavailable`. `onError` hears of failed refreshes.
+ * The keys that a JWKS address publishes. While its server is down, known keys still verify; others throw AppError `identity_unavailable`.
+ * `onError` is called with failed refreshes.
  */
 export function makePublishedKeys(
   url: URL,
@@ -163,13 +145,8 @@ export function makePublishedKeys(
       return await keys(header, token);
     } catch (cause) {
       if (TOKENS_FAULT.some((fault) => cause instanceof fault)) throw cause;
-      throw new AppError(
-        "identity_unavailable",
-        "The key that signed this token cannot be fetched: the server at JWT_JWKS_URL does not answer. Try again.",
-        {
-          cause,
-        },
-      );
+      const problem = "The key that signed this token cannot be fetched: the server at JWT_JWKS_URL does not answer. Try again.";
+      throw new AppError("identity_unavailable", problem, { cause });
     }
   };
 }

@@ -6,10 +6,9 @@ import type { Memory } from "../start/open-memory.ts";
 import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversations/conversation-store.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
-import { sendEraseReceipt } from "../memory/erase-routes.ts";
+import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
-import { ERASED } from "../memory/erase-routes.ts";
 
 const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
 
@@ -71,7 +70,6 @@ export const conversationOperations = operationGroup({
   },
 });
 
-/** Listing a user's conversations, listing and deleting one of them, and finding a message. */
 export function conversationRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
   const { conversations, messages } = stores;
   return makeRouter(conversationOperations, {
@@ -113,22 +111,15 @@ export function conversationRoutes({ stores, memory }: { stores: Stores; memory:
   });
 }
 
-export function conversationNotFound(conversationId: string): AppError {
-  return new AppError("not_found", `There is no conversation ${conversationId}.`);
-}
+const conversationNotFound = (conversationId: string): AppError => new AppError("not_found", `There is no conversation ${conversationId}.`);
 
-/** Throws AppError `not_found`, for one that is not the caller's, too. */
+/** Throws AppError `not_found`, also for one that is not the caller's. */
 export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<StoredConversation> {
   const conversation = await conversations.find(callerOf(response), id);
   if (!conversation) throw conversationNotFound(id);
   return conversation;
 }
 
-/** The conversation in a request's path. Throws AppError `invalid_request` for what is no UUID, and what `conversationOfCaller` throws. */
-export async function findConversation(
-  conversations: ConversationStore,
-  request: Request,
-  response: Response,
-): Promise<StoredConversation> {
-  return conversationOfCaller(conversations, parseUuid("conversation id", request.params["id"]), response);
-}
+/** The conversation in a request's path. Throws AppError `invalid_request` or `not_found`. */
+export const findConversation = (conversations: ConversationStore, request: Request, response: Response): Promise<StoredConversation> =>
+  conversationOfCaller(conversations, parseUuid("conversation id", request.params["id"]), response);

@@ -16,13 +16,13 @@ import { makeRouter, operationGroup, route, jsonBody } from "../http/openapi/ope
 import { event } from "../../turn/events.ts";
 import { TurnError } from "../../turn/state.ts";
 
-export const MAX_IMPORTED_MESSAGES = 10_000;
+const MAX_IMPORTED_MESSAGES = 10_000;
 /** Problems that are listed for one message. */
 const MAX_PROBLEMS = 5;
-/** How far ahead a message may be, for wrong clocks and time zones. A later one would stand behind everything said until then. */
+/** For wrong clocks and time zones. A later message would stand behind everything said until then. */
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
-/** A message; how long it may be is configured. */
+/** Its greatest length is configured. */
 export const importedText = storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 });
 
 const Message = z.strictObject(
@@ -61,31 +61,20 @@ function requestOf<Sent extends z.ZodType>(message: Sent) {
 const ImportRequest = requestOf(Message);
 const AnyMessages = requestOf(z.unknown());
 
-/** Why a message is wrong. */
-export interface InvalidMessage extends Problem {
+/** A wrong message of an import; `index` counts from 0. */
+interface InvalidMessage extends Problem {
   index: number;
 }
 
-export interface ImportBody {
-  userId: string;
-  sessionId: string;
-  messages: MessageToImport[];
-  /** Messages that are wrong and are left out. */
-  invalid: InvalidMessage[];
-}
-
-/** Characters are counted one by one only where a text could have too many. */
+/** Counts characters only where a text could have too many. */
 function lengthProblem({ content }: { content: string }, maxMessageChars: number, field: string): Problem[] {
   const characters = content.length > maxMessageChars ? [...content].length : 0;
   if (characters <= maxMessageChars) return [];
   return [{ field, problem: `has ${characters} characters, at most ${maxMessageChars} are taken` }];
 }
 
-/**
- * The body of an import. Throws AppError `invalid_request` that names each message that is wrong, unless the body says that they are to be
- * skipped and others are left.
- */
-export function parseImportRequest(body: unknown, maxMessageChars: number): ImportBody {
+/** Throws AppError `invalid_request` that names each wrong message, unless they are to be skipped and others are left. */
+export function parseImportRequest(body: unknown, maxMessageChars: number) {
   const { user_id: userId, session_id: sessionId, messages: sent, on_invalid: onInvalid } = parseRequest(AnyMessages, body);
   const messages: MessageToImport[] = [];
   const invalid: InvalidMessage[] = [];
@@ -103,18 +92,16 @@ export function parseImportRequest(body: unknown, maxMessageChars: number): Impo
   return { userId, sessionId, messages, invalid };
 }
 
-/** The largest body: room for 10,000 long messages. */
+/** Room for 10,000 long messages. */
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
+const EXCHANGES =
+  "Exchanges that the new messages belong to: a question with its answer, which may have been there, or a message without a partner.";
 const ImportResult = z.object({
   conversation_id: z.uuid(),
   imported: z.int(),
   skipped: z.int().describe("Messages whose metadata.external_id was imported before."),
-  exchanges: z
-    .int()
-    .describe(
-      "Exchanges that the new messages belong to: a question with its answer, which may have been there, or a message without a partner.",
-    ),
+  exchanges: z.int().describe(EXCHANGES),
   invalid: z
     .array(z.object({ index: z.int(), field: z.string(), problem: z.string() }))
     .describe('Messages that are wrong and were left out with `"on_invalid": "skip"`, and why; `index` counts from 0.'),
@@ -150,7 +137,7 @@ export const importOperations = operationGroup({
   },
 });
 
-export interface ImportRouteParts {
+interface Parts {
   config: Config;
   stores: Stores;
   memory: Memory;
@@ -158,7 +145,7 @@ export interface ImportRouteParts {
   heartbeatMs: number;
 }
 
-/** Sends progress as server-sent events while the import runs, and its result or error as the last one. */
+/** Sends progress as server-sent events, and the result or error as the last one. */
 async function streamProgress(
   response: Response,
   { total, heartbeatMs }: { total: number; heartbeatMs: number },
@@ -180,26 +167,19 @@ async function streamProgress(
   stream.end();
 }
 
-/** `POST /conversations/import`: history from elsewhere, stored, summarised and indexed like live turns. */
-export function importRoutes({ config, stores, memory, limits, heartbeatMs }: ImportRouteParts): Router {
+export function importRoutes({ config, stores, memory, limits, heartbeatMs }: Parts): Router {
   return makeRouter(importOperations, {
     importMessages: [
       requireJson,
       limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
       limits.rates.ofUser(userInBody),
       async (request, response) => {
-        const { userId, sessionId, messages, invalid } = parseImportRequest(
-          withCallersUser(response, request.body),
-          config.MAX_MESSAGE_CHARS,
-        );
+        const given = withCallersUser(response, request.body);
+        const { userId, sessionId, messages, invalid } = parseImportRequest(given, config.MAX_MESSAGE_CHARS);
         const conversation = { tenantId: tenantOf(response), userId, sessionId };
         const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
-          const { conversationId, ...counts } = await stores.imports.import({
-            ...conversation,
-            messages,
-            jobKinds: memory.jobKinds,
-            onProgress,
-          });
+          const asked = { ...conversation, messages, jobKinds: memory.jobKinds, onProgress };
+          const { conversationId, ...counts } = await stores.imports.import(asked);
           return { conversation_id: conversationId, ...counts, invalid };
         };
         if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {

@@ -76,8 +76,7 @@ export const documentOperations = operationGroup({
   },
 });
 
-/** A document in a request: JSON with title and text, or a file as it is, with its title in the address. */
-export function parseDocumentRequest(request: Request): DocumentToAdd {
+function parseDocumentRequest(request: Request): DocumentToAdd {
   if (request.is("application/json")) {
     const { title, text, external_id, metadata: facts } = parseRequest(DocumentBody, request.body);
     const bytes = new TextEncoder().encode(text);
@@ -99,7 +98,6 @@ const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
 const readDocumentJson = limitBody(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
 const readDocumentBytes = limitBody(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
 
-/** JSON is parsed, anything else is kept as its bytes. */
 const readDocumentBody: RequestHandler = (request, response, next) => {
   const isJson = /^application\/json\b/i.test(request.headers["content-type"] ?? "");
   return (isJson ? readDocumentJson : readDocumentBytes)(request, response, next);
@@ -109,7 +107,6 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
   return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
 };
 
-/** The documents of a knowledge base, and the passages they are cut into. */
 export function documentRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
   const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
@@ -126,10 +123,8 @@ export function documentRoutes({ stores, memory }: { stores: Stores; memory: Mem
       async (request, response) => {
         const place = placeOf(request, response);
         if (!memory.episodes) {
-          throw new AppError(
-            "index_unavailable",
-            "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.",
-          );
+          const problem = "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.";
+          throw new AppError("index_unavailable", problem);
         }
         const document = parseDocumentRequest(request);
         assertLooksReadable(document);

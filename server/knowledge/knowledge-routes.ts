@@ -10,7 +10,6 @@ import { parseRequest, storableText } from "../http/parse-request.ts";
 import { GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../http/openapi/operation.ts";
 
-/** Names of knowledge bases stand in addresses and events. */
 export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 
@@ -28,20 +27,11 @@ const KnowledgeBody = z.strictObject({
   worker: z.string("must be a name").regex(PREFIX, "must be a name of small letters, digits, dash and underscore").optional(),
 });
 
-/** The knowledge base in a request's path. Throws AppError `invalid_request`. */
 function prefixOf(request: Request): string {
   const prefix = String(request.params["kb"]);
   if (PREFIX.test(prefix) && prefix !== GENERAL) return prefix;
-  throw AppError.invalid([
-    {
-      field: "kb",
-      problem: `"${prefix.slice(0, 80)}" cannot be the name of a knowledge base: 1 to 64 small letters, digits, dashes and underscores, and not "${GENERAL}", which means none`,
-    },
-  ]);
-}
-
-export function parseKnowledgeBase(body: unknown) {
-  return parseRequest(KnowledgeBody, body);
+  const form = `1 to 64 small letters, digits, dashes and underscores, and not "${GENERAL}", which means none`;
+  throw AppError.invalid([{ field: "kb", problem: `"${prefix.slice(0, 80)}" cannot be the name of a knowledge base: ${form}` }]);
 }
 
 const KnowledgeBase = z.object({
@@ -54,7 +44,6 @@ const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase) });
 
 export const DeletedDocuments = z.object({ deleted: z.object({ documents: z.int() }) });
 
-/** What stands in the path of a knowledge base. */
 export const params = { kb: z.string().regex(PREFIX).describe("The name of a knowledge base; `general` means none.") };
 
 export const knowledgeOperations = operationGroup({
@@ -92,10 +81,8 @@ const toBase = ({ prefix, description, keywords, worker }: StoredBase) => {
   return { kb_prefix: prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
 };
 
-/** Bytes of the description of a knowledge base. */
 const MAX_BASE_BYTES = 100 * 1024;
 
-/** Knowledge bases: what turns can be routed to. */
 export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Stores }): Router {
   return makeRouter(knowledgeOperations, {
     async listKnowledgeBases(_request, response) {
@@ -110,7 +97,7 @@ export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Stores
       limitBody(MAX_BASE_BYTES, express.json({ limit: MAX_BASE_BYTES, verify: assertUtf8 })),
       async (request, response) => {
         const { tenantId, prefix } = placeOf(request, response);
-        const { description, keywords, worker } = parseKnowledgeBase(request.body);
+        const { description, keywords, worker } = parseRequest(KnowledgeBody, request.body);
         const base = { prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
         const isNew = await knowledgeBases.put(tenantId, base);
         response.status(isNew ? 201 : 200).json(toBase(base));

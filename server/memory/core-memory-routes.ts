@@ -6,7 +6,7 @@ import type { Stores } from "../start/open-stores.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import { parseRequest, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
+import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../http/openapi/operation.ts";
 
 const SectionBody = z.strictObject({
@@ -18,13 +18,15 @@ const SectionBody = z.strictObject({
 const RevertBody = z.strictObject({
   version: z.int("must be a whole number").min(1, "must be 1 or more").max(999_999_999, "is higher than any version"),
 });
+const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
+
 const HistoryQuery = z.object({
   limit: wholeNumberField(1, 200).default(50),
   after: wholeNumberField(1, 999_999_999).optional(),
 });
 
 /** Who wrote something into a user's memory. */
-export const actor = z.enum(["agent", "person", "import"]);
+const actor = z.enum(["agent", "person", "import"]);
 const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
 const MemoryLine = z.object({
   content: z.string(),
@@ -52,6 +54,27 @@ const SectionHistory = z.object({
   next,
 });
 
+const OperationList = z.object({
+  operations: z.array(
+    z.object({
+      id: z.uuid(),
+      operation: z.string().describe("core_update, archival_insert or archival_search; unknown_tool for anything else that was tried."),
+      section: z.string().nullable(),
+      version: z.int().nullable(),
+      old_value: z.string().nullable(),
+      new_value: z.string().nullable(),
+      reason: z.string().nullable(),
+      actor,
+      refused: z.string().nullable().describe("Why it was not done; null: it was."),
+      trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
+      trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
+      conversation_id: z.uuid().nullable(),
+      created_at: time,
+    }),
+  ),
+  next,
+});
+
 const anySection = z.string().regex(SECTION_NAME);
 /** One that can be written; which these are is configured. */
 export const configuredSection = anySection.describe("CORE_MEMORY_SECTIONS adds more.");
@@ -61,7 +84,7 @@ const written = { 200: jsonAnswer(SectionAnswer, "The section as it is now.", ["
 
 export const coreMemoryOperations = operationGroup({
   tag: "memory",
-  schemas: { SectionBody, RevertBody, SectionAnswer, CoreMemory, RemovedSection, SectionHistory },
+  schemas: { SectionBody, RevertBody, SectionAnswer, CoreMemory, RemovedSection, SectionHistory, OperationList },
   routes: {
     getCoreMemory: route("GET /api/v1/users/:id/core-memory", "What is known about a user, by section", {
       params: { id: callerId },
@@ -94,33 +117,38 @@ export const coreMemoryOperations = operationGroup({
       answers: written,
       errors: ["not_found", "stale_version"],
     }),
+    listMemoryOperations: route("GET /api/v1/users/:id/memory-operations", "What was done to a user's memory and why, newest first", {
+      params: { id: callerId },
+      query: OperationsQuery,
+      answer: OperationList,
+      errors: ["not_found"],
+    }),
   },
 });
 
-/** The version in an If-Match header; undefined without one. `If-None-Match: *` stands for version 0: no section yet. */
+/** The version of If-Match; 0, no section yet, for `If-None-Match: *`; undefined without either. */
 function expectedVersionOf(request: Request): number | undefined {
   if (request.get("if-none-match") === "*") return 0;
   const header = request.get("if-match");
   if (header === undefined) return undefined;
   const [, version] = /^\s*(?:W\/)?"?(\d{1,9})"?\s*$/.exec(header) ?? [];
   if (version !== undefined) return Number(version);
-  throw AppError.invalid([
-    { field: "If-Match", problem: `"${header.slice(0, 80)}" is not a version; send the version in quotes, like "3"` },
-  ]);
+  const problem = `"${header.slice(0, 80)}" is not a version; send the version in quotes, like "3"`;
+  throw AppError.invalid([{ field: "If-Match", problem }]);
 }
 
 function sendSection(response: Response<z.output<typeof SectionAnswer>>, { section, content, version }: StoredSection): void {
   response.set("etag", `"${version}"`).json({ section, content, version });
 }
 
-/** Core memory for people: reading, writing and removing sections, their history, and reverting. */
+/** A user's core memory, its history and the log of its changes. */
 export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
   const { coreMemory } = stores;
   const { sections } = memory;
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });
   const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
 
-  /** The section in the path, also one that is no longer configured. */
+  /** Also a section that is no longer configured: it can still be removed. */
   function nameOf(request: Request): string {
     const section = String(request.params["section"]);
     return SECTION_NAME.test(section) ? section : sectionOf(request);
@@ -129,12 +157,8 @@ export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: M
   function sectionOf(request: Request): string {
     const section = String(request.params["section"]);
     if (sections.includes(section)) return section;
-    throw AppError.invalid([
-      {
-        field: "section",
-        problem: `"${section.slice(0, 80)}" is not one of ${sections.join(", ")}; CORE_MEMORY_SECTIONS adds more`,
-      },
-    ]);
+    const problem = `"${section.slice(0, 80)}" is not one of ${sections.join(", ")}; CORE_MEMORY_SECTIONS adds more`;
+    throw AppError.invalid([{ field: "section", problem }]);
   }
 
   return makeRouter(coreMemoryOperations, {
@@ -156,7 +180,7 @@ export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: M
       sendSection(response, await coreMemory.put(owner, { section, content, expectedVersion }));
     },
     async removeSection(request, response) {
-      const section = nameOf(request); // one that is no longer configured can still be removed
+      const section = nameOf(request);
       const removed = await coreMemory.remove(ownerOf(request, response), { section, expectedVersion: expectedVersionOf(request) });
       if (!removed) throw new AppError("not_found", `This user has no section "${section}".`);
       response.json({ section, content: null, version: removed.version });
@@ -185,6 +209,28 @@ export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: M
       const reverted = await coreMemory.revert(owner, { section, version, expectedVersion: expectedVersionOf(request) });
       if (!reverted) throw new AppError("not_found", `The section "${section}" of this user has no version ${version}.`);
       sendSection(response, reverted);
+    },
+    async listMemoryOperations(request, response) {
+      const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
+      const { items, next } = await stores.operations.list(ownerOf(request, response), toPageRequest(page), trigger ?? null);
+      response.json({
+        operations: items.map((operation) => ({
+          id: operation.id,
+          operation: operation.operation,
+          section: operation.section,
+          version: operation.version,
+          old_value: operation.oldValue,
+          new_value: operation.newValue,
+          reason: operation.reason,
+          actor: operation.actor,
+          refused: operation.refused,
+          trigger_message_id: operation.triggerMessageIds.at(-1) ?? null,
+          trigger_message_ids: operation.triggerMessageIds,
+          conversation_id: operation.conversationId,
+          created_at: operation.createdAt,
+        })),
+        next,
+      });
     },
   });
 }

@@ -8,9 +8,8 @@ import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } fro
 import { makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { Layer } from "../../turn/state.ts";
 
-/** The longest question, in characters. */
 const MAX_QUERY_CHARACTERS = 4_000;
-/** A person who searches waits longer than a turn may: this many times MEMORY_READ_TIMEOUT_MS. */
+/** A person waits longer than a turn: this many times MEMORY_READ_TIMEOUT_MS. */
 const PATIENCE = 5;
 
 const EpisodesQuery = z.object({
@@ -54,7 +53,6 @@ export const episodeOperations = operationGroup({
   },
 });
 
-/** `GET /users/:id/episodes?query=`: a user's earlier exchanges, ranked exactly as a turn would recall them. */
 export function episodeRoutes({ config, memory }: { config: Config; memory: Memory }): Router {
   const recall = memory.episodes?.memory.recall;
   return makeRouter(episodeOperations, {
@@ -63,14 +61,8 @@ export function episodeRoutes({ config, memory }: { config: Config; memory: Memo
       const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
       const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
       if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
-      const { episodes, degraded } = await recall({
-        tenantId: tenantOf(response),
-        userId,
-        question,
-        conversationId,
-        limit,
-        signal: AbortSignal.timeout(PATIENCE * config.MEMORY_READ_TIMEOUT_MS),
-      });
+      const signal = AbortSignal.timeout(PATIENCE * config.MEMORY_READ_TIMEOUT_MS);
+      const { episodes, degraded } = await recall({ tenantId: tenantOf(response), userId, question, conversationId, limit, signal });
       response.json({
         episodes: episodes.map((episode) => ({
           id: episode.id,

@@ -1,38 +1,13 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Stores } from "../start/open-stores.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { EraseReceipt } from "../../memory/erase/erase.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
-import { pageQuery, parseRequest, parseUuid, toPageRequest, uuidField, callerId } from "../http/parse-request.ts";
-import { makeRouter, operationGroup, route, jsonAnswer, time, next, type Sent } from "../http/openapi/operation.ts";
-import { actor } from "./core-memory-routes.ts";
-
-const OperationsQuery = z.object({ ...pageQuery, trigger_message_id: uuidField.optional() });
+import { parseUuid, callerId } from "../http/parse-request.ts";
+import { makeRouter, operationGroup, route, jsonAnswer, type Sent } from "../http/openapi/operation.ts";
 
 const user = { id: callerId };
-
-const OperationList = z.object({
-  operations: z.array(
-    z.object({
-      id: z.uuid(),
-      operation: z.string().describe("core_update, archival_insert or archival_search; unknown_tool for anything else that was tried."),
-      section: z.string().nullable(),
-      version: z.int().nullable(),
-      old_value: z.string().nullable(),
-      new_value: z.string().nullable(),
-      reason: z.string().nullable(),
-      actor,
-      refused: z.string().nullable().describe("Why it was not done; null: it was."),
-      trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
-      trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
-      conversation_id: z.uuid().nullable(),
-      created_at: time,
-    }),
-  ),
-  next,
-});
 
 const counts = z.object({
   messages: z.int(),
@@ -62,7 +37,6 @@ const ErasureAnswer = z.object({
   left: z.object({ messages: z.int() }),
 });
 
-/** Erasing answers the same everywhere. */
 export const ERASED = {
   200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
   202: jsonAnswer(
@@ -75,18 +49,12 @@ export const ERASED = {
 
 export const eraseOperations = operationGroup({
   tag: "memory",
-  schemas: { OperationList, EraseAnswer, ErasureAnswer },
+  schemas: { EraseAnswer, ErasureAnswer },
   routes: {
     forgetEpisode: route("DELETE /api/v1/users/:id/episodes/:episode", "Forgets one exchange with all that came of it", {
       params: user,
       answers: ERASED,
       errors: ["not_found", "conversation_busy"],
-    }),
-    listMemoryOperations: route("GET /api/v1/users/:id/memory-operations", "What was done to a user's memory and why, newest first", {
-      params: user,
-      query: OperationsQuery,
-      answer: OperationList,
-      errors: ["not_found"],
     }),
     eraseUser: route("DELETE /api/v1/users/:id", "Erases a user: everything of it, in every store", {
       params: user,
@@ -104,38 +72,15 @@ export const eraseOperations = operationGroup({
   },
 });
 
-/** The log of a user's memory; erasing a user or one exchange; the progress of a large erase. */
-export function eraseRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+export function eraseRoutes({ memory }: { memory: Memory }): Router {
   const { erase } = memory;
   return makeRouter(eraseOperations, {
-    async listMemoryOperations(request, response) {
-      const { trigger_message_id: trigger, ...page } = parseRequest(OperationsQuery, request.query);
-      const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
-      const { items, next } = await stores.operations.list(owner, toPageRequest(page), trigger ?? null);
-      response.json({
-        operations: items.map((operation) => ({
-          id: operation.id,
-          operation: operation.operation,
-          section: operation.section,
-          version: operation.version,
-          old_value: operation.oldValue,
-          new_value: operation.newValue,
-          reason: operation.reason,
-          actor: operation.actor,
-          refused: operation.refused,
-          trigger_message_id: operation.triggerMessageIds.at(-1) ?? null,
-          trigger_message_ids: operation.triggerMessageIds,
-          conversation_id: operation.conversationId,
-          created_at: operation.createdAt,
-        })),
-        next,
-      });
-    },
     async getErasure(request, response) {
       const id = parseUuid("erasure id", request.params["id"]);
       const receipt = await erase.erasure(callerOf(response), id);
       if (!receipt) throw new AppError("not_found", `There is no erasure ${id}.`);
-      sendErasure(response, id, receipt);
+      const { isPending, left } = receipt;
+      response.json({ id, erased: countsOf(receipt), pending: isPending, left: { messages: left?.messages ?? 0 } });
     },
     async eraseUser(request, response) {
       sendEraseReceipt(response, await erase.user({ tenantId: tenantOf(response), userId: userInPath(request, response) }));
@@ -153,10 +98,7 @@ const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOpe
   return { messages, summaries, episodes, core_memory_sections: coreMemorySections, memory_operations: memoryOperations, jobs };
 };
 
-/**
- * Answers with the numbers of what was erased; 202 while a job still has to purge rows or clear the index. `Location` then leads to the
- * progress of a large erase.
- */
+/** Answers 202 while a job still has to purge rows or clear the index. */
 export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAnswer>>>, receipt: EraseReceipt): void {
   const { isPending, left } = receipt;
   if (left) response.location(`/api/v1/erasures/${left.erasureId}`);
@@ -165,10 +107,4 @@ export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAn
     ...(isPending ? { pending: [...(left && left.messages > 0 ? ["messages" as const] : []), "episodes" as const] } : {}),
     ...(left ? { left: { messages: left.messages }, erasure_id: left.erasureId } : {}),
   });
-}
-
-/** Answers with the progress of one erasure. */
-export function sendErasure(response: Response<Sent<z.output<typeof ErasureAnswer>>>, id: string, receipt: EraseReceipt): void {
-  const { isPending, left } = receipt;
-  response.json({ id, erased: countsOf(receipt), pending: isPending, left: { messages: left?.messages ?? 0 } });
 }

@@ -27,10 +27,10 @@ export const exportOperations = operationGroup({
   },
 });
 
-/** Exports that read the database at the same time; each holds a connection. */
+/** Exports that read at the same time; each holds a connection. */
 const AT_A_TIME = 2;
 
-/** Opens a file without a name, of which nothing stays on the disk when the process ends. */
+/** Nothing of it stays on the disk when the process ends. */
 async function openUnnamedFile(): Promise<FileHandle> {
   const name = path.join(os.tmpdir(), `conversation-graph-user-export-${randomUUID()}`);
   const file = await open(name, "wx+", 0o600);
@@ -38,10 +38,7 @@ async function openUnnamedFile(): Promise<FileHandle> {
   return file;
 }
 
-/**
- * `GET /users/:id/export`: everything that is stored of a user, as `npm run export` writes it. It goes to a file first, so that a slow client
- * holds no connection of the database, and a failure is an error instead of half an answer.
- */
+/** An export goes to a file first: a slow client holds no connection, and a failure is an error instead of half an answer. */
 export function exportRoutes({ stores }: { stores: Stores }): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return makeRouter(exportOperations, {

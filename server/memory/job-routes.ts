@@ -55,16 +55,13 @@ export const jobOperations = operationGroup({
   },
 });
 
-/** The tenant whose jobs a caller sees; null: every tenant. */
+/** Null: every tenant. */
 export function jobTenantOf(response: Response): string | null {
   const { everyTenant, tenantId } = callerOf(response);
   return everyTenant ? null : tenantId;
 }
 
-/**
- * Background jobs of the caller's tenant, or of all for a key of scope admin: their number by kind and state, the newest dead letters, and
- * retrying these, all or those of one conversation and its user.
- */
+/** Background jobs of the caller's tenant, or of all tenants for a key of scope admin. */
 export function jobRoutes({ stores }: { stores: Stores }): Router {
   const { jobs: jobOverview, conversations } = stores;
   async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {

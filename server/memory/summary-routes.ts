@@ -62,7 +62,6 @@ export const conversationMemoryOperations = operationGroup({
   },
 });
 
-/** The summary of a conversation, its jobs, and waiting until they are done. */
 export function summaryRoutes({ stores }: { stores: Stores }): Router {
   const { conversations, summaries, jobs: jobOverview } = stores;
   return makeRouter(conversationMemoryOperations, {

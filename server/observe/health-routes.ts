@@ -3,13 +3,13 @@ import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
+import { abortable } from "../../models/deadlines.ts";
 import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
-/** What tells whether the service can answer. */
 export interface HealthChecks {
-  /** What every answer needs, by name. */
+  /** Every answer needs them. */
   dependencies: Record<string, DependencyCheck>;
-  /** What answers can go without, by name: shown, but no reason not to be ready. */
+  /** Answers can go without them: they are shown, and the service is ready all the same. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
 }
@@ -18,7 +18,6 @@ export interface HealthChecks {
 const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
 type DependencyState = (typeof DEPENDENCY_STATES)[number];
 
-/** The state of each thing the service uses, by its name. */
 export const DependencyStates = z.record(z.string(), z.enum(DEPENDENCY_STATES));
 
 const Health = z.object({ status: z.literal("alive") });
@@ -42,18 +41,14 @@ export const healthOperations = operationGroup({
 
 /** Checks all of them at the same time. */
 export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
-  return Promise.all(
-    Object.entries(dependencies).map(async ([name, check]) => [
-      name,
-      await check().then(
-        () => "up" as const,
-        (error: unknown) => (error instanceof ReadOnly ? ("read_only" as const) : ("down" as const)),
-      ),
-    ]),
-  );
+  const stateOf = (check: DependencyCheck): Promise<DependencyState> =>
+    check().then(
+      () => "up",
+      (error: unknown) => (error instanceof ReadOnly ? "read_only" : "down"),
+    );
+  return Promise.all(Object.entries(dependencies).map(async ([name, check]) => [name, await stateOf(check)]));
 }
 
-/** `/healthz`: the process is alive. `/readyz`: it can answer; 503 when something an answer needs is down, or while stopping. */
 export function healthRoutes({ dependencies, optionalDependencies, isStopping }: HealthChecks): Router {
   return makeRouter(healthOperations, {
     getHealth(_request, response) {
@@ -70,24 +65,16 @@ export function healthRoutes({ dependencies, optionalDependencies, isStopping }:
   });
 }
 
-/** Milliseconds that a check may take. */
 const PROBE_TIMEOUT_MS = 2_000;
-/** The least time between two requests to the model's server; every load balancer probes each few seconds. */
+/** The least time between two requests to the model's server: several load balancers may probe at once. */
 const MODEL_PROBE_EVERY_MS = 5_000;
 
 /** Resolves when the dependency can serve; rejects otherwise. */
 export type DependencyCheck = () => Promise<void>;
 
-/** Fails a probe that takes too long. */
+/** Fails a probe that takes longer than PROBE_TIMEOUT_MS. */
 export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
-  return function probeInTime() {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)), PROBE_TIMEOUT_MS);
-    probe()
-      .then(() => resolve(), reject)
-      .finally(() => clearTimeout(timer));
-    return promise;
-  };
+  return async () => void (await abortable(probe, AbortSignal.timeout(PROBE_TIMEOUT_MS)));
 }
 
 /** Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. */
@@ -107,22 +94,16 @@ export function checkModelServer(baseUrl: string, apiKey: string | undefined): D
   };
 }
 
-/** The size of a WAL file: with less room the embedded database breaks in the middle of a write. */
+/** A WAL file: with less room the embedded database breaks in the middle of a write. */
 const ROOM_BYTES = 16 * 1024 * 1024;
 
-/**
- * Fails where Postgres cannot write, and leaves nothing behind. A read-only or standby server refuses the update of no row; a full disk
- * refuses the temporary file of a result that does not fit into `work_mem`.
- */
+/** A read-only or standby server refuses the update of no row, a full disk the temporary file of a result beyond `work_mem`. */
 const TRY_TO_WRITE = `
 set local work_mem = '64kB';
 update token_usage set tokens = tokens where false;
 select count(*) from generate_series(1, 10000)`;
 
-/** A Postgres that answers, but cannot write. */
-export class ReadOnly extends Error {
-  override readonly name = "ReadOnly";
-}
+class ReadOnly extends Error {}
 
 async function tryToWrite(database: Database, dataDir: string): Promise<void> {
   if (!database.isEmbedded) return void (await database.query({ text: TRY_TO_WRITE }));
@@ -131,7 +112,7 @@ async function tryToWrite(database: Database, dataDir: string): Promise<void> {
   if (bavail * bsize < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
 }
 
-/** Checks that Postgres answers and can write. Rejects with ReadOnly when it only answers. `dataDir`: of the embedded one. */
+/** Rejects with ReadOnly when Postgres only answers. `dataDir`: of the embedded one. */
 export function checkPostgres(database: Database, dataDir: string): DependencyCheck {
   return withTimeout(async () => {
     await database.query({ text: "select 1" });

@@ -8,9 +8,9 @@ function standardOutput(): DestinationStream | undefined {
   return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
 }
 
-/** Logs JSON lines to standard output, readable ones to a terminal; lines of a request carry its id. Message text is never logged. */
+/** Logs JSON lines to standard output, readable ones to a terminal. Message text is never logged. */
 export function makeLogger(level: string, destination: DestinationStream | undefined = standardOutput()): Logger {
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, mixin: requestFacts };
+  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, mixin: () => ({ ...current.getStore() }) };
   return destination ? pino(options, destination) : pino(options);
 }
 
@@ -18,19 +18,19 @@ export function makeLogger(level: string, destination: DestinationStream | undef
 const SANE = /^[\w.-]{1,100}$/;
 
 /** What every log line of a request carries. */
-export interface RequestFacts {
+interface RequestFacts {
   request_id: string;
   trace_id?: string;
 }
 
 const current = new AsyncLocalStorage<RequestFacts | undefined>();
 
-/** The id that a client or proxy gave, if it has 1 to 100 letters, digits, dots, dashes and underscores; else a new one. */
+/** The id that a client or proxy gave if it is safe, else a new one. */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && SANE.test(given) ? given : uuidv7();
 }
 
-/** Runs what answers a request: its log lines carry the facts. */
+/** Log lines of `run` carry the facts. */
 export function withinRequest<Result>(facts: RequestFacts, run: () => Result): Result {
   return current.run(facts, run);
 }
@@ -38,11 +38,6 @@ export function withinRequest<Result>(facts: RequestFacts, run: () => Result): R
 /** Runs what belongs to no request, even when one started it. */
 export function outsideRequests<Result>(run: () => Result): Result {
   return current.run(undefined, run);
-}
-
-/** The facts of the current request; empty outside of requests. */
-export function requestFacts(): Partial<RequestFacts> {
-  return { ...current.getStore() };
 }
 
 export interface CauseFacts {
@@ -53,14 +48,13 @@ export interface CauseFacts {
 
 const MOST_CAUSES = 10;
 
-/** The causes of an error, outermost first. */
 function causesOf(error: Error): Error[] {
   const causes: Error[] = [];
   for (let cause = error.cause; cause instanceof Error && causes.length < MOST_CAUSES; cause = cause.cause) causes.push(cause);
   return causes;
 }
 
-/** An error's causes for the log, outermost first: names, codes and statuses, no messages, which may quote a user. */
+/** An error's causes, outermost first, without messages, which may quote a user. */
 export function causeFacts(error: Error): CauseFacts[] {
   return causesOf(error).map((cause) => ({
     name: cause.name,
@@ -69,10 +63,10 @@ export function causeFacts(error: Error): CauseFacts[] {
   }));
 }
 
-/** A frame of V8's stack trace: `at name (file:line:column)`. https://v8.dev/docs/stack-trace-api */
+/** https://v8.dev/docs/stack-trace-api */
 const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
 
-/** An unexpected error for the log: its causes, and where the innermost was thrown, without messages. */
+/** An unexpected error: its causes, and where the innermost was thrown, without messages. */
 export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
   const innermost = causesOf(error).at(-1) ?? error;
   const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));

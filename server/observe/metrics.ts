@@ -2,18 +2,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { z } from "zod";
 import type { Router } from "express";
 import type { Logger } from "pino";
-import type { LastEvent } from "../../graph/start-turn.ts";
-import type { JobRun } from "../../memory/jobs/run-jobs.ts";
-import type { Observer } from "../../observe/observer.ts";
-import {
-  admissionMetrics,
-  type AdmissionMetrics,
-  jobMetrics,
-  type QueueState,
-  requestMetrics,
-  type RequestMetrics,
-  turnMetrics,
-} from "./service-metrics.ts";
+import { admissionMetrics, jobMetrics, type QueueState, requestMetrics, turnMetrics } from "./service-metrics.ts";
 import { workMetrics } from "./work-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
@@ -22,25 +11,14 @@ import type { Stores } from "../start/open-stores.ts";
 import { causeFacts } from "./logger.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
-/** The metrics of a service, in Prometheus' text format. Labels have few values: never a user, session, path or message. */
-export interface Metrics extends AdmissionMetrics {
-  contentType: string;
-  /** `queue`: read from the database at each scrape; null when it does not answer. */
-  render(queue: QueueState | null): Promise<string>;
-  /** Nodes, calls of models, statements, searches, circuits, memory operations. */
-  observer: Observer;
-  requests: RequestMetrics;
-  turnEnded(last: LastEvent): void;
-  jobRan(run: JobRun): void;
-}
-
-/** Has a registry of its own, so that several services can be in one process. */
-export function makeMetrics(): Metrics {
+/** The metrics of one service. Labels have few values: never a user, session, path or message. */
+export function makeMetrics() {
   const registry = new Registry();
   const jobs = jobMetrics(registry);
   return {
     contentType: registry.contentType,
-    async render(queue) {
+    /** Prometheus' text; without a queue that could be read, null. */
+    async render(queue: QueueState | null): Promise<string> {
       jobs.queue(queue);
       const texts = await Promise.all([registry.metrics(), processMetrics().metrics()]);
       return texts.join("\n");
@@ -52,11 +30,12 @@ export function makeMetrics(): Metrics {
     ...admissionMetrics(registry),
   };
 }
+export type Metrics = ReturnType<typeof makeMetrics>;
 
 let ofThisProcess: Registry | undefined;
 
-/** CPU, memory, garbage collection, event loop lag: of the whole process, so collected once. */
-export function processMetrics(): Registry {
+/** CPU, memory, garbage collection, event loop lag. */
+function processMetrics(): Registry {
   if (!ofThisProcess) {
     ofThisProcess = new Registry();
     collectDefaultMetrics({ register: ofThisProcess });
@@ -76,7 +55,7 @@ export const metricsOperations = operationGroup({
 /** Milliseconds for reading the queue; Prometheus gives up after ten seconds. */
 const QUEUE_TIMEOUT_MS = 2_000;
 
-/** `GET /metrics`, for Prometheus. It answers also while the database is away. */
+/** `GET /metrics`, which answers also while the database is unreachable. */
 export function metricsRoute({ stores, metrics, log }: { stores: Stores; metrics: Metrics; log: Logger }): Router {
   const readQueue = async () => {
     const [counts, oldest] = await Promise.all([stores.jobs.count(null), findOldestWaiting(stores.database)]);

@@ -5,23 +5,23 @@ import { makeMetrics, type Metrics } from "./metrics.ts";
 import { outsideRequests } from "./logger.ts";
 import type { Providers, Traces } from "./traces.ts";
 
-/** Metrics and traces of a service. */
 export interface Observing {
   metrics: Metrics;
   /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
   traces: Traces | null;
-  /** Watches the graph, the memory, the models and the stores. */
+  /** Of the graph, the memory, the models and the stores. */
   observer: Observer;
   close(): Promise<void>;
 }
 
+const noop = (): void => undefined;
 /** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {
   ...NOOP_OBSERVER,
-  watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
+  watch: (work, run) => (work.work === "job" ? outsideRequests(() => run(noop)) : run(noop)),
 };
 
-/** Loads the libraries only when traces are sent: that takes a tenth of a second. */
+/** Loads the libraries, which takes 100 ms, only when traces are sent. */
 async function openTracesOf(config: Config, log: Logger, providers: Providers): Promise<Traces | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_SERVICE_NAME: serviceName } = config;
   if (endpoint === undefined) return null;
@@ -33,12 +33,9 @@ async function openTracesOf(config: Config, log: Logger, providers: Providers): 
     providers,
     onChange: (works, error) =>
       outsideRequests(() => {
+        const problem = "traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; those that wait too long are dropped";
         if (works) log.info("traces are sent again");
-        else
-          log.warn(
-            { reason: error?.message },
-            "traces cannot be sent to OTEL_EXPORTER_OTLP_ENDPOINT; those that wait too long are dropped",
-          );
+        else log.warn({ reason: error?.message }, problem);
       }),
   });
 }

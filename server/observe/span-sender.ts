@@ -6,15 +6,13 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Tracer } from "@opentelemetry/api";
 
-/** Milliseconds for sending one batch, with its retries. */
+/** For one batch with its retries. */
 const SEND_TIMEOUT_MS = 3_000;
-/** Milliseconds between two batches. */
 const BATCH_EVERY_MS = 2_000;
-/** Milliseconds for sending the rest at the stop. */
+/** For sending the rest at the stop. */
 const STOP_TIMEOUT_MS = 2_000;
-/** Spans that wait to be sent; while the receiver is away, more are dropped. */
+/** Spans that wait to be sent; more are dropped. */
 const MAX_WAITING = 2_048;
-/** Batches being sent at a time. */
 const MAX_SENDING = 4;
 
 export interface SpanSenderOptions {
@@ -22,17 +20,16 @@ export interface SpanSenderOptions {
   endpoint: string;
   headers: Record<string, string>;
   serviceName: string;
-  /** Hears when sending begins to fail, and when it works again. */
+  /** Called when sending begins to fail, and when it works again. */
   onChange: (works: boolean, error: Error | undefined) => void;
 }
 
 export interface SpanSender {
   tracer: Tracer;
-  /** Sends what is left, in bounded time. */
+  /** Sends what is left, for STOP_TIMEOUT_MS at most. */
   close(): Promise<void>;
 }
 
-/** The same exporter, which reports when it begins to fail and when it works again. */
 function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["onChange"]): SpanExporter {
   let works = true;
   return {
@@ -49,7 +46,7 @@ function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["
   };
 }
 
-/** Sends spans over OTLP/HTTP in the background. A receiver that is away or hangs costs spans, nothing else. */
+/** Sends spans over OTLP/HTTP in the background. A receiver that is unreachable or hangs costs spans, nothing else. */
 export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions): SpanSender {
   const agents: (HttpAgent | HttpsAgent)[] = [];
   const exporter = new OTLPTraceExporter({

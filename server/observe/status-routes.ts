@@ -30,7 +30,7 @@ export const statusOperations = operationGroup({
   },
 });
 
-export interface StatusRouteParts {
+interface Parts {
   stores: Stores;
   models: Models;
   memory: Memory;
@@ -38,23 +38,18 @@ export interface StatusRouteParts {
   health: HealthChecks;
 }
 
-/** `GET /status`, for people: dependencies, layers, models, jobs, and the last turns of this process that the caller may see. */
-export function statusRoutes({ stores, models, memory, turns, health }: StatusRouteParts): Router {
+export function statusRoutes({ stores, models, memory, turns, health }: Parts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);
       const [states, jobs] = await Promise.all([
         statesOf({ ...health.dependencies, ...health.optionalDependencies }),
-        // Null: the database does not answer, which `dependencies` says, or the caller is one user.
         caller.userId === null ? stores.jobs.count(jobTenantOf(response)).catch(() => null) : null,
       ]);
-      const switches = Object.fromEntries(Object.entries(memory.layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"])) as Record<
-        Layer,
-        "on" | "off"
-      >;
+      const switches = Object.entries(memory.layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"]);
       response.json({
         dependencies: Object.fromEntries(states),
-        layers: switches,
+        layers: Object.fromEntries(switches) as Record<Layer, "on" | "off">,
         core_memory_sections: [...memory.sections],
         models: { chat: models.description, embedder: memory.episodes?.memory.embedder.name ?? null },
         turns: turns.recent.list(caller),

@@ -16,42 +16,33 @@ import { openSpanSender, type SpanSenderOptions } from "./span-sender.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { EndedRequest } from "./service-metrics.ts";
 
-/** How a traced request ended, with its ids in logs and answers. */
-export interface TracedRequest extends EndedRequest {
+interface TracedRequest extends EndedRequest {
   requestId: string;
   turnId?: string;
 }
 
-/** The span of one request, the root of its spans in this process. */
-export interface RequestTrace {
+/** The span of one request. */
+interface RequestTrace {
   traceId: string;
-  /** Runs what answers the request; its spans are children of this one. */
+  /** Spans of `run` are children of this one. */
   within<Result>(run: () => Result): Result;
   end(ended: TracedRequest): void;
 }
 
-/** OpenTelemetry traces of requests, nodes, model calls and jobs. They hold names, counts and times, never what was said. */
+/** Traces of requests, nodes, model calls and jobs. They hold names, counts and times, never what was said. */
 export interface Traces {
   observer: Observer;
   /** Continues the trace in the request's headers, if there is one. */
   beginRequest(traceParent: string | undefined, traceState: string | undefined): RequestTrace;
   /** Adds the outcome of a turn to the span of the current request. */
   turnEnded(last: LastEvent): void;
-  /** Sends what is left, for two seconds at most. */
   close(): Promise<void>;
-}
-
-export interface TracesOptions extends SpanSenderOptions {
-  providers: Providers;
 }
 
 const ignore = (): void => undefined;
 
-/**
- * Sends traces to an OTLP receiver. The parent of a span is the active one where it begins; nodes run side by side, each in its own
- * asynchronous context. Nothing is registered globally, so that several services can be in one process.
- */
-export function openTraces({ providers, ...sending }: TracesOptions): Traces {
+/** Sends traces to an OTLP receiver. Nothing is registered globally, so that several services can run in one process. */
+export function openTraces({ providers, ...sending }: SpanSenderOptions & { providers: Providers }): Traces {
   const sender = openSpanSender(sending);
   const { tracer } = sender;
   const contexts = new AsyncLocalStorageContextManager().enable();
@@ -119,8 +110,7 @@ export function openTraces({ providers, ...sending }: TracesOptions): Traces {
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const SAMPLED = 1;
 
-/** The parent span in another process; undefined when the headers name none. */
-export function parseTraceParent(traceParent: string | undefined, traceState: string | undefined): SpanContext | undefined {
+function parseTraceParent(traceParent: string | undefined, traceState: string | undefined): SpanContext | undefined {
   const [, traceId = "", spanId = "", flags = ""] = TRACE_PARENT.exec(traceParent?.trim() ?? "") ?? [];
   const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & SAMPLED, isRemote: true };
   if (!isSpanContextValid(parent)) return undefined;
@@ -137,11 +127,11 @@ function operationOf(purpose: ModelPurpose): "chat" | "embeddings" {
   return purpose === "embed_question" || purpose === "embed_passages" ? "embeddings" : "chat";
 }
 
-/** Describes the span of a piece of work; null for calls of stores, of which a turn has dozens. */
-export function spanOf(work: Work, providers: Providers): (SpanOptions & { name: string }) | null {
+/** The span of a piece of work; null for calls of stores, of which a turn has dozens. */
+function spanOf(work: Work, providers: Providers): (SpanOptions & { name: string }) | null {
   if (work.work === "node") return { name: work.name, kind: SpanKind.INTERNAL, attributes: { "conversation_graph.node": work.name } };
   if (work.work === "job") {
-    // A root: the turns behind it may be many, and long over.
+    // A root: it may stem from several turns that ended long before.
     return { name: `job ${work.kind}`, kind: SpanKind.CONSUMER, root: true, attributes: { "conversation_graph.job.kind": work.kind } };
   }
   if (work.work !== "model_call") return null;
@@ -155,13 +145,12 @@ export function spanOf(work: Work, providers: Providers): (SpanOptions & { name:
   return { name: `${operation} ${work.model}`, kind: SpanKind.CLIENT, attributes };
 }
 
-/** Marks a span as failed by a code, not by a message, which may quote a user. */
-export function markFailed(span: Span, code: string): void {
+/** Marks a span by a code, not by a message, which may quote a user. */
+function markFailed(span: Span, code: string): void {
   span.setAttribute("error.type", code).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Adds the facts of a piece of work to its span. */
-export function addFacts(span: Span, { work }: Work, facts: WorkFacts): void {
+function addFacts(span: Span, { work }: Work, facts: WorkFacts): void {
   const attributes: Attributes = {
     "gen_ai.usage.input_tokens": facts.inputTokens,
     "gen_ai.usage.output_tokens": facts.outputTokens,

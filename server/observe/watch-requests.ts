@@ -4,9 +4,8 @@ import { requestIdOf, withinRequest } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Traces } from "./traces.ts";
 
-export interface WatchRequestsParts {
+interface Parts {
   metrics: Pick<Metrics, "requests">;
-  /** Null: no traces are sent. */
   traces: Pick<Traces, "beginRequest"> | null;
   log: Logger;
 }
@@ -16,7 +15,7 @@ const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
 const CLIENT_LEFT = 499;
 
 /** Gives every request an id for X-Request-Id and its log lines, counts it and traces it. The first middleware. */
-export function watchRequests({ metrics, traces, log }: WatchRequestsParts): RequestHandler {
+export function watchRequests({ metrics, traces, log }: Parts): RequestHandler {
   return function watchRequest(request, response, next) {
     const began = performance.now();
     const requestId = requestIdOf(request.get("x-request-id"));
@@ -26,7 +25,7 @@ export function watchRequests({ metrics, traces, log }: WatchRequestsParts): Req
     metrics.requests.began();
     response.once("close", () => {
       const ended = {
-        method: methodLabel(request.method),
+        method: METHODS.has(request.method) ? request.method : "other",
         route: routeTemplate(request),
         status: response.writableFinished ? response.statusCode : CLIENT_LEFT,
         ms: performance.now() - began,
@@ -42,13 +41,8 @@ export function watchRequests({ metrics, traces, log }: WatchRequestsParts): Req
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The path of the route that answered, with the names of its parameters; `unmatched` without a route. There are as many as the code has. */
+/** The path of the route that answered, with the names of its parameters. */
 function routeTemplate({ route }: { route?: unknown }): string {
   const path = (route as { path?: unknown } | undefined)?.path;
   return typeof path === "string" ? path : "unmatched";
-}
-
-/** The method; `other` when no route has it. */
-export function methodLabel(method: string): string {
-  return METHODS.has(method) ? method : "other";
 }

@@ -1,6 +1,9 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { type Happening, type Observer, outcomeLabel, type Work, type WorkFacts } from "../../observe/observer.ts";
-import { STORE_BUCKETS, TURN_BUCKETS } from "./service-metrics.ts";
+import { metricsIn } from "./service-metrics.ts";
+
+/** Upper bounds in seconds for a call of a store; few, because there are many statements. */
+const STORE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10];
 
 /** How a piece of work ended. `code`: null when it succeeded. */
 interface Ended {
@@ -9,55 +12,35 @@ interface Ended {
   facts: WorkFacts;
 }
 
+type Instruments = ReturnType<typeof metricsIn>;
 type Recorders = { [Kind in Work["work"]]: (work: Extract<Work, { work: Kind }>, ended: Ended) => void };
 
-function nodeRecorder(registers: Registry[]): Recorders["node"] {
-  const seconds = new Histogram({
-    name: "conversation_graph_node_duration_seconds",
-    help: "Time of one node of a turn.",
-    labelNames: ["node"],
-    buckets: TURN_BUCKETS,
-    registers,
-  });
-  const errors = new Counter({
-    name: "conversation_graph_node_errors_total",
-    help: "Nodes that threw or ended in an error, by node and code.",
-    labelNames: ["node", "code"],
-    registers,
-  });
+function nodeRecorder({ counter, histogram }: Instruments): Recorders["node"] {
+  const seconds = histogram("node_duration_seconds", "Time of one node of a turn.", ["node"]);
+  const errors = counter("node_errors_total", "Nodes that threw or ended in an error, by node and code.", ["node", "code"]);
   return ({ name: node }, ended) => {
     seconds.observe({ node }, ended.seconds);
     if (ended.code !== null) errors.inc({ node, code: ended.code });
   };
 }
 
-function modelCallRecorder(registers: Registry[]): Recorders["model_call"] {
-  const calls = new Counter({
-    name: "conversation_graph_model_calls_total",
-    help: "Calls of models, by purpose, model and outcome: ok, or the code of the error.",
-    labelNames: ["purpose", "model", "outcome"],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: "conversation_graph_model_call_duration_seconds",
-    help: "Time of one call of a model, whatever its outcome.",
-    labelNames: ["purpose", "model"],
-    buckets: TURN_BUCKETS,
-    registers,
-  });
-  const firstTokenSeconds = new Histogram({
-    name: "conversation_graph_model_first_token_seconds",
-    help: "Time to the first token of one call of a model that streams to a reader.",
-    labelNames: ["purpose", "model"],
-    buckets: TURN_BUCKETS,
-    registers,
-  });
-  const tokens = new Counter({
-    name: "conversation_graph_tokens_total",
-    help: "Tokens of calls of models, as counted by their servers, else estimated. Direction: prompt or completion.",
-    labelNames: ["purpose", "model", "direction"],
-    registers,
-  });
+function modelCallRecorder({ counter, histogram }: Instruments): Recorders["model_call"] {
+  const calls = counter("model_calls_total", "Calls of models, by purpose, model and outcome: ok, or the code of the error.", [
+    "purpose",
+    "model",
+    "outcome",
+  ]);
+  const seconds = histogram("model_call_duration_seconds", "Time of one call of a model, whatever its outcome.", ["purpose", "model"]);
+  const firstTokenSeconds = histogram(
+    "model_first_token_seconds",
+    "Time to the first token of one call of a model that streams to a reader.",
+    ["purpose", "model"],
+  );
+  const tokens = counter(
+    "tokens_total",
+    "Tokens of calls of models, as counted by their servers, else estimated. Direction: prompt or completion.",
+    ["purpose", "model", "direction"],
+  );
   return ({ purpose, model }, { seconds: took, code, facts }) => {
     const { inputTokens, outputTokens, firstTokenMs } = facts;
     calls.inc({ purpose, model, outcome: code ?? "ok" });
@@ -68,33 +51,25 @@ function modelCallRecorder(registers: Registry[]): Recorders["model_call"] {
   };
 }
 
-function storeRecorders(registers: Registry[]): Pick<Recorders, "statement" | "search"> {
-  const statementSeconds = new Histogram({
-    name: "conversation_graph_postgres_statement_duration_seconds",
-    help: "Time of one statement with its wait for a connection, by its name in the code, other without one; transaction: a whole one.",
-    labelNames: ["statement"],
-    buckets: STORE_BUCKETS,
-    registers,
-  });
-  const statementErrors = new Counter({
-    name: "conversation_graph_postgres_errors_total",
-    help: "Statements that failed, by name and code.",
-    labelNames: ["statement", "code"],
-    registers,
-  });
-  const searchSeconds = new Histogram({
-    name: "conversation_graph_search_duration_seconds",
-    help: "Time of one call of the search index, by store and operation.",
-    labelNames: ["store", "operation"],
-    buckets: STORE_BUCKETS,
-    registers,
-  });
-  const searchErrors = new Counter({
-    name: "conversation_graph_search_errors_total",
-    help: "Calls of the search index that failed, by store, operation and code.",
-    labelNames: ["store", "operation", "code"],
-    registers,
-  });
+function storeRecorders({ counter, histogram }: Instruments): Pick<Recorders, "statement" | "search"> {
+  const statementSeconds = histogram(
+    "postgres_statement_duration_seconds",
+    "Time of one statement with its wait for a connection, by its name in the code, other without one; transaction: a whole one.",
+    ["statement"],
+    STORE_BUCKETS,
+  );
+  const statementErrors = counter("postgres_errors_total", "Statements that failed, by name and code.", ["statement", "code"]);
+  const searchSeconds = histogram(
+    "search_duration_seconds",
+    "Time of one call of the search index, by store and operation.",
+    ["store", "operation"],
+    STORE_BUCKETS,
+  );
+  const searchErrors = counter("search_errors_total", "Calls of the search index that failed, by store, operation and code.", [
+    "store",
+    "operation",
+    "code",
+  ]);
   return {
     statement({ name: statement }, { seconds, code }) {
       statementSeconds.observe({ statement }, seconds);
@@ -107,19 +82,16 @@ function storeRecorders(registers: Registry[]): Pick<Recorders, "statement" | "s
   };
 }
 
-function happeningRecorder(registers: Registry[]): (happening: Happening) => void {
-  const circuits = new Gauge({
-    name: "conversation_graph_circuit_state",
-    help: "1 for the state a circuit breaker is in, 0 for the others: closed, half_open, open.",
-    labelNames: ["circuit", "state"],
-    registers,
-  });
-  const operations = new Counter({
-    name: "conversation_graph_memory_operations_total",
-    help: "Memory operations that were written, by operation and whether they were refused.",
-    labelNames: ["operation", "refused"],
-    registers,
-  });
+function happeningRecorder({ counter, gauge }: Instruments): (happening: Happening) => void {
+  const circuits = gauge("circuit_state", "1 for the state a circuit breaker is in, 0 for the others: closed, half_open, open.", [
+    "circuit",
+    "state",
+  ]);
+  const operations = counter(
+    "memory_operations_total",
+    "Memory operations that were written, by operation and whether they were refused.",
+    ["operation", "refused"],
+  );
   return function record(happening) {
     if (happening.happened === "memory_operation") {
       operations.inc({ operation: happening.operation, refused: String(happening.refused) });
@@ -131,13 +103,13 @@ function happeningRecorder(registers: Registry[]): (happening: Happening) => voi
   };
 }
 
-/** Counts and times all work. Jobs are counted where they are logged. */
+/** Counts and times all work but jobs, which `jobMetrics` counts. */
 export function workMetrics(registry: Registry): Observer {
-  const registers = [registry];
+  const instruments = metricsIn(registry);
   const recorders: Recorders = {
-    node: nodeRecorder(registers),
-    model_call: modelCallRecorder(registers),
-    ...storeRecorders(registers),
+    node: nodeRecorder(instruments),
+    model_call: modelCallRecorder(instruments),
+    ...storeRecorders(instruments),
     job: () => undefined,
   };
   return {
@@ -156,6 +128,6 @@ export function workMetrics(registry: Registry): Observer {
         record(work, { seconds: (performance.now() - began) / 1_000, code: thrown ?? facts.outcome ?? null, facts });
       }
     },
-    tell: happeningRecorder(registers),
+    tell: happeningRecorder(instruments),
   };
 }

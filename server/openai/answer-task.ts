@@ -6,7 +6,7 @@ import type { Usage } from "../../turn/state.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
-import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import type { Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/chat-request.ts";
 import type { Permit } from "../limits/open-limits.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
@@ -14,14 +14,13 @@ import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./c
 import type { FrontEndTask } from "./front-end-task.ts";
 
 export interface TaskModel {
-  /** Null without a model's server: then the offline answers serve. */
+  /** Null without a model's server: the offline answers serve. */
   model: BaseChatModel | null;
   timeouts: AnswerTimeouts;
-  /** Watches its calls. Default: nobody. */
-  observer?: Observer;
+  observer: Observer;
 }
 
-export interface TaskRequest {
+interface TaskRequest {
   task: FrontEndTask;
   messages: CompletionMessage[];
   structured: StructuredAnswer | null;
@@ -33,14 +32,14 @@ function toMessage({ role, text }: CompletionMessage): BaseMessage {
   return role === "system" || role === "developer" ? new SystemMessage(text) : new HumanMessage(text);
 }
 
-/** The messages for the model. A demanded schema is written into them, since not every server takes one. */
+/** A demanded schema is written into the messages, since not every server takes one. */
 function messagesToModel({ messages, structured }: Pick<TaskRequest, "messages" | "structured">): CompletionMessage[] {
   if (!structured) return messages;
   const demand = `Answer with one JSON object and nothing else. Its JSON schema:\n${JSON.stringify(structured.schema)}`;
   return [{ role: "system", text: demand, otherParts: [] }, ...messages];
 }
 
-/** Throws AppError `message_too_long` when a task has more characters than a message may have. */
+/** Throws AppError `message_too_long`. */
 export function assertTaskFits({ messages, structured }: Pick<TaskRequest, "messages" | "structured">, maxMessageChars: number): void {
   const schema = structured ? [JSON.stringify(structured.schema) ?? ""] : [];
   assertNotTooLong("messages", [...messages.map(({ text }) => text), ...schema], maxMessageChars);
@@ -48,13 +47,13 @@ export function assertTaskFits({ messages, structured }: Pick<TaskRequest, "mess
 
 function toUsage({ usage, text }: Pick<ModelAnswer, "usage" | "text">, prompt: string): Usage {
   const counted = usage ?? { input_tokens: estimateTokens(prompt), output_tokens: estimateTokens(text) };
-  const [prompt_tokens, completion_tokens] = [counted.input_tokens, counted.output_tokens];
+  const { input_tokens: prompt_tokens, output_tokens: completion_tokens } = counted;
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, estimated: usage === undefined };
 }
 
-/** Answers a front end's own task from the request alone, without reading or writing memory. */
+/** Answers a front end's own task without reading or writing memory. */
 export function answerTask(
-  { model, timeouts, observer = NOOP_OBSERVER }: TaskModel,
+  { model, timeouts, observer }: TaskModel,
   request: TaskRequest,
   permit: Permit,
 ): AsyncGenerator<CompletionEvent[], void> {
@@ -74,7 +73,7 @@ export function answerTask(
 
   function finish(asked: CompletionMessage[], answer: ModelAnswer): void {
     const usage = toUsage(answer, asked.map(({ text }) => text).join("\n"));
-    const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_"); // then, as far as is known, it used nothing
+    const isUnanswered = answer.text === "" && answer.error?.code.startsWith("model_");
     if (!isUnanswered) permit.addTokens(usage.total_tokens);
     if (answer.error) return log.append({ kind: "error", error: answer.error });
     if (structured) {
@@ -102,13 +101,12 @@ export function answerTask(
 const TITLE_WORDS = 5;
 const TITLE_CHARACTERS = 40;
 
-/** The first words of the user in a quoted chat, after USER:, User: or ||>User:. */
+/** What the user said first in a quoted chat, after USER:, User: or ||>User:. */
 function firstSaidByUser(prompt: string): string {
   const start = Math.max(prompt.lastIndexOf("<chat_history>"), prompt.lastIndexOf("\nConversation:\n"), 0);
   return /^(?:\|\|>)?user:\s*"?(\S.*?)"?$/im.exec(prompt.slice(start))?.[1] ?? "";
 }
 
-/** The first words; text without spaces, like Chinese, is cut by characters. */
 function titleOf(prompt: string): string {
   const words = firstSaidByUser(prompt).trim().split(/\s+/).slice(0, TITLE_WORDS).join(" ");
   const title = [...words]
@@ -120,35 +118,24 @@ function titleOf(prompt: string): string {
 
 const between = (text: string, start: string, end: string): string => text.split(start).at(-1)?.split(end)[0]?.trim() ?? "";
 
-/** The offline answer to a front end's task, in the form it demands. */
-export function offlineTaskAnswer(task: FrontEndTask, messages: CompletionMessage[], structured: StructuredAnswer | null): string {
+const OFFLINE_ANSWERS: Record<FrontEndTask, (prompt: string) => string> = {
+  title: (prompt) => (/"title"\s*:/.test(prompt) ? JSON.stringify({ title: titleOf(prompt) }) : titleOf(prompt)),
+  tags: () => JSON.stringify({ tags: ["General"] }),
+  follow_ups: () => JSON.stringify({ follow_ups: [] }),
+  queries: () => JSON.stringify({ queries: [] }),
+  image_prompt: (prompt) => JSON.stringify({ prompt: firstSaidByUser(prompt) }),
+  autocomplete: () => JSON.stringify({ text: "" }),
+  emoji: () => "🙂",
+  merge: (prompt) => between(prompt, "Responses from models: ", "\n\n").replaceAll('"""', ""),
+  tool_choice: () => JSON.stringify({ tool_calls: [] }),
+  summary: (prompt) => between(prompt, "### Messages Being Compacted:", "### Recent Messages Kept In Context:"),
+  other: () => "{}",
+};
+
+/** The offline answer to a task, in the form it demands. */
+function offlineTaskAnswer(task: FrontEndTask, messages: CompletionMessage[], structured: StructuredAnswer | null): string {
   const prompt = messages.map(({ text }) => text).join("\n");
-  if (structured) {
-    const fields = { title: titleOf(prompt), language: /\p{Script=Han}/u.test(firstSaidByUser(prompt)) ? "Chinese" : "English" };
-    return JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([name]) => structured.properties.includes(name))));
-  }
-  switch (task) {
-    case "title":
-      return /"title"\s*:/.test(prompt) ? JSON.stringify({ title: titleOf(prompt) }) : titleOf(prompt);
-    case "tags":
-      return JSON.stringify({ tags: ["General"] });
-    case "follow_ups":
-      return JSON.stringify({ follow_ups: [] });
-    case "queries":
-      return JSON.stringify({ queries: [] });
-    case "image_prompt":
-      return JSON.stringify({ prompt: firstSaidByUser(prompt) });
-    case "autocomplete":
-      return JSON.stringify({ text: "" });
-    case "emoji":
-      return "🙂";
-    case "merge":
-      return between(prompt, "Responses from models: ", "\n\n").replaceAll('"""', "");
-    case "tool_choice":
-      return JSON.stringify({ tool_calls: [] });
-    case "summary":
-      return between(prompt, "### Messages Being Compacted:", "### Recent Messages Kept In Context:");
-    case "other":
-      return "{}";
-  }
+  if (!structured) return OFFLINE_ANSWERS[task](prompt);
+  const fields = { title: titleOf(prompt), language: /\p{Script=Han}/u.test(firstSaidByUser(prompt)) ? "Chinese" : "English" };
+  return JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([name]) => structured.properties.includes(name))));
 }

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { isTooDeep, parseRequest, TOO_DEEP } from "../http/parse-request.ts";
+import { isTooDeep, TOO_DEEP } from "../http/parse-request.ts";
 
-/** Far more than front ends send. */
+/** Front ends send far less. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 1_000;
 const MAX_TOOLS = 1_000;
-/** Characters of the client's text that an error quotes. */
 const MAX_QUOTED = 80;
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
@@ -15,7 +14,7 @@ const ContentPart = z
   .looseObject({ type: z.string("must be a string"), text: z.string("must be a string").optional() }, "must be a part like a text")
   .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
 
-/** A message as clients send it; of parts that are no text only the type is kept. */
+/** Of parts that are no text only the type is kept. */
 const CompletionMessage = z
   .looseObject(
     {
@@ -41,7 +40,7 @@ const onOff = z.boolean("must be true or false").nullish();
 const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
 const named = z.looseObject({ name: z.string(), parameters: anySchema.optional() });
 
-/** The fields of OpenAI that mean something here. Others are ignored, since clients keep adding some. */
+/** Other fields of OpenAI are ignored. */
 export const CompletionBody = z.looseObject(
   {
     model: z.string({ error: ({ input }) => (input === undefined ? "is missing; GET /v1/models lists them" : "must be a string") }),
@@ -70,15 +69,7 @@ export const CompletionBody = z.looseObject(
 );
 export type CompletionRequest = z.infer<typeof CompletionBody>;
 
-/** The body of a request for a completion. Throws AppError `invalid_request` that names every field that is wrong. */
-export function parseCompletionRequest(body: unknown): CompletionRequest {
-  return parseRequest(CompletionBody, body);
-}
-
-/**
- * The user's message: the last one. Throws AppError `invalid_request` when there is none, when it is more than text, and when the client
- * demands an answer in another form than text.
- */
+/** The last message. Throws AppError `invalid_request` when it is not the user's, is more than text, or wants another answer than text. */
 export function userMessage({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
   const refuse = (field: string, problem: string): never => {
     throw AppError.invalid([{ field, problem }]);
@@ -87,27 +78,22 @@ export function userMessage({ messages, tool_choice, function_call, response_for
     refuse("tool_choice", "must be auto or none: answers here are texts, never calls of tools");
   if (function_call && function_call !== "auto" && function_call !== "none")
     refuse("function_call", "must be auto or none: answers here are texts, never calls of functions");
-  if (response_format && response_format.type !== "text")
-    refuse(
-      "response_format",
-      `"${response_format.type.slice(0, MAX_QUOTED)}" is not known here: answers are free text; use text or leave it out`,
-    );
+  const form = response_format?.type ?? "text";
+  if (form !== "text")
+    refuse("response_format", `"${form.slice(0, MAX_QUOTED)}" is not known here: answers are free text; use text or leave it out`);
   const place = `messages.${messages.length - 1}`;
   const last = messages.at(-1);
   if (last?.role !== "user") return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's`);
-  if (last.otherParts.length > 0)
-    refuse(
-      `${place}.content`,
-      `has parts of type ${[...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED)}; only text is read here, remove them`,
-    );
+  const types = [...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED);
+  if (types) refuse(`${place}.content`, `has parts of type ${types}; only text is read here, remove them`);
   if (last.text.trim() === "") refuse(`${place}.content`, "is blank; send what the user said");
   return last.text;
 }
 
-/** An answer that a client wants as JSON: as its text, or as the arguments of a tool that must be called. */
+/** An answer as JSON: its text, or the arguments of a tool that must be called. */
 export interface StructuredAnswer {
   schema: unknown;
-  /** The names of its fields, if the schema has them. */
+  /** Names of the schema's fields. */
   properties: string[];
   tool: string | null;
 }
@@ -119,7 +105,7 @@ function structured(schema: unknown, tool: string | null): StructuredAnswer {
   return { schema, properties: known.success ? Object.keys(known.data.properties) : [], tool };
 }
 
-/** The JSON that a request demands as its answer; null when any text will do. */
+/** Null when any text will do. */
 export function wantedStructure({ response_format, tools, tool_choice }: CompletionRequest): StructuredAnswer | null {
   if (response_format?.type === "json_schema") return structured(response_format.json_schema?.schema, null);
   const isForced = tool_choice === "required" || (typeof tool_choice === "object" && tool_choice !== null);
@@ -128,7 +114,7 @@ export function wantedStructure({ response_format, tools, tool_choice }: Complet
   return isForced && tool ? structured(tool.parameters, tool.name) : null;
 }
 
-/** The JSON object in a model's answer, which may have a fence or a sentence around it; null when there is none. */
+/** The JSON object in a model's answer, also within a fence or a sentence; null when there is none. */
 export function jsonObjectIn(text: string): string | null {
   const found = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
   try {

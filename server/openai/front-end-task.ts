@@ -2,37 +2,23 @@ import type { Request } from "express";
 import { givenValue } from "./user-and-session.ts";
 import { type CompletionMessage, type CompletionRequest, wantedStructure } from "./completion-request.ts";
 
-/** What chat front ends ask of a model for themselves. */
-export const FRONT_END_TASKS = [
-  "title",
-  "tags",
-  "follow_ups",
-  "queries",
-  "image_prompt",
-  "autocomplete",
-  "emoji",
-  "merge",
-  "tool_choice",
-  "summary",
-  "other",
-] as const;
-export type FrontEndTask = (typeof FRONT_END_TASKS)[number];
+/** What chat front ends ask of a model for themselves, with Open WebUI's names of it: backend/open_webui/constants.py. */
+const FRONT_END_TASKS = {
+  title: "title_generation",
+  tags: "tags_generation",
+  follow_ups: "follow_up_generation",
+  queries: "query_generation",
+  image_prompt: "image_prompt_generation",
+  autocomplete: "autocomplete_generation",
+  emoji: "emoji_generation",
+  merge: "moa_response_generation",
+  tool_choice: "function_calling",
+  summary: "context_compaction",
+  other: "other",
+};
+export type FrontEndTask = keyof typeof FRONT_END_TASKS;
 
-/** Open WebUI's names of its tasks: backend/open_webui/constants.py. */
-const TASK_NAMES: ReadonlyMap<string, FrontEndTask> = new Map([
-  ["title_generation", "title"],
-  ["tags_generation", "tags"],
-  ["follow_up_generation", "follow_ups"],
-  ["query_generation", "queries"],
-  ["image_prompt_generation", "image_prompt"],
-  ["autocomplete_generation", "autocomplete"],
-  ["emoji_generation", "emoji"],
-  ["moa_response_generation", "merge"],
-  ["function_calling", "tool_choice"],
-  ["context_compaction", "summary"],
-]);
-
-/** Open WebUI asks which tool to use in a system message, with the user's message quoted in the next one. */
+/** Open WebUI asks for a choice of tools in a system message, and quotes the user's message in the next one. */
 const TOOL_CHOICE = ["Available Tools: ", "Your task is to choose and return the correct tool(s)"] as const;
 
 const isSystem = ({ role }: CompletionMessage): boolean => role === "system" || role === "developer";
@@ -48,11 +34,14 @@ function titlesBySchema(body: CompletionRequest): boolean {
   return properties.includes("title") && properties.every((name) => name === "title" || name === "language");
 }
 
-const taskNamed = (name: string): FrontEndTask | undefined => TASK_NAMES.get(name) ?? FRONT_END_TASKS.find((task) => task === name);
+function taskNamed(name: string): FrontEndTask | undefined {
+  const tasks = Object.entries(FRONT_END_TASKS) as [FrontEndTask, string][];
+  return tasks.find((names) => names.includes(name))?.[0];
+}
 
 /**
- * The front end's own task that a request is; null when it is a user's message. A front end may name a task in the header X-Task or in
- * metadata.task. Else the wording decides, but only for a single message: in a longer chat the same text is the user's.
+ * Null when a request is a user's message. X-Task or metadata.task names a task; else the wording decides, but only for a single message: in a
+ * longer chat the same text is the user's.
  */
 export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);
@@ -67,23 +56,23 @@ export function detectFrontEndTask(request: Request, body: CompletionRequest): F
   return detectTaskByWording(first.text) ?? (titlesBySchema(body) ? "title" : null);
 }
 
-/** How a request for a task is worded. Plain searches, so that no text takes longer than it is long. */
+/** Plain searches, which take no longer than the text is long. */
 interface Wording {
   task: FrontEndTask;
   starts: string;
-  /** What follows, in this order. */
+  /** In this order. */
   then: readonly string[];
-  /** How it ends, before white space or a stray quote. */
+  /** Before white space or a stray quote. */
   ends?: string;
 }
 
 const CHAT_END = "</chat_history>";
-/** The frame of most of Open WebUI's tasks: what to answer with, and then the chat. */
+/** The frame of most of Open WebUI's tasks. */
 const CHAT_TASK = { starts: "### Task:\n", ends: CHAT_END };
 
 /** The wordings of current and older versions, by front end. */
 const WORDINGS: readonly Wording[] = [
-  // Open WebUI, backend/open_webui/config.py: what it wants to be answered with tells its tasks apart
+  // Open WebUI, backend/open_webui/config.py
   { task: "title", ...CHAT_TASK, then: ["### Output:", '"title":', "<chat_history>"] },
   { task: "tags", ...CHAT_TASK, then: ["### Output:", '"tags":', "<chat_history>"] },
   { task: "follow_ups", ...CHAT_TASK, then: ["### Output:", '"follow_ups":', "<chat_history>"] },
@@ -142,7 +131,7 @@ function follow(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The task whose wording a text has from beginning to end; null when it has none. */
+/** The task that a text is worded as, from beginning to end. */
 export function detectTaskByWording(text: string): FrontEndTask | null {
   const trimmed = text.replaceAll("\r\n", "\n").trim();
   const worded = trimmed.endsWith('"') ? trimmed.slice(0, -1) : trimmed;

@@ -3,11 +3,9 @@ import type { AppError } from "../../errors/app-error.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 import { HTTP_STATUS } from "../http/http-status.ts";
 
-/** An error as OpenAI's clients read it. */
 export const OpenAIErrorAnswer = z.object({
   error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
 });
-export type OpenAIError = z.infer<typeof OpenAIErrorAnswer>;
 
 /** Codes that OpenAI has another word for. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
@@ -23,7 +21,11 @@ function typeOf(status: number): string {
   return status < 500 ? "invalid_request_error" : "server_error";
 }
 
-export function toOpenAIError({ code, message, details }: Pick<AppError, "code" | "message" | "details">): OpenAIError {
+export function toOpenAIError({
+  code,
+  message,
+  details,
+}: Pick<AppError, "code" | "message" | "details">): z.infer<typeof OpenAIErrorAnswer> {
   const param = details?.[0]?.field ?? null;
   const known = code === "not_found" && param === "model" ? "model_not_found" : OPENAI_CODES[code];
   return { error: { message, type: typeOf(HTTP_STATUS[code]), param, code: known ?? code } };

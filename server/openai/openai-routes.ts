@@ -14,21 +14,15 @@ import type { Models } from "../start/open-models.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Config } from "../start/config.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
-import {
-  type CompletionEvent,
-  type CompletionFacts,
-  toCompletionEvents,
-  makeCompletionFrames,
-  sendCompletionStream,
-  wholeCompletion,
-} from "./completion-stream.ts";
-import { type CompletionRequest, userMessage, parseCompletionRequest, wantedStructure, CompletionBody } from "./completion-request.ts";
+import { Completion, CompletionChunk, type CompletionEvent, type CompletionFacts } from "./completion-stream.ts";
+import { sendCompletionStream, toCompletionEvents, wholeCompletion } from "./completion-stream.ts";
+import { CompletionBody, type CompletionRequest, userMessage, wantedStructure } from "./completion-request.ts";
 import { type FrontEndTask, detectFrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { makeRouter, operationGroup, route, jsonBody } from "../http/openapi/operation.ts";
-import { Completion, CompletionChunk } from "./completion-stream.ts";
+import { parseRequest } from "../http/parse-request.ts";
 import { START_ERRORS, MODEL_ERRORS } from "../turns/chat-routes.ts";
 
 const OpenAIModel = z.object({ id: z.string(), object: z.literal("model"), created: z.int(), owned_by: z.string() });
@@ -56,7 +50,7 @@ export const openaiOperations = operationGroup({
   },
 });
 
-export interface OpenAIRouteParts {
+interface Parts {
   config: Config;
   stores: Stores;
   models: Models;
@@ -66,10 +60,9 @@ export interface OpenAIRouteParts {
   heartbeatMs: number;
 }
 
-/** Clients send the whole chat with every message, though only the last one is read. */
+/** Clients send the whole chat with every message. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-/** What a request is answered with, from the first event on. */
 interface Answering {
   id: string;
   batches: AsyncIterable<CompletionEvent[]>;
@@ -79,8 +72,8 @@ interface Answering {
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
-/** `POST /v1/chat/completions` and `GET /v1/models`: OpenAI's protocol, with the memory of the service. */
-export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: OpenAIRouteParts): Router {
+/** OpenAI's protocol, with the memory of the service. */
+export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: Parts): Router {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const { knowledgeBases } = stores;
   const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };
@@ -106,8 +99,8 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
       on_busy: "enqueue",
     };
     const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars));
-    const { turnId } = source;
-    return { id: turnId, batches: toCompletionEvents(source.eventBatches(abortSignalOnClose(response))), headers: { "x-turn-id": turnId } };
+    const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)));
+    return { id: source.turnId, batches, headers: { "x-turn-id": source.turnId } };
   }
 
   return makeRouter(openaiOperations, {
@@ -123,7 +116,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
       readBody,
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
-        const body = parseCompletionRequest(request.body);
+        const body = parseRequest(CompletionBody, request.body);
         const { kbPrefix } = await modelOf(body.model, response);
         const task = detectFrontEndTask(request, body);
         const { id, batches, headers } = task
@@ -131,8 +124,8 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
           : await startTurn(request, response, body, kbPrefix);
         const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
         if (body.stream) {
-          const frames = makeCompletionFrames(facts, body.stream_options?.include_usage === true);
-          return sendCompletionStream(response, batches, { frames, headers, heartbeatMs });
+          const includeUsage = body.stream_options?.include_usage === true;
+          return sendCompletionStream(response, batches, { facts, includeUsage, headers, heartbeatMs });
         }
         const completion = await wholeCompletion(facts, batches);
         response.set(headers).json(completion);
@@ -141,13 +134,13 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
   });
 }
 
-/** The model that finds documents by itself; one more for each knowledge base answers from that one. */
+/** It finds documents by itself; each knowledge base has one more, which answers from it. */
 const MODEL = "conversation-graph";
-/** Clients want a time; models here have none: 2026-01-01. */
+/** Clients want a time. */
 const CREATED = Date.UTC(2026, 0, 1) / 1_000;
 
-export interface ModelEntry extends z.infer<typeof OpenAIModel> {
-  /** The kb_prefix that this model asks for, null for none in particular. */
+interface ModelEntry extends z.infer<typeof OpenAIModel> {
+  /** Null for none in particular. */
   kbPrefix: string | null;
 }
 
@@ -156,13 +149,10 @@ function toEntry(kbPrefix: string | null): ModelEntry {
   return { id, object: "model", created: CREATED, owned_by: MODEL, kbPrefix };
 }
 
-/** The models of a tenant with these knowledge bases. */
-export function listModels(bases: KnowledgeBase[]): ModelEntry[] {
-  return [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
-}
+const listModels = (bases: KnowledgeBase[]): ModelEntry[] => [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
 
-/** The model of this id. Throws AppError `not_found`, which names those that there are; only for that they are listed. */
-export async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
+/** Throws AppError `not_found`, which names the models there are; only then are they listed. */
+async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
   if (id === MODEL) return toEntry(null);
   const prefix = id.startsWith(`${MODEL}/`) ? id.slice(MODEL.length + 1) : "";
   if (PREFIX.test(prefix) && (await bases.find(tenantId, prefix))) return toEntry(prefix);

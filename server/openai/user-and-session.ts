@@ -7,22 +7,19 @@ import { ANYBODY, type Caller } from "../auth/caller.ts";
 import type { CompletionRequest } from "./completion-request.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 
-/** The headers of Open WebUI, and those for LibreChat; ids before addresses, which change. */
+/** Of Open WebUI and LibreChat; ids before addresses, which change. */
 const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Email", "X-User-Email"];
 
-/** The user of a service without keys. */
+/** Of a service without keys. */
 const ONLY_USER = "default";
 
-/** The user that a request names, unchecked, for counting its requests. */
+/** The user that a request names, unchecked: for counting requests. */
 export function claimedUser(request: Request): string {
   const { user } = (request.body ?? {}) as { user?: unknown };
   return (firstHeader(request, USER_HEADERS) ?? givenValue("user", user))?.value ?? ONLY_USER;
 }
 
-/**
- * The user whose memory a completion uses: of the token, else of a forwarded header, else of the body. Throws AppError `forbidden` for
- * another user than the token's, `invalid_request` when there is none.
- */
+/** Of the token, else of a header, else of the body. Throws AppError `forbidden` for another user than the token's, or `invalid_request`. */
 export function findUser(request: Request, caller: Caller, user: string | null | undefined): string {
   const header = firstHeader(request, USER_HEADERS);
   const body = givenValue("user", user);
@@ -36,25 +33,16 @@ export function findUser(request: Request, caller: Caller, user: string | null |
   const found = header ?? body;
   if (found) return checkedId(found);
   if (caller === ANYBODY) return ONLY_USER;
-  throw AppError.invalid([
-    {
-      field: "user",
-      problem: "is missing; send whose memory to use as user in the body, or in the header X-OpenWebUI-User-Id or X-User-Id",
-    },
-  ]);
+  const problem = "is missing; send whose memory to use as user in the body, or in the header X-OpenWebUI-User-Id or X-User-Id";
+  throw AppError.invalid([{ field: "user", problem }]);
 }
 
-/** Our own, Open WebUI's, and the one for LibreChat. */
+/** Our own, Open WebUI's and LibreChat's. */
 const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
-/** A name for the chat that begins with this message. */
-function derivedFrom(firstMessage: string): string {
-  return `chat-${createHash("sha256").update(firstMessage).digest("base64url")}`;
-}
-
 /**
- * The session of a completion: of a header, else of the metadata, else derived from the first message of the user, which clients repeat in
- * every request. Throws AppError `invalid_request` for an id that is too long.
+ * Of a header, else of the metadata, else derived from the user's first message, which clients repeat in every request. Throws AppError
+ * `invalid_request` for an id that is too long.
  */
 export function findSession(request: Request, { messages, metadata }: CompletionRequest): string {
   const found =
@@ -62,25 +50,25 @@ export function findSession(request: Request, { messages, metadata }: Completion
     givenValue("metadata.session_id", metadata?.["session_id"]) ??
     givenValue("metadata.chat_id", metadata?.["chat_id"]);
   if (found) return checkedId(found);
-  return derivedFrom(messages.find(({ role }) => role === "user")?.text ?? "");
+  const first = messages.find(({ role }) => role === "user")?.text ?? "";
+  return `chat-${createHash("sha256").update(first).digest("base64url")}`;
 }
 
-/** A value with the field or header it came in, for errors. */
-export interface Given {
+/** A value with the field or header it came in. */
+interface Given {
   field: string;
   value: string;
 }
 
-/** What front ends send for nothing: an unresolved placeholder, or a word like "null". */
+/** What front ends send instead of nothing. */
 const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
 
-/** Undefined when the value says nothing. */
 export function givenValue(field: string, value: unknown): Given | undefined {
   return typeof value === "string" && !NOTHING.test(value.trim()) ? { field, value } : undefined;
 }
 
-/** The first of these headers that says something. Node reads headers as Latin-1; UTF-8 is restored. */
-export function firstHeader(request: Request, names: readonly string[]): Given | undefined {
+/** The first of these headers with a value. Node reads headers as Latin-1; UTF-8 is restored. */
+function firstHeader(request: Request, names: readonly string[]): Given | undefined {
   for (const name of names) {
     const raw = request.get(name);
     const bytes = Buffer.from(raw ?? "", "latin1");
@@ -90,8 +78,7 @@ export function firstHeader(request: Request, names: readonly string[]): Given |
   return undefined;
 }
 
-/** Checks an id. Throws AppError `invalid_request` that names its field. */
-export function checkedId({ field, value }: Given): string {
+function checkedId({ field, value }: Given): string {
   parseRequest(z.object({ [field]: callerId }), { [field]: value });
   return value;
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
-/** Where the build puts the page: beside this folder when this is built itself. */
+/** The build puts the page beside this folder. */
 const BUILT_PAGE = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/web" : "../../web", import.meta.url));
 
 const CONTENT_TYPES: Record<string, string> = {
@@ -16,17 +16,9 @@ const CONTENT_TYPES: Record<string, string> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Scripts and styles of the page's own files only, requests to this service only; nothing frames it. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 function notBuilt(cause?: unknown): AppError {
   return new AppError("not_found", "The page is not built. Run npm run build, then start the service again.", { cause });
@@ -39,7 +31,7 @@ interface PageFile {
   byEncoding: Record<Encoding, Buffer>;
 }
 
-/** The files of the built page by their address, `/` for the page itself; none when it is not built. */
+/** The files of the built page by their address. Throws when it is not built. */
 function readPage(folder: string): Map<string, PageFile> {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => CONTENT_TYPES[path.extname(name)] !== undefined);
@@ -84,10 +76,7 @@ export const pageOperations = operationGroup({
   },
 });
 
-/**
- * The page to talk and to look inside, at `/`, and its files at `/assets`, from memory. They hold nothing of anybody, so they need no key.
- * Without a built page, `/` answers 404 and says what to run.
- */
+/** The page at `/` and its files at `/assets`, served from memory. They hold no user's data, so they need no key. */
 export function pageRoutes(folder: string = BUILT_PAGE): Router {
   let page: Map<string, PageFile> | undefined;
   function fileAt(address: string): PageFile | undefined {

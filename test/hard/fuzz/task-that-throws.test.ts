@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { NOOP_OBSERVER } from "../../../observe/observer.ts";
 import { answerTask } from "../../../server/openai/answer-task.ts";
 
 test("a front end's task that throws ends its answer with an error, and gives its place back", async () => {
@@ -15,7 +16,7 @@ test("a front end's task that throws ends its answer with an error, and gives it
     signal: new AbortController().signal,
   };
   const model = new FakeListChatModel({ responses: ["x"] });
-  const taskModel = { model, timeouts: { firstTokenMs: 1_000, idleMs: 1_000 } };
+  const taskModel = { model, timeouts: { firstTokenMs: 1_000, idleMs: 1_000 }, observer: NOOP_OBSERVER };
   let ends = 0;
   const permit = { addTokens: () => undefined, release: () => void ends++ };
   const events = [];
