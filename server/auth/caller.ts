@@ -9,7 +9,6 @@ export type Scope = (typeof SCOPES)[number];
 
 export const TENANT_ID = /^[\w.-]{1,64}$/;
 
-/** On whose behalf a request comes. */
 export interface Caller {
   tenantId: string;
   /** Null when it may act for every user of its tenant. */
@@ -30,7 +29,6 @@ export function callerOf(response: Response): Caller {
 
 export const tenantOf = (response: Response): string => callerOf(response).tenantId;
 
-/** Whether a caller may act for this user of its tenant. */
 export const canActFor = ({ userId }: Caller, owner: string): boolean => userId === null || userId === owner;
 
 const READING = new Set(["GET", "HEAD"]);

@@ -8,7 +8,6 @@ const MINUTE = 60;
 export const MOST_FAILURES = 100;
 /** Addresses that are counted separately in a minute; the others share a count, which bounds memory. */
 const MOST_ADDRESSES = 50_000;
-/** Pairs of address and valid key that are remembered. */
 const MOST_KNOWN = 10_000;
 
 /** Counts wrong keys by address, in this process. */

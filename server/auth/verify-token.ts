@@ -10,7 +10,7 @@ const SHARED_SECRET = ["HS256", "HS384", "HS512"];
 /** Without HS256: everybody knows a published key, which as a secret would sign anything. */
 const PUBLISHED_KEY = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
-/** Finds the caller of a signed token. Throws AppError `unauthorized`, or `identity_unavailable` when its key cannot be fetched. */
+/** Throws AppError `unauthorized`, or `identity_unavailable` when the token's key cannot be fetched. */
 export type VerifyToken = (token: string) => Promise<Caller>;
 
 type TokenConfig = Pick<Config, "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE" | "JWT_USER_CLAIM" | "JWT_TENANT_CLAIM">;
@@ -61,7 +61,6 @@ function scopeOf(payload: JWTPayload): Scope {
   return SCOPES.findLast((scope) => named.includes(scope)) ?? "write";
 }
 
-/** The trusted keys and their algorithms; undefined when none are configured. */
 function trustedKeys({ JWT_SECRET, JWT_JWKS_URL }: TokenConfig, onError: (error: unknown) => void) {
   if (JWT_JWKS_URL !== undefined) return { keyOf: makePublishedKeys(new URL(JWT_JWKS_URL), { onError }), algorithms: PUBLISHED_KEY };
   if (JWT_SECRET === undefined) return undefined;
@@ -69,10 +68,7 @@ function trustedKeys({ JWT_SECRET, JWT_JWKS_URL }: TokenConfig, onError: (error:
   return { keyOf: (): Promise<KeyObject> => Promise.resolve(secret), algorithms: SHARED_SECRET };
 }
 
-/**
- * Verifies JWTs signed with a shared secret or a published key; undefined when neither is configured. A token acts for the user it names, one
- * of scope `admin` for every user of its tenant.
- */
+/** Undefined without a secret or published keys. A token acts for the user it names, one of scope `admin` for every user of its tenant. */
 export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) => void): VerifyToken | undefined {
   const { JWT_ISSUER, JWT_AUDIENCE, JWT_USER_CLAIM, JWT_TENANT_CLAIM } = config;
   const trusted = trustedKeys(config, onError);

@@ -39,7 +39,6 @@ export const healthOperations = operationGroup({
   },
 });
 
-/** Checks all of them at the same time. */
 export async function statesOf(dependencies: Record<string, DependencyCheck>): Promise<[name: string, state: DependencyState][]> {
   const stateOf = (check: DependencyCheck): Promise<DependencyState> =>
     check().then(
@@ -69,7 +68,6 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** The least time between two requests to the model's server: several load balancers may probe at once. */
 const MODEL_PROBE_EVERY_MS = 5_000;
 
-/** Resolves when the dependency can serve; rejects otherwise. */
 export type DependencyCheck = () => Promise<void>;
 
 /** Fails a probe that takes longer than PROBE_TIMEOUT_MS. */

@@ -17,7 +17,6 @@ export function makeLogger(level: string, destination: DestinationStream | undef
 /** Ids that are safe in any log. */
 const SANE = /^[\w.-]{1,100}$/;
 
-/** What every log line of a request carries. */
 interface RequestFacts {
   request_id: string;
   trace_id?: string;

@@ -34,7 +34,6 @@ export type Metrics = ReturnType<typeof makeMetrics>;
 
 let ofThisProcess: Registry | undefined;
 
-/** CPU, memory, garbage collection, event loop lag. */
 function processMetrics(): Registry {
   if (!ofThisProcess) {
     ofThisProcess = new Registry();

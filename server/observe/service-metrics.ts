@@ -20,7 +20,6 @@ export function metricsIn(registry: Registry) {
   };
 }
 
-/** A request that was answered, or whose client left. */
 export interface EndedRequest {
   method: string;
   /** The route's template; `unmatched` without one. */
@@ -53,7 +52,6 @@ export function requestMetrics(registry: Registry) {
   };
 }
 
-/** Counts a turn when it ends. */
 export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   const { counter, histogram } = metricsIn(registry);
   const turns = counter("turns_total", "Turns that ended, by outcome: done, partial, or the code of the error.", ["outcome"]);
@@ -82,7 +80,6 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   };
 }
 
-/** The job queue, as the database has it. */
 export interface QueueState {
   counts: readonly JobCount[];
   oldest: readonly OldestWaiting[];

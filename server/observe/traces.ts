@@ -21,7 +21,6 @@ interface TracedRequest extends EndedRequest {
   turnId?: string;
 }
 
-/** The span of one request. */
 interface RequestTrace {
   traceId: string;
   /** Spans of `run` are children of this one. */
@@ -34,7 +33,6 @@ export interface Traces {
   observer: Observer;
   /** Continues the trace in the request's headers, if there is one. */
   beginRequest(traceParent: string | undefined, traceState: string | undefined): RequestTrace;
-  /** Adds the outcome of a turn to the span of the current request. */
   turnEnded(last: LastEvent): void;
   close(): Promise<void>;
 }

@@ -10,8 +10,7 @@ interface Parts {
   log: Logger;
 }
 
-/** Requests that are not traced. */
-const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
+const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
 const CLIENT_LEFT = 499;
 
 /** Gives every request an id for X-Request-Id and its log lines, counts it and traces it. The first middleware. */
@@ -20,7 +19,7 @@ export function watchRequests({ metrics, traces, log }: Parts): RequestHandler {
     const began = performance.now();
     const requestId = requestIdOf(request.get("x-request-id"));
     response.set("x-request-id", requestId);
-    const trace = traces && !PROBES.has(request.path) ? traces.beginRequest(request.get("traceparent"), request.get("tracestate")) : null;
+    const trace = traces && !UNTRACED.has(request.path) ? traces.beginRequest(request.get("traceparent"), request.get("tracestate")) : null;
     const facts = { request_id: requestId, ...(trace ? { trace_id: trace.traceId } : {}) };
     metrics.requests.began();
     response.once("close", () => {

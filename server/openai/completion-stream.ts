@@ -80,7 +80,6 @@ export const CompletionChunk = z.object({
 type CompletionChunk = z.infer<typeof CompletionChunk>;
 type Choice = CompletionChunk["choices"][number];
 
-/** What every part of an answer repeats. */
 export type CompletionFacts = Pick<Completion, "id" | "model" | "created">;
 
 const toUsage = ({ prompt_tokens, completion_tokens, total_tokens }: Usage) => ({ prompt_tokens, completion_tokens, total_tokens });

@@ -72,7 +72,6 @@ interface Answering {
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
-/** OpenAI's protocol, with the memory of the service. */
 export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: Parts): Router {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const { knowledgeBases } = stores;
@@ -136,7 +135,6 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
 
 /** It finds documents by itself; each knowledge base has one more, which answers from it. */
 const MODEL = "conversation-graph";
-/** Clients want a time. */
 const CREATED = Date.UTC(2026, 0, 1) / 1_000;
 
 interface ModelEntry extends z.infer<typeof OpenAIModel> {
