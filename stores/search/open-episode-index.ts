@@ -45,10 +45,6 @@ export const NAME_CACHE_MS = 5_000;
 /** Milliseconds after which no process does. */
 export const OLD_NAME_UNUSED_MS = NAME_CACHE_MS + 1_000;
 
-function newEpisodeIndexName(): string {
-  return `episodes_${randomBytes(6).toString("hex")}`;
-}
-
 const FIND = "select name, store, embedder, dimensions from search_indexes where kind = 'episodes' and state = $1";
 
 const ADD = `
@@ -76,7 +72,8 @@ export async function listIndexNames(database: Queryable, store: SearchStore["ki
 
 /** Adds a record unless one has this state: the first process decides. */
 export async function addIndexRecord({ database, store, embedder }: EpisodeIndexParts, state: "current" | "building"): Promise<void> {
-  await database.query({ text: ADD, values: [newEpisodeIndexName(), state, store.kind, embedder.name, embedder.dimensions] });
+  const name = `episodes_${randomBytes(6).toString("hex")}`;
+  await database.query({ text: ADD, values: [name, state, store.kind, embedder.name, embedder.dimensions] });
 }
 
 export function matchesIndex(record: IndexRecord, { store, embedder }: Pick<EpisodeIndexParts, "store" | "embedder">): boolean {

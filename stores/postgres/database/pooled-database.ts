@@ -38,11 +38,6 @@ class RolledBack extends Error {
   override readonly message = "The transaction was rolled back at its commit, because a statement of it had failed before.";
 }
 
-/** Postgres answers the commit of a failed transaction with ROLLBACK and no error. */
-function assertCommitted({ command }: pg.QueryResult): void {
-  if (command === "ROLLBACK") throw new RolledBack();
-}
-
 /** Destroys a client only when its connection is in doubt. `pool.query` would after any failed statement. */
 async function withClient<Result>(
   { pool, deadlines }: Pick<PooledDatabaseParts, "pool" | "deadlines">,
@@ -76,7 +71,8 @@ async function withClient<Result>(
     async query<Row>(statement: Statement): Promise<Row[]> {
       try {
         const result = await send(statement);
-        if (statement.text === COMMIT) assertCommitted(result);
+        // Postgres answers the commit of a failed transaction without an error.
+        if (statement.text === COMMIT && result.command === "ROLLBACK") throw new RolledBack();
         // Several statements give several results, unlike the type says.
         return (Array.isArray(result) ? (result as pg.QueryResult[]).flatMap(({ rows }) => rows as Row[]) : result.rows) as Row[];
       } catch (cause) {

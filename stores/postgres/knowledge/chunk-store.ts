@@ -174,19 +174,10 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
           values: owned(document),
         });
         if (published.length === 0) return;
-        const replaced = await transaction.query<DocumentPlace & { id: string }>({
-          name: "chunk-replace",
-          text: REPLACED,
-          values: owned(document),
-        });
-        const [first] = replaced;
-        if (!first) return;
-        await addChunkSweeps(
-          transaction,
-          jobs,
-          first,
-          replaced.map(({ id }) => id),
-        );
+        const replace = { name: "chunk-replace", text: REPLACED, values: owned(document) };
+        const replaced = await transaction.query<DocumentPlace & { id: string }>(replace);
+        const ids = replaced.map(({ id }) => id);
+        if (replaced[0]) await addChunkSweeps(transaction, jobs, replaced[0], ids);
       }),
 
     async lockAndCheck(transaction, document) {

@@ -99,12 +99,8 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
               text: SUPERSEDE,
               values: [tenantId, prefix, externalId, id],
             });
-            await addChunkSweeps(
-              transaction,
-              jobs,
-              { tenantId, prefix },
-              superseded.map((row) => row.id),
-            );
+            const ids = superseded.map((row) => row.id);
+            await addChunkSweeps(transaction, jobs, { tenantId, prefix }, ids);
           }
           await jobs.add([{ kind: "ingest", tenantId, documentId: id }]);
           return document;

@@ -120,11 +120,6 @@ async function createIndexes(client: MilvusClient, name: string, timeout: number
   }
 }
 
-interface Patience {
-  answerMs: number;
-  workMs: number;
-}
-
 export async function collectionNames(client: MilvusClient): Promise<string[]> {
   return (await checkMilvusResponse(client.showCollections())).data.map(({ name }) => name);
 }
@@ -136,7 +131,7 @@ export async function collectionNames(client: MilvusClient): Promise<string[]> {
 export async function prepareCollection(
   client: MilvusClient,
   definition: IndexDefinition,
-  { answerMs, workMs: timeout, creates }: Patience & { creates: boolean },
+  { answerMs, workMs: timeout, creates }: { answerMs: number; workMs: number; creates: boolean },
 ): Promise<boolean> {
   const collection_name = definition.name;
   if (!(await exists(client, collection_name, answerMs))) {
