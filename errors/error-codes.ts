@@ -1,7 +1,4 @@
-/**
- * The codes of errors, a closed list. `retryable`: the same request may succeed when it is sent again.
- * The HTTP status of each code is in server/http/http-status.ts.
- */
+/** The closed list of error codes. `retryable`: the same request may succeed when it is sent again. */
 export const ERROR_CODES = {
   // what the caller sent
   invalid_request: { retryable: false },
@@ -19,7 +16,6 @@ export const ERROR_CODES = {
   turn_gone: { retryable: false },
   // who the caller is
   identity_unavailable: { retryable: true },
-  // how much the caller sent
   rate_limited: { retryable: true },
   too_many_turns: { retryable: true },
   token_quota_exceeded: { retryable: true },
@@ -46,5 +42,5 @@ export const ERROR_CODES = {
   internal_error: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>;
 
-/** A code of the closed list ERROR_CODES. */
+/** A code of ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;

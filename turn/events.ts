@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
 
-/** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`, the node that stores them. */
+/** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
 export const TurnTimings = z.object({
   total_ms: z.number(),
   first_token_ms: z.number().nullable().describe("Null when no token came."),
@@ -23,11 +23,9 @@ export const TurnResult = z.object({
 });
 export type TurnResult = z.infer<typeof TurnResult>;
 
-/** A remark on an answer that is given all the same. */
 export const Notice = z.object({ code: z.enum(["context_trimmed", "handler_failed"]), message: z.string() });
 export type Notice = z.infer<typeof Notice>;
 
-/** The schema of an event with its content. */
 export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
   z.object({ status: z.literal(status), content });
 
@@ -42,12 +40,11 @@ export const TurnEvent = z.discriminatedUnion("status", [
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
 
-/** An event that a node emits. `accepted`: the turn holds its conversation and the message is stored. */
+/** `accepted`: the message is stored. */
 export type NodeEvent =
   | Exclude<TurnEvent, { status: "done" | "error" }>
   | { status: "accepted"; content: { turn_id: string; conversation_id: string; message_id: string } };
 
-/** Milliseconds between two readings of `performance.now()`, rounded to a hundredth. */
 export function millisecondsSince(began: number, now = performance.now()): number {
   return Math.round((now - began) * 100) / 100;
 }

@@ -3,34 +3,31 @@ import type { ConversationState, Layer, Receipt, RouteDecision, Usage } from "./
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 
-/** The outcome of a turn as it is stored: its last event without the text of the answer, and the notices before it. */
+/** The last event without the text of the answer, and the notices before it. */
 export interface TurnOutcome {
   completed: boolean;
-  /** Null when the turn succeeded. */
   error: ErrorContent | null;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
   usage: Usage | null;
   receipt: Receipt | null;
-  /** Up to the moment of storing. */
   timings: TurnTimings;
   degraded: Layer[];
   notices: Notice[];
 }
 
-/** The outcome to store. `ifSuperseded` overrides its fields if another turn has taken the conversation. */
+/** `ifSuperseded` overrides fields if another turn has taken the conversation. */
 export interface StorableOutcome {
   outcome: TurnOutcome;
   ifSuperseded: Partial<TurnOutcome>;
 }
 
-/** The error of a turn whose answer came after another turn had taken its conversation. */
 export const SUPERSEDED = new AppError(
   "turn_superseded",
   "Another turn took over the conversation before this answer was stored. The part that exists is kept as incomplete.",
 ).toContent();
 
-/** The timings of a turn. Without `progress`, as in Studio, the total is the sum of the nodes. */
+/** Studio has no `progress`. */
 function turnTimings(nodes: Record<string, number>, progress: TurnProgress | undefined): TurnTimings {
   return {
     total_ms: progress?.totalMs ?? Object.values(nodes).reduce((sum, ms) => sum + ms, 0),
@@ -40,7 +37,6 @@ function turnTimings(nodes: Record<string, number>, progress: TurnProgress | und
   };
 }
 
-/** The outcome of a turn that has come as far as `state`. */
 export function turnOutcome(state: ConversationState, progress: TurnProgress | undefined): StorableOutcome {
   const outcome: TurnOutcome = {
     completed: !state.partialAnswer && state.error === null,
@@ -56,7 +52,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }
 
-/** The outcome of a turn that failed before it had an answer: only the user's message is stored. */
+/** Only the user's message is stored. */
 export function failedTurnOutcome(error: ErrorContent, progress: TurnProgress | undefined): StorableOutcome {
   const timings = turnTimings({}, progress);
   const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: progress?.notices ?? [] };
@@ -64,7 +60,7 @@ export function failedTurnOutcome(error: ErrorContent, progress: TurnProgress | 
   return { outcome, ifSuperseded: {} };
 }
 
-/** The content of `done`; null for a turn that failed. */
+/** Null for a turn that failed. */
 export function toTurnResult(
   outcome: TurnOutcome,
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },

@@ -2,7 +2,7 @@ import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 
-/** How the knowledge base of a turn was chosen. The kb_prefix `general` means: no documents. */
+/** How the knowledge base of a turn was chosen; `general` has no documents. */
 export const RouteDecision = z.object({
   kb_prefix: z.string(),
   worker_name: z.string(),
@@ -13,11 +13,11 @@ export const RouteDecision = z.object({
 });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
-/** hybrid_agent searches documents by vectors and keywords, naive_rag_agent by vectors only, chat_agent not at all. */
+/** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
 export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
 export type AgentType = z.infer<typeof AgentType>;
 
-/** A message of the window; `createdAt` is ISO 8601. */
+/** `createdAt` is ISO 8601. */
 export const WindowMessage = z.object({
   id: z.string(),
   role: z.enum(["user", "assistant"]),
@@ -27,7 +27,7 @@ export const WindowMessage = z.object({
 });
 export type WindowMessage = z.infer<typeof WindowMessage>;
 
-/** The running summary of a conversation, and the last message it stands for (ISO 8601). */
+/** Times are ISO 8601. */
 export const ConversationSummary = z.object({
   text: z.string(),
   version: z.number(),
@@ -36,11 +36,10 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
-/** A section of core memory. */
 export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
 export type CoreSection = z.infer<typeof CoreSection>;
 
-/** An earlier exchange that fits the question. Scores compare within one search only; `createdAt` is ISO 8601. */
+/** Scores compare within one search. `createdAt` is ISO 8601. */
 export const RecalledExchange = z.object({
   id: z.string(),
   score: z.number(),
@@ -52,7 +51,7 @@ export const RecalledExchange = z.object({
 });
 export type RecalledExchange = z.infer<typeof RecalledExchange>;
 
-/** A piece of a document that fits the question. Scores compare within one search only. */
+/** Scores compare within one search. */
 export const Passage = z.object({
   id: z.string(),
   documentId: z.string(),
@@ -63,7 +62,7 @@ export const Passage = z.object({
 });
 export type Passage = z.infer<typeof Passage>;
 
-/** Token counts of a model call; `estimated` when the model's server sent none. */
+/** Tokens of a model call; `estimated` when the model's server sent none. */
 export const Usage = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number(),
@@ -72,7 +71,7 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** Estimated tokens of each part of a prompt; `message` is the user's. */
+/** Estimated; `message` is the user's. */
 export const PromptTokens = z.object({
   system: z.number(),
   core_memory: z.number(),
@@ -84,7 +83,7 @@ export const PromptTokens = z.object({
 });
 export type PromptTokens = z.infer<typeof PromptTokens>;
 
-/** The memory that went into the prompt, piece by piece, so that each can be looked up, corrected or erased. */
+/** The memory in the prompt, piece by piece, so that each can be looked up, corrected or erased. */
 export const Receipt = z.object({
   summary: z.object({ version: z.number(), covered_message_count: z.number() }).nullable(),
   window_messages: z.number(),
@@ -96,14 +95,12 @@ export const Receipt = z.object({
 });
 export type Receipt = z.infer<typeof Receipt>;
 
-/** A failed turn: `code` is one of errors/error-codes.ts. */
 export const TurnError = z.object({ code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]), message: z.string(), retryable: z.boolean() });
 
-/** A memory layer, as named in `degraded`. */
 export const Layer = z.enum(["summary", "core_memory", "episodic", "knowledge"]);
 export type Layer = z.infer<typeof Layer>;
 
-/** One node's run, in debug only: its milliseconds and facts of its own, never message text. */
+/** Only in debug. Never message text. */
 export const ExecutionLog = z.looseObject({ node: z.string(), ms: z.number() });
 export type ExecutionLog = z.infer<typeof ExecutionLog>;
 

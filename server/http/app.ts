@@ -36,7 +36,6 @@ import { assertUtf8, limitBody, requireJson } from "./read-body.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "./web-security.ts";
 import { buildDescription } from "./openapi/build-description.ts";
 
-/** What the routes are made of. */
 export interface AppParts {
   config: Config;
   stores: Stores;
@@ -48,17 +47,14 @@ export interface AppParts {
   identity: IdentityParts;
   health: HealthChecks;
   idle: IdleDetector;
-  /** Milliseconds between two heartbeats of an event stream. */
   heartbeatMs: number;
   log: Logger;
 }
 
-/** Bytes one character of a message can take in JSON: a surrogate pair written as two \u escapes. */
+/** A surrogate pair written as two \u escapes. */
 const BYTES_PER_CHARACTER = 12;
-/** Room for the other fields of a body. */
 const OTHER_FIELDS_BYTES = 16 * 1024;
 
-/** The HTTP interface. */
 export function makeApp(parts: AppParts): Express {
   const { config, stores, memory, limits, observing, identity, log } = parts;
   const { CORS_ORIGINS: corsOrigins, MAX_MESSAGE_CHARS: maxMessageChars } = config;
@@ -73,7 +69,7 @@ export function makeApp(parts: AppParts): Express {
     .use(parts.idle.middleware)
     .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(config.ALLOWED_HOSTS)]))
     .use(...(corsOrigins ? [allowOrigins(corsOrigins)] : []), refuseCrossSite({ corsOrigins, needsKey }))
-    .use(healthRoutes(parts.health), pageRoutes()) // whatever needs no key stands here
+    .use(healthRoutes(parts.health), pageRoutes()) // what needs no key
     .use(authenticate(identity), countRequests(limits.rates), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, metrics: observing.metrics, log }))

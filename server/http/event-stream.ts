@@ -3,13 +3,12 @@ import type { ServerResponse } from "node:http";
 const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-store, no-transform",
-  "x-accel-buffering": "no", // nginx would hold events back
+  "x-accel-buffering": "no", // for nginx
 } as const;
 
-/** Most bytes of one write. Backpressure is checked between writes only. */
+/** In bytes. Backpressure is checked between writes. */
 const LARGEST_WRITE = 16 * 1024;
 
-/** A text in pieces of one write each; the text itself when it is short. */
 function piecesOf(text: string): readonly (string | Buffer)[] {
   if (text.length <= LARGEST_WRITE) return [text];
   const bytes = Buffer.from(text);
@@ -18,7 +17,7 @@ function piecesOf(text: string): readonly (string | Buffer)[] {
   );
 }
 
-/** Waits for `drain`, or for `close`: a client that left never drains. */
+/** A client that left never drains. */
 function untilDrained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -30,10 +29,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/**
- * Writes a text no faster than the client reads. Returns when there is room for more, or the client has left. With `atOnce` it is sent now:
- * Node would hold it until the work that is queued at this moment is done.
- */
+/** Returns when there is room for more, or the client has left. With `atOnce` Node does not wait for queued work before it sends. */
 export async function writeWithBackpressure(response: ServerResponse, text: string, { atOnce }: { atOnce: boolean }): Promise<void> {
   for (const [index, piece] of piecesOf(text).entries()) {
     if (response.destroyed) return;
@@ -43,9 +39,8 @@ export async function writeWithBackpressure(response: ServerResponse, text: stri
   }
 }
 
-/** One server-sent event. */
 export interface ServerSentEvent {
-  /** Where a client that comes back goes on: it sends the last one as Last-Event-ID. */
+  /** The client sends the last one back as Last-Event-ID. */
   id?: string;
   /** One line. */
   data: string;
@@ -57,22 +52,22 @@ export interface EventStreamOptions {
   /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
   headers?: Record<string, string>;
-  /** Opens the stream, before the first event or heartbeat. */
+  /** Sent before the first event or heartbeat. */
   opening?: ServerSentEvent;
 }
 
-/** An answer of server-sent events. Disposing of it stops its heartbeat; `end` ends the answer. */
+/** Disposing of it stops its heartbeat. */
 export interface EventStream extends Disposable {
-  /** Sends the headers alone. Otherwise they leave with the first event or heartbeat, and until then an error can be a plain answer. */
+  /** Until the headers are sent, an error can be a plain answer. */
   flushHeaders(): void;
-  /** Returns when there is room for more, or the client has left. `atOnce`: see `writeWithBackpressure`. */
+  /** See `writeWithBackpressure`. */
   send(events: readonly ServerSentEvent[], options?: { atOnce?: boolean }): Promise<void>;
   end(): void;
 }
 
-/** Every event stream of the service is written here: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening }: EventStreamOptions): EventStream {
-  /** Writes the headers, once, and returns the frame that opens the stream. */
+  /** Returns the frame that opens the stream. */
   function begin(): string {
     if (response.headersSent) return "";
     response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
@@ -92,7 +87,6 @@ export function openEventStream(response: ServerResponse, { heartbeatMs, headers
   };
 }
 
-/** Aborts when the client has left. */
 export function abortSignalOnClose(response: ServerResponse, reason?: unknown): AbortSignal {
   const leaving = new AbortController();
   if (response.closed) leaving.abort(reason);

@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
-/** The HTTP status of each error code. A new code does not compile until it has one. */
 export const HTTP_STATUS = {
   invalid_request: 400,
   unauthorized: 401,

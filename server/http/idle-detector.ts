@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler } from "express";
 
-/** Milliseconds without an open request after which the service is idle. */
 const IDLE_MS = 20;
-/** The longest that background work waits, in milliseconds. Jobs of one conversation that gather meanwhile are done in one go. */
+/** In milliseconds. Jobs of one conversation that gather meanwhile run as one. */
 const LONGEST_WAIT_MS = 250;
 
-/** Tells background work when no request is open: both need the same processor and, embedded, the same database. */
+/** Background work waits for requests: both need the same processor and, embedded, the same database. */
 export interface IdleDetector {
-  /** Counts open requests, but not those that themselves wait for background work. */
   middleware: RequestHandler;
-  /** Resolves when the service is idle, or after LONGEST_WAIT_MS. */
+  /** Resolves after LONGEST_WAIT_MS at the latest. */
   whenIdle(): Promise<void>;
   /** Milliseconds since the last request ended; 0 while one is open. */
   idleMs(): number;
 }
 
-/** `POST …/settle` itself waits for the background work. */
+/** Such a request waits for background work itself. */
 function waitsForJobs({ method, path }: Request): boolean {
   return method === "POST" && path.endsWith("/settle");
 }

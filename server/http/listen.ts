@@ -4,31 +4,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../errors/app-error.ts";
 import { answerMalformedRequests, requireTarget } from "./malformed-requests.ts";
 
-/** How slowly a client may read an answer. */
-export interface SlowestReader {
-  /** Milliseconds a client may read nothing at all. */
+interface SlowestReader {
+  /** Milliseconds without reading anything. */
   graceMs: number;
-  /** What it must read on average after that. */
+  /** The mean after that. */
   bytesPerSecond: number;
-  /** Milliseconds between two checks of all connections. */
   checkMs: number;
 }
 
-/** Half a minute without a radio link, then 64 kbit a second. */
-export const SLOWEST_READER: SlowestReader = { graceMs: 30_000, bytesPerSecond: 8 * 1024, checkMs: 2_000 };
-
-/** Since when a client has been behind, and how many bytes it had been sent by then. */
-interface Backlog {
-  since: number;
-  written: number;
-}
-
-/**
- * Cuts connections whose clients read too slowly. Whatever was written since a client fell behind counts as read, which gives one large piece
- * the time it needs.
- */
-export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: SlowestReader): void {
-  const backlogs = new Map<Socket, Backlog | null>();
+/** What was written since a client fell behind counts as read, so one large piece gets its time. */
+function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: SlowestReader): void {
+  const backlogs = new Map<Socket, { since: number; written: number } | null>();
   server.on("connection", (socket: Socket) => {
     backlogs.set(socket, null);
     socket.once("close", () => backlogs.delete(socket));
@@ -41,7 +27,7 @@ export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, check
       } else if (behind === null) {
         backlogs.set(socket, { since: now, written: socket.bytesWritten - socket.writableLength });
       } else if (now - behind.since > graceMs + ((socket.bytesWritten - behind.written) / bytesPerSecond) * 1_000) {
-        socket.resetAndDestroy(); // `destroy` would leave megabytes with the system until the client has read them
+        socket.resetAndDestroy(); // `destroy` would leave megabytes with the system
       }
     }
   }
@@ -49,38 +35,36 @@ export function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, check
   server.once("close", () => clearInterval(timer));
 }
 
-/** Milliseconds that open connections get to end at the close, and between two sweeps of idle ones. */
 const CLOSE_GRACE_MS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 20;
 
-/** Connections that may wait to be accepted; Node's default is 511. The system allows net.core.somaxconn, 4096 on Linux. */
+/** Node's default is 511. The system allows net.core.somaxconn, 4096 on Linux. */
 const BACKLOG = 4_096;
 
-/** How long the service waits for clients. Answers and event streams are limited by `slowestReader` alone. */
+/** Answers and event streams are limited by `slowestReader` alone. */
 export interface ConnectionLimits {
-  /** Milliseconds for the head of a request, and for all of it. */
   headersTimeout: number;
   requestTimeout: number;
-  /** Milliseconds a connection may be idle between two requests. */
+  /** Between two requests. */
   keepAliveTimeout: number;
-  /** Milliseconds between two checks of these times. */
+  /** Milliseconds between two checks. */
   connectionsCheckingInterval: number;
-  /** Bytes of the head of a request. */
+  /** In bytes. */
   maxHeaderSize: number;
   slowestReader: SlowestReader;
 }
 
-/** Connections stay idle longer than the 60 seconds after which common proxies close them, so that none sends into a closing one. */
+/** Common proxies close idle connections after 60 seconds; the service must not be first. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeout: 15_000,
-  requestTimeout: 180_000, // the largest document, 20 MiB, over a line of 1 Mbit a second
+  requestTimeout: 180_000, // 20 MiB, the largest document, at 1 Mbit a second
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
-  slowestReader: SLOWEST_READER,
+  slowestReader: { graceMs: 30_000, bytesPerSecond: 8 * 1024, checkMs: 2_000 }, // half a minute offline, then 64 kbit a second
 };
 
-/** Listens on host and port (0: any free one). Throws AppError `invalid_configuration` when the port is taken or not allowed. */
+/** Port 0: any free one. Throws AppError `invalid_configuration` when the port cannot be used. */
 export async function listen(
   listener: RequestListener,
   port: number,
@@ -108,7 +92,7 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Waits `graceMs` for open answers, then cuts what is left: `server.close()` alone would wait for ever on an open stream. */
+/** `server.close()` alone would wait for ever on an open stream. */
 export async function closeServer(server: Server, graceMs = CLOSE_GRACE_MS): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);

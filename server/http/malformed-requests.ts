@@ -1,13 +1,13 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError } from "../../errors/app-error.ts";
+import type { ErrorCode } from "../../errors/error-codes.ts";
 
 interface Refusal {
   status: 400 | 408 | 417 | 431;
   message: string;
 }
 
-/** Requests that Node cannot parse, by the code of its error: https://nodejs.org/api/http.html#event-clienterror */
+/** By the code of Node's error: https://nodejs.org/api/http.html#event-clienterror */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: "The request has an address and headers of more than 16 KiB. Shorten them." },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not come to its end in time. Send it again." },
@@ -21,38 +21,34 @@ const NO_HOST: Refusal = { status: 400, message: "The request has no Host header
 const NO_ADDRESS: Refusal = { status: 400, message: "The request has an address that is none. Send a path that begins with a slash." };
 const EXPECTATION: Refusal = { status: 417, message: "The request expects more than 100-continue. Leave the Expect header out." };
 
-function asJson({ message }: Refusal): string {
-  const { code } = new AppError("invalid_request", message);
-  return JSON.stringify({ error: { code, message } });
-}
-
-function headersOf(body: string): Record<string, string> {
-  return {
+function toAnswer({ message }: Refusal): { body: string; headers: Record<string, string> } {
+  const body = JSON.stringify({ error: { code: "invalid_request" satisfies ErrorCode, message } });
+  const headers = {
     "content-type": "application/json; charset=utf-8",
     "content-length": String(Buffer.byteLength(body)),
     "cache-control": "no-store",
     connection: "close",
   };
+  return { body, headers };
 }
 
 function answer(response: ServerResponse, refusal: Refusal): void {
-  const body = asJson(refusal);
-  response.writeHead(refusal.status, headersOf(body)).end(body);
+  const { body, headers } = toAnswer(refusal);
+  response.writeHead(refusal.status, headers).end(body);
 }
 
-/** Answers on a raw connection and ends it. HEAD gets the headers alone. */
+/** HEAD gets the headers alone. */
 function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
-  const body = asJson(refusal);
-  const lines = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { body, headers } = toAnswer(refusal);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${isHead ? "" : body}`, () =>
     socket.destroy(),
   );
 }
 
-/** A path, or a whole URL as proxies are sent. */
+/** Proxies are sent a whole URL. */
 const isAddress = (target: string): boolean => target.startsWith("/") || (/^https?:\/\//i.test(target) && URL.canParse(target));
 
-/** Refuses requests without a host or a valid target, in the form of every other error. */
 export function requireTarget(listener: RequestListener): RequestListener {
   return function listen(request, response) {
     if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, NO_HOST);
@@ -61,7 +57,7 @@ export function requireTarget(listener: RequestListener): RequestListener {
   };
 }
 
-/** Answers requests that cannot reach a route, in the form of every other error; Node would send no body. */
+/** Refuses what cannot reach a route as every other error; Node would send no body. */
 export function answerMalformedRequests(server: Server): void {
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
@@ -71,10 +67,10 @@ export function answerMalformedRequests(server: Server): void {
     response.once("close", () => ofSocket.delete(response));
   });
   server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex) => {
-    // The client would take it for a part of the answer that has begun.
+    // The client would take it for a part of that answer.
     const hasBegun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (!socket.writable || hasBegun || error.code === "ECONNRESET") return void socket.destroy();
-    // Mostly begins with the first line of the request.
+    // Usually the first line of the request.
     const isHead = error.rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
     answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP, isHead);
   });

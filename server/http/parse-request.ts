@@ -4,13 +4,12 @@ import querystring, { type ParsedUrlQuery } from "node:querystring";
 import { AppError, type Problem } from "../../errors/app-error.ts";
 import { decodeCursor, type PageRequest } from "../../stores/page.ts";
 
-/** Problems in one answer, and characters of an unknown field's name. */
 const MAX_PROBLEMS = 50;
 const MAX_NAME_CHARACTERS = 200;
-/** Values in a body, nested ones included: ten times what the largest import needs. */
+/** Nested ones included; ten times what the largest import needs. */
 const MAX_VALUES = 500_000;
 
-/** An issue of zod as clients read it. `within`: the place of the parsed value in the body. */
+/** `within`: the place of the parsed value in the body. */
 export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey[] = []): Problem[] {
   const path = [...within, ...issue.path];
   if (issue.code !== "unrecognized_keys") return [{ field: path.join(".") || "body", problem: issue.message }];
@@ -19,7 +18,7 @@ export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey
   });
 }
 
-/** Whether a JSON value holds more than `most` values. Without recursion, since it may be nested deeply. */
+/** Not recursive, since a body may be nested deeply. */
 function holdsMoreThan(most: number, value: unknown): boolean {
   const waiting = [value];
   for (let counted = 0; waiting.length > 0; counted++) {
@@ -31,7 +30,7 @@ function holdsMoreThan(most: number, value: unknown): boolean {
   return false;
 }
 
-/** `value` as the schema describes it. Throws AppError `invalid_request` naming every field that is wrong, the first fifty. */
+/** Throws AppError `invalid_request` that names the first fifty wrong fields. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   if (holdsMoreThan(MAX_VALUES, value))
     throw AppError.invalid([{ field: "body", problem: `holds more than ${MAX_VALUES} values; send it in several calls` }]);
@@ -45,7 +44,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
 
 const ID_LENGTH = 200;
 
-/** Says where a text holds something that Postgres cannot store as UTF-8; undefined when it does not. */
+/** What Postgres cannot store as UTF-8. */
 export function unstorable(text: string): string | undefined {
   const nul = text.indexOf("\0");
   if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
@@ -53,7 +52,6 @@ export function unstorable(text: string): string | undefined {
   return undefined;
 }
 
-/** A text that can be stored as it is. */
 export const storableText = z
   .string({ error: ({ input }) => (input === undefined ? "is missing; send a string" : "must be a string") })
   .check((context) => {
@@ -61,31 +59,29 @@ export const storableText = z
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   });
 
-/** An id that callers choose: 1 to 200 characters of any script. Not `.` or `..`, which clients resolve in a path. */
+/** Chosen by callers. Clients resolve `.` and `..` in a path. */
 export const callerId = storableText
   .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
   .refine((text) => text !== "." && text !== "..", 'cannot be "." or "..", which no address can hold; choose another')
   .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const EXTERNAL_ID = `must be a string of 1 to ${ID_LENGTH} characters`;
-/** The id of something in the system it comes from. */
+/** From another system. */
 export const externalId = storableText
   .refine((text) => text !== "" && text.length <= ID_LENGTH, EXTERNAL_ID)
   .meta({ minLength: 1, maxLength: ID_LENGTH });
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
-/** Levels of nesting: far fewer than JSON writers, here and in Postgres, have the stack for. */
+/** JSON writers, here and in Postgres, have the stack for far more. */
 const MAX_LEVELS = 100;
 export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
 
-/** Whether a JSON value nests too deeply to be written again. */
 export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** A free-form JSON object that Postgres can store. */
 export const metadata = z
   .record(z.string(), z.unknown(), "must be a JSON object")
   .default({})
@@ -101,20 +97,19 @@ export const metadata = z
   })
   .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON and ${MAX_LEVELS} levels of nesting.` });
 
-/** The id in a path. Throws AppError `invalid_request` when it is no UUID. */
+/** Throws AppError `invalid_request`. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {
   if (typeof value === "string" && isUuid(value)) return value.toLowerCase();
   throw AppError.invalid([{ field, problem: `"${String(value).slice(0, 80)}" is not a UUID; pass an id as this service gave it` }]);
 }
 
-/** An id in a body or query. */
 export const uuidField = z
   .string("must be given once")
   .refine((text) => isUuid(text), "is not a UUID; pass an id as this service gave it")
   .transform((text) => text.toLowerCase())
   .meta({ format: "uuid" });
 
-/** A whole number in a query string. */
+/** In a query string. */
 export function wholeNumberField(minimum: number, maximum: number) {
   const expected = `must be a whole number from ${minimum} to ${maximum}`;
   return z
@@ -125,7 +120,6 @@ export function wholeNumberField(minimum: number, maximum: number) {
     .meta({ type: "integer", minimum, maximum });
 }
 
-/** `limit` and `after` of a list. */
 export const pageQuery = {
   limit: wholeNumberField(1, 200).default(50),
   after: z.string("must be given once").optional().describe("The `next` of the page before."),
@@ -136,7 +130,7 @@ export function toPageRequest({ limit, after }: { limit: number; after?: string 
   return { limit, after: after === undefined ? null : decodeCursor(after) };
 }
 
-/** A percent-decoded name or value; null when it is not UTF-8. */
+/** Null when it is not UTF-8. */
 function decoded(part: string): string | null {
   try {
     return decodeURIComponent(part.replaceAll("+", " "));
@@ -145,7 +139,7 @@ function decoded(part: string): string | null {
   }
 }
 
-/** Parses the whole query string, for Express. Throws AppError `invalid_request` for broken percent-encoding, which Node would accept. */
+/** For Express. Throws AppError `invalid_request` for broken percent-encoding, which Node would accept. */
 export function parseQuery(text: string | null | undefined): ParsedUrlQuery {
   const given = text ?? "";
   for (const part of given.split("&")) {

@@ -3,14 +3,14 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
 
-/** Refuses a body that is not UTF-8, which decoding would replace in silence. For `verify` of express.json. */
+/** For `verify` of express.json: decoding would replace such bytes in silence. */
 export function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
   if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
 }
 
-/** Refuses a body that is not JSON, which express.json would ignore. */
+/** express.json would ignore such a body. */
 export const requireJson: RequestHandler = (request, _response, next) => {
-  const isEmpty = request.get("content-length") === "0"; // as fetch sends a POST without a body
+  const isEmpty = request.get("content-length") === "0"; // as fetch posts nothing
   if (!isEmpty && request.is("application/json") === false) {
     throw new AppError(
       "unsupported_media_type",
@@ -20,10 +20,10 @@ export const requireJson: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Milliseconds for which a refused body is still read: closing at once would lose the answer. */
+/** Closing at once would lose the answer. */
 const LINGER_MS = 10_000;
 
-/** Sends the answer at once and closes the connection when the rest of the body has come, or took too long. */
+/** Sends the answer at once, and closes the connection after the rest of the body or LINGER_MS. */
 function answerEarly(request: Request, response: Response): void {
   const end = response.end.bind(response) as (...parts: unknown[]) => Response;
   response.set("connection", "close");
@@ -39,10 +39,7 @@ function answerEarly(request: Request, response: Response): void {
   };
 }
 
-/**
- * Reads a body with `parser` and refuses more than `limitBytes` with `body_too_large`: at once by its Content-Length, else as soon as more has
- * come. The parser alone would read it to its end first.
- */
+/** Refuses more than `limitBytes` by the Content-Length, else as soon as more has come. The parser alone would read to the end. */
 export function limitBody(limitBytes: number, parser: RequestHandler): RequestHandler {
   return function readBody(request: Request, response: Response, next: NextFunction) {
     let decided = false;

@@ -4,10 +4,10 @@ import cors from "cors";
 import helmet from "helmet";
 import { AppError } from "../../errors/app-error.ts";
 
-/** For answers that are data: nothing may be loaded, run or framed. A page sets its own policy. */
+/** A page sets its own policy. */
 const DATA_ONLY = { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] };
 
-/** Security headers of every answer, and no caching. HSTS only over https, as a trusted proxy reports it. */
+/** HSTS only over https, as a trusted proxy reports it. */
 export function securityHeaders(): RequestHandler {
   const always = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: DATA_ONLY },
@@ -22,10 +22,9 @@ export function securityHeaders(): RequestHandler {
   };
 }
 
-/** Seconds for which a browser remembers a preflight. */
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/** Lets web pages of these origins call the service; `*`: all. Preflights need no key, and cookies are never used. */
+/** `*`: all. Preflights need no key, and cookies are never used. */
 export function allowOrigins(origins: readonly string[]): RequestHandler {
   return cors({
     origin: origins.includes("*") ? "*" : [...origins],
@@ -36,10 +35,10 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   });
 }
 
-/** Asked by orchestrators, mostly at the address of a pod. */
+/** Orchestrators ask for these at the address of a pod. */
 const PROBES = new Set(["/healthz", "/readyz"]);
 
-/** The name or address in a Host header, without port and brackets; empty when it is neither. */
+/** Without port and brackets; empty when it is invalid. */
 function hostnameIn(host: string): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d*)?$/i.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
@@ -49,14 +48,14 @@ const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "::1" || (isIPv4(hostname) && hostname.startsWith("127."));
 
 /**
- * Protects a service without keys from DNS rebinding: a web site whose name leads to this machine has the service's own origin, and only Host
- * tells. Probes may use any address, since only names can be rebound. Throws AppError `misdirected_request`.
+ * Protects a service without keys from DNS rebinding: a page whose name was rebound to this machine has the service's own origin, and only
+ * Host differs. Probes may use any address, since only names can be rebound.
  */
 export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHandler {
   const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
   return function refuseOtherHosts(request, _response, next) {
-    const { host } = request.headers; // never X-Forwarded-Host, which a rebound page may set
-    const hostname = hostnameIn(host ?? "localhost"); // missing in HTTP/1.0, which no browser speaks
+    const { host } = request.headers; // a rebound page may set X-Forwarded-Host
+    const hostname = hostnameIn(host ?? "localhost"); // HTTP/1.0 has none
     const isProbe = PROBES.has(request.path) && isIP(hostname) !== 0;
     if (isLoopback(hostname) || allowed.has(hostname) || isProbe) return next();
     throw new AppError(
@@ -66,19 +65,10 @@ export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHan
   };
 }
 
-/** Methods that change nothing. */
 const HARMLESS = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Values of `Sec-Fetch-Site` for pages of another origin; `same-site` is another port or subdomain. */
+/** `same-site` is another port or subdomain. */
 const OTHER_PAGES = new Set(["cross-site", "same-site"]);
 
-export interface CrossSiteParts {
-  /** Origins whose pages may call; `*`: all. */
-  corsOrigins: readonly string[] | undefined;
-  /** Whether callers need a key or token, which no page has by itself. */
-  needsKey: boolean;
-}
-
-/** Whether `origin` is that of the service, which was called as `host`. */
 function isOwn(origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false; // "null", from pages that hide their origin
   const { protocol, host: originHost } = new URL(origin);
@@ -87,11 +77,17 @@ function isOwn(origin: string, host: string): boolean {
 }
 
 /**
- * Protects from cross-site request forgery: refuses writes that a page of another site or port makes a browser send, by `Sec-Fetch-Site`, which
- * no page can set. Older browsers send `Origin` alone, which is compared with Host only without keys: with keys such a request lacks the key
- * anyway, and behind a proxy the service may not know its public name. Throws AppError `forbidden`.
+ * Protects from cross-site request forgery by `Sec-Fetch-Site`, which no page can set. Older browsers send `Origin` alone, which is
+ * compared with Host only without keys: with keys such a request lacks the key, and behind a proxy the service may not know its public
+ * name.
  */
-export function refuseCrossSite({ corsOrigins = [], needsKey }: CrossSiteParts): RequestHandler {
+export function refuseCrossSite({
+  corsOrigins = [],
+  needsKey,
+}: {
+  corsOrigins: readonly string[] | undefined;
+  needsKey: boolean;
+}): RequestHandler {
   return function refuseOtherSites(request, _response, next) {
     const origin = request.get("origin");
     const isAllowed = corsOrigins.includes("*") || corsOrigins.includes(origin ?? "");

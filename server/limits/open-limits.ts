@@ -1,74 +1,99 @@
 import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import type { Config } from "../start/config.ts";
-import { makeAdmission, type Overload, watchEventLoop, withAdmission } from "./admission.ts";
-import { makeRateLimits, type RateLimits } from "./rate-limits.ts";
-import { makeSlots, type Slots } from "./owner-slots.ts";
+import { type Admission, makeAdmission, type Overload, watchEventLoop } from "./admission.ts";
+import { makeRateLimits } from "./rate-limits.ts";
+import { AppError } from "../../errors/app-error.ts";
+import { ownerKey } from "../../stores/search/index-keys.ts";
 import { makeTokenQuota, type TokenQuota } from "./token-quota.ts";
 import type { Owner } from "../../stores/owner.ts";
 
-/** A slot of a turn, or of a front end's own task, while it runs. */
+/** A running turn, or task of a front end. */
 export interface Permit {
-  /** Counts towards the day of its tenant. */
   addTokens(tokens: number): void;
-  /** Must be called however it ended. */
+  /** However it ended. */
   release(): void;
 }
 
-/** Takes a slot of a user and a tenant. Throws AppError `too_many_turns`, `overloaded` or `token_quota_exceeded`. */
+/** Throws AppError `too_many_turns`, `overloaded` or `token_quota_exceeded`. */
 type Admit = (owner: Owner) => Promise<Permit>;
 
-function makeAdmit({ slots, quota }: { slots: Slots; quota: Pick<TokenQuota, "assertLeft" | "add"> }): Admit {
-  return async function admit(owner) {
-    const release = slots.take(owner);
+/** How many at once, and the setting that says so; 0: any number. */
+type SlotLimit = readonly [limit: number, setting: string];
+
+interface AdmitParts {
+  /** What takes a slot, for errors. */
+  of: readonly [one: string, several: string];
+  perUser: SlotLimit;
+  perTenant: SlotLimit;
+  admission: Admission;
+  quota: TokenQuota;
+}
+
+/** Nobody knows when a turn will end. */
+const RETRY_AFTER_SECONDS = 2;
+
+function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota }: AdmitParts): Admit {
+  /** Running or waiting in this process, by the key of the user or tenant. */
+  const taken = new Map<string, number>();
+  function assertFree(key: string, whose: string, [limit, setting]: SlotLimit): void {
+    if (limit === 0 || (taken.get(key) ?? 0) < limit) return;
+    throw new AppError(
+      "too_many_turns",
+      `This ${whose} already has ${limit} ${limit === 1 ? one : several} running or waiting. Wait for one to end; ${setting} sets the limit.`,
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    );
+  }
+  function add(key: string, change: 1 | -1): void {
+    const count = (taken.get(key) ?? 0) + change;
+    if (count === 0) taken.delete(key);
+    else taken.set(key, count);
+  }
+  return async function admit({ tenantId, userId }) {
+    const [user, tenant] = [ownerKey(tenantId, userId), ownerKey(tenantId)];
+    assertFree(user, "user", perUser);
+    assertFree(tenant, "tenant", perTenant);
+    const leave = admission.enter();
+    for (const key of [user, tenant]) add(key, 1);
+    let isReleased = false;
+    function release(): void {
+      if (isReleased) return;
+      isReleased = true;
+      leave();
+      for (const key of [user, tenant]) add(key, -1);
+    }
     try {
-      await quota.assertLeft(owner.tenantId);
+      await quota.assertLeft(tenantId);
     } catch (error) {
       release();
       throw error;
     }
-    return { addTokens: (tokens) => quota.add(owner.tenantId, tokens), release };
+    return { addTokens: (tokens) => quota.add(tenantId, tokens), release };
   };
 }
 
-export interface Limits {
-  rates: RateLimits;
-  admitTurn: Admit;
-  /** For a front end's own task, which asks the model without being a turn. */
-  admitTask: Admit;
-  /** How late the event loop is, in milliseconds. */
-  lagMs: () => number;
-  /** Writes the tokens that have not been written. */
-  close(): Promise<void>;
-}
-
-interface LimitsListener {
-  /** Token sums could not be written yet. */
-  onError: (error: unknown) => void;
-  /** A turn was refused because this process has too much to do. */
-  onRefused: (why: Overload) => void;
-}
-
-/** The limits of the configuration. */
-export function openLimits(config: Config, database: Database, { onError, onRefused }: LimitsListener): Limits {
+/** `onError`: token sums could not be written yet. `admitTask` is for a front end's task, which asks the model without being a turn. */
+export function openLimits(
+  config: Config,
+  database: Database,
+  { onError, onRefused }: { onError: (error: unknown) => void; onRefused: (why: Overload) => void },
+) {
   const quota = makeTokenQuota({ usage: makeTokenUsageStore(database), perDay: config.TOKENS_PER_DAY, onError });
-  const perTenant = { limit: config.MAX_CONCURRENT_TURNS_PER_TENANT, variable: "MAX_CONCURRENT_TURNS_PER_TENANT" };
-  const turnSlots = makeSlots({
-    of: ["turn", "turns"],
-    perUser: { limit: config.MAX_CONCURRENT_TURNS_PER_USER, variable: "MAX_CONCURRENT_TURNS_PER_USER" },
-    perTenant,
-  });
-  const taskSlots = makeSlots({
-    of: ["task of a front end", "tasks of front ends"],
-    perUser: { limit: config.MAX_CONCURRENT_TASKS_PER_USER, variable: "MAX_CONCURRENT_TASKS_PER_USER" },
-    perTenant,
-  });
   const lag = watchEventLoop();
   const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
+  const perTenant = [config.MAX_CONCURRENT_TURNS_PER_TENANT, "MAX_CONCURRENT_TURNS_PER_TENANT"] as const;
   return {
     rates: makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT }),
-    admitTurn: makeAdmit({ slots: withAdmission(turnSlots, admission), quota }),
-    admitTask: makeAdmit({ slots: withAdmission(taskSlots, admission), quota }),
+    admitTurn: makeAdmit({
+      of: ["turn", "turns"],
+      perUser: [config.MAX_CONCURRENT_TURNS_PER_USER, "MAX_CONCURRENT_TURNS_PER_USER"],
+      ...{ perTenant, admission, quota },
+    }),
+    admitTask: makeAdmit({
+      of: ["task of a front end", "tasks of front ends"],
+      perUser: [config.MAX_CONCURRENT_TASKS_PER_USER, "MAX_CONCURRENT_TASKS_PER_USER"],
+      ...{ perTenant, admission, quota },
+    }),
     lagMs: () => lag.milliseconds(),
     async close() {
       lag.close();
@@ -76,3 +101,5 @@ export function openLimits(config: Config, database: Database, { onError, onRefu
     },
   };
 }
+
+export type Limits = ReturnType<typeof openLimits>;

@@ -5,24 +5,19 @@ import { ownerKey } from "../../stores/search/index-keys.ts";
 import { callerOf } from "../auth/caller.ts";
 
 const MINUTE = 60;
-/** Users of one tenant that are counted in one minute; more are not, which bounds memory. */
+/** In one minute; more users of a tenant are not counted, which bounds memory. */
 const MOST_USERS = 50_000;
 
 export interface RateLimits {
-  /** Counts each request for its tenant. */
   ofTenant: RequestHandler;
-  /** Counts each request once, for the user of its token or the one that `find` finds; without either it passes. */
+  /** Counts each request once, for the user of its token or the found one, if any. */
   ofUser(find: (request: Request) => unknown): RequestHandler;
 }
 
-export interface RateLimitParts {
-  /** Requests a minute; 0: any number. */
-  perUser: number;
-  perTenant: number;
-}
+const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1_000));
 
-function refusal(whose: string, limit: number, variable: string, { msBeforeNext }: RateLimiterRes): AppError {
-  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+function refusal(whose: string, limit: number, variable: string, counted: RateLimiterRes): AppError {
+  const seconds = secondsOf(counted);
   return new AppError(
     "rate_limited",
     `More than ${limit} requests in a minute for this ${whose}. Send it again in ${seconds} s; ${variable} sets the limit.`,
@@ -30,22 +25,21 @@ function refusal(whose: string, limit: number, variable: string, { msBeforeNext 
   );
 }
 
-/** The headers that tell a client how much of its limit is left, in requests and seconds. */
-function tell(response: Response, limit: number, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
+/** How much of its limit a client has left, in requests and seconds. */
+function tell(response: Response, limit: number, counted: RateLimiterRes): void {
   response.set({
     "ratelimit-limit": String(limit),
-    "ratelimit-remaining": String(remainingPoints),
-    "ratelimit-reset": String(Math.max(1, Math.ceil(msBeforeNext / 1_000))),
+    "ratelimit-remaining": String(counted.remainingPoints),
+    "ratelimit-reset": String(secondsOf(counted)),
   });
 }
 
-/** Limits requests a minute in this process. A minute begins with the first request. */
-export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimits {
+/** In this process; 0: any number. A minute begins with the first request. */
+export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTenant: number }): RateLimits {
   const tenants = new RateLimiterMemory({ points: perTenant, duration: MINUTE });
   const users = new RateLimiterMemory({ points: perUser, duration: MINUTE });
   const newUsers = new RateLimiterMemory({ points: MOST_USERS, duration: MINUTE });
 
-  /** Whether this user has a count or there is room for one. */
   async function isCounted(tenantId: string, key: string): Promise<boolean> {
     return (await users.get(key)) !== null || !(await countOne(newUsers, tenantId)).isOver;
   }
@@ -75,7 +69,6 @@ export function makeRateLimits({ perUser, perTenant }: RateLimitParts): RateLimi
   };
 }
 
-/** Counts every request for its tenant, and for the user in its token, path or query. */
 export function countRequests(rates: RateLimits): Router {
   return Router()
     .use(rates.ofTenant)
@@ -86,12 +79,11 @@ export function countRequests(rates: RateLimits): Router {
     .use(rates.ofUser(({ query }) => query["user_id"]));
 }
 
-/** The user in a parsed body, for `ofUser`. */
 export function userInBody({ body }: Request): unknown {
   return (body as { user_id?: unknown } | undefined)?.user_id;
 }
 
-/** Counts one for `key`, also above its limit. */
+/** Also above the limit. */
 export async function countOne(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {
   try {
     return { counted: await limiter.consume(key), isOver: false };

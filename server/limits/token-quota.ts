@@ -7,29 +7,26 @@ const FRESH_MS = 1_000;
 
 export interface TokenQuotaParts {
   usage: TokenUsageStore;
-  /** Tokens of turns a tenant may use a day of UTC; 0: any number, and nothing is stored. */
+  /** Of one tenant in a day of UTC. 0: any number, and nothing is stored. */
   perDay: number;
-  /** Hears of sums that could not be written; they are kept and written with the next ones. */
+  /** Called when sums could not be written; the next write has them. */
   onError: (error: unknown) => void;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 
-/** The tokens that each tenant has used today, in all processes on the same Postgres. */
+/** In all processes on the same Postgres. */
 export interface TokenQuota {
-  /** Throws AppError `token_quota_exceeded` when the day's sum has reached the limit. */
+  /** Throws AppError `token_quota_exceeded`. */
   assertLeft(tenantId: string): Promise<void>;
-  /** Adds what a turn has used. It is written within a second, together with others. */
+  /** Written within a second, together with others. */
   add(tenantId: string, tokens: number): void;
-  /** Writes what is not written yet. */
   close(): Promise<void>;
 }
 
-/** The sum of one tenant and day. */
 interface Sum {
   tenantId: string;
   day: string;
-  /** What the database had at `askedAt`. */
+  /** In the database at `askedAt`. */
   stored: number;
   unwritten: number;
   askedAt: number;
@@ -42,7 +39,7 @@ const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOStri
 export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: TokenQuotaParts): TokenQuota {
   const sums = new Map<string, Sum>();
 
-  /** Forgets sums of past days that are written. */
+  /** Drops written sums of past days. */
   function sumOf(tenantId: string, day: string): Sum {
     const key = `${day} ${tenantId}`;
     const known = sums.get(key);
@@ -53,12 +50,12 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     return sum;
   }
 
-  /** Writes what is unwritten and reads the sum of all processes. */
+  /** Writes `unwritten` and reads the sum of all processes. */
   async function exchange(sum: Sum): Promise<void> {
     const { tenantId, day, unwritten } = sum;
     const askedAt = now();
     sum.unwritten = 0;
-    sum.stored += unwritten; // counted while it is on its way
+    sum.stored += unwritten;
     try {
       sum.stored = await usage.add(tenantId, day, unwritten);
       sum.askedAt = askedAt;
@@ -69,7 +66,6 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     }
   }
 
-  /** One exchange at a time for each sum. */
   function ask(sum: Sum): Promise<void> {
     sum.asking ??= exchange(sum).finally(() => (sum.asking = null));
     return sum.asking;
@@ -104,7 +100,7 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     },
 
     add(tenantId, tokens) {
-      const whole = Math.round(tokens); // as counted by a model's server
+      const whole = Math.round(tokens);
       if (perDay === 0 || !(whole > 0)) return;
       const sum = sumOf(tenantId, dayOf(now()));
       sum.unwritten += whole;

@@ -7,13 +7,10 @@ export type { Config };
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
-/** The names of all environment variables that are read, in the order in which .env.example explains them. */
+/** In the order of .env.example. */
 export const CONFIG_VARIABLES = Object.keys(Environment.shape);
 
-/**
- * The configuration from environment variables; an empty one counts as unset. Throws one AppError `invalid_configuration` that names
- * every problem.
- */
+/** An empty variable counts as unset. Throws AppError `invalid_configuration` that names every problem. */
 export function parseConfig(environment: Record<string, string | undefined>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = Environment.safeParse(set);
@@ -50,14 +47,13 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
   return parsed.data;
 }
 
-/** The value as an error may show it, without secrets. */
 function shown(name: string, set: Record<string, string | undefined>): string {
   return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
 }
 
 /**
- * The environment, to which a `.env` in the working directory adds what is not set. It also makes `process.env` a plain copy: the real one asks
- * the operating system at each read, and LangChain reads it often.
+ * The environment and `.env`. `process.env` becomes a plain copy: the real one asks the operating system at each read, and LangChain reads
+ * it often.
  */
 export function readEnvironment(): Record<string, string | undefined> {
   if (existsSync(".env")) process.loadEnvFile(".env");

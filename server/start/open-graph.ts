@@ -10,7 +10,6 @@ import { type Memory, openMemory } from "./open-memory.ts";
 import { createModels, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
-/** A graph with everything it runs on. The jobs of its turns run in the background. */
 export interface OpenGraph {
   graph: ConversationGraph;
   stores: Stores;
@@ -19,14 +18,12 @@ export interface OpenGraph {
   close(): Promise<void>;
 }
 
-/** Who watches the graph and the jobs, and the answers of knowledge bases that have handlers. */
 export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> &
   Pick<MemoryJobsParts, "quietMs"> & { handlers?: KnowledgeHandlers | undefined };
 
-/** Milliseconds that jobs get to finish when the process stops; others are handed back. */
+/** Jobs that have not finished by then are handed back. */
 const JOBS_GRACE_MS = 1_000;
 
-/** The settings that the graph and the jobs must share. */
 function sharedSettings(config: Config, { database }: Stores, { timeouts }: Models) {
   const { HISTORY_WINDOW: historyWindow, SUMMARY_MIN_MESSAGES: minMessages, SUMMARY_UPDATE_DELTA: updateDelta } = config;
   return { database, historyWindow, summary: config.ENABLE_SUMMARY ? { minMessages, updateDelta } : null, timeouts };
@@ -54,10 +51,7 @@ function createGraph(
   });
 }
 
-/**
- * Opens the stores and the memory of the configuration, builds the graph over them and starts its jobs. Throws AppError when the database cannot
- * be opened, or does not go with the configuration.
- */
+/** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
 export async function openGraph(config: Config, { handlers, ...watching }: OpenGraphOptions = {}): Promise<OpenGraph> {
   await using opening = new AsyncDisposableStack();
   const { observer = NOOP_OBSERVER, onError = () => undefined } = watching;

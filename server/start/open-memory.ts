@@ -17,31 +17,28 @@ import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";
 import { embeddingModels, openEmbedder } from "./open-models.ts";
 
-/** Milliseconds that a stopping process waits for the statement that drops an old index. */
+/** For the statement that drops an old index. */
 const DROP_GRACE_MS = 1_000;
 
-/** Episodic memory with the store under it. */
 export interface OpenEpisodes {
   memory: EpisodicMemory;
   store: SearchStore;
   close(): Promise<void>;
 }
 
-/** The layers of memory that are switched on, and the erase over all of them. */
 export interface Memory {
-  /** Null when episodic memory is switched off, and with it the search of documents. */
+  /** Null without episodic memory; then documents are not searched either. */
   episodes: OpenEpisodes | null;
   erase: Erase;
-  /** The sections of core memory, configured ones last. */
+  /** Configured ones last. */
   sections: readonly string[];
-  /** Which layers are switched on. */
   layers: Readonly<Record<Layer, boolean>>;
-  /** The jobs of the layers that are switched on. */
+  /** Of the layers that are switched on. */
   jobKinds: readonly LayerJobKind[];
   close(): Promise<void>;
 }
 
-/** Takes the dimensions from the index when the embedder's server is away at the start. */
+/** Takes the dimensions from the index when the embedder's server is unreachable. */
 async function openKnownEmbedder(config: Config, database: Database): Promise<Embedder> {
   try {
     return await openEmbedder(config);
@@ -54,7 +51,7 @@ async function openKnownEmbedder(config: Config, database: Database): Promise<Em
   }
 }
 
-/** `onError` hears of an index that could not be opened in advance. */
+/** `onError`: an index could not be opened in advance. */
 export async function openSearchStore(config: Config, database: Database, onError?: (error: unknown) => void): Promise<SearchStore> {
   const { MILVUS_ADDRESS: address, MILVUS_TOKEN: token, MILVUS_DATABASE: milvusDatabase } = config;
   if (address === undefined) return openPostgresSearchStore(database);
@@ -62,16 +59,13 @@ export async function openSearchStore(config: Config, database: Database, onErro
   return openMilvusSearchStore({ address, token, database: milvusDatabase }, options);
 }
 
-/** Opens the indexes in a server before the first turn, which would not wait long. What fails is tried again when it is needed. */
+/** Before the first turn, which would not wait long. What fails is tried again when it is needed. */
 async function openInAdvance({ index }: EpisodicMemory): Promise<void> {
   const name = await index.name();
   for (const each of [index, index.chunks]) await each.open(name);
 }
 
-/**
- * Drops indexes that an interrupted rebuild left behind, those left a moment ago as soon as no process uses them. What fails is tried again at
- * the next start. `npm run reindex` names indexes in a store that is not configured.
- */
+/** Drops indexes of an interrupted rebuild, also those that are in use at first. What fails is tried again at the next start. */
 async function dropRetired(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
   let left = await dropRetiredIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
@@ -81,10 +75,7 @@ async function dropRetired(parts: DropParts, onError: (error: unknown) => void):
   for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);
 }
 
-/**
- * Opens the store and the embedder that the configuration asks for. Throws AppError `invalid_configuration` when the database lacks the
- * extensions, or when turns are indexed with another embedder or store.
- */
+/** Throws AppError `invalid_configuration` when the database lacks the extensions, or turns are indexed with another embedder or store. */
 export async function openEpisodes(
   config: Config,
   database: Database,
@@ -125,7 +116,6 @@ export async function openEpisodes(
   }
 }
 
-/** Throws what `openEpisodes` throws. */
 export async function openMemory(
   config: Config,
   database: Database,

@@ -7,11 +7,11 @@ import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import type { Config } from "./config.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
-/** The EMBEDDING_MODEL that chooses the built-in embedder even where a model's server is configured. */
+/** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
-/** The chat models by purpose; all null without a model's server: then the offline model answers. */
+/** By purpose; null without a model's server: then the offline model answers. */
 export interface Models {
   chat: BaseChatModel | null;
   router: BaseChatModel | null;
@@ -20,11 +20,10 @@ export interface Models {
   timeouts: AnswerTimeouts;
   /** Null without a model's server. */
   server: { url: string; apiKey: string | undefined } | null;
-  /** For people: which model answers. */
+  /** For people. */
   description: string;
 }
 
-/** Whether a model's server is configured. */
 export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
   return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
 }
@@ -45,19 +44,17 @@ export function createModels(config: Config): Models {
   };
 }
 
-/** Whether embeddings are asked of a server; without one the built-in embedder serves. */
 export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY }: Config): boolean {
   return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
 }
 
-/** The names of the models that embed passages and questions. */
 export function embeddingModels(config: Config): { model: string; questionModel: string } {
   if (!usesEmbeddingServer(config)) return { model: BUILT_IN, questionModel: BUILT_IN };
   const model = config.EMBEDDING_MODEL ?? DEFAULT_EMBEDDING_MODEL;
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
-/** Throws AppError `embedder_unavailable` when the dimensions have to be asked of a server that is away. */
+/** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
 export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
   return openOpenAIEmbedder({

@@ -17,29 +17,28 @@ import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
 
 export interface Service {
-  /** Where it listens: http://host:port */
+  /** http://host:port */
   url: string;
   /** For the log. */
   uses: { database: string; model: string; layers: string[] };
-  /** Stops letting turns in, lets the running ones finish within SHUTDOWN_GRACE_MS, then closes everything in reverse order. */
+  /** Lets running turns finish within SHUTDOWN_GRACE_MS. */
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** Milliseconds between two heartbeats of an event stream. */
+  /** Milliseconds. */
   heartbeatMs?: number;
   handlers?: KnowledgeHandlers;
   connectionLimits?: Partial<ConnectionLimits>;
 }
 
-/** Logs each failed run of a job, the others only at debug. */
 function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
   const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
   if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, `job failed, ${then}`);
   else log.debug({ kind, outcome, ms }, "job ran");
 }
 
-/** An answer needs Postgres and the model's server; it goes on without the index. */
+/** An answer goes on without the index. */
 function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isStopping: () => boolean): HealthChecks {
   const { episodes } = memory;
   return {
@@ -62,7 +61,7 @@ function describeUse(config: Config, { stores, models, memory: { episodes } }: O
   return { database: stores.database.description, model: models.description, layers };
 }
 
-/** Opens everything the configuration asks for and listens. When a part fails, what was opened before is closed. */
+/** When a part fails, those before it are closed. */
 export async function openService(
   config: Config,
   log: Logger,
@@ -105,7 +104,7 @@ export async function openService(
 
   const turns = makeTurns({ ...opened, limits, observing, log });
   const { registry } = turns;
-  // A lost notification is made up for when the turn renews its lease.
+  // A lost notification is noticed when the turn renews its lease.
   const onNotification = (turnId: string): void => registry.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification, onConnect: () => undefined }));
 

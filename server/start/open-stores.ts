@@ -1,50 +1,34 @@
 import type { Observer } from "../../observe/observer.ts";
-import { type JobOverview, makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { type ConversationStore, makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
-import { type ImportStore, makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
-import { makeMessageStore, type MessageStore } from "../../stores/postgres/conversations/message-store.ts";
+import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
+import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
+import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
+import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import { releaseDeadLeases } from "../../stores/postgres/conversations/recover-turns.ts";
-import { makeTurnRecordStore, type TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { makeTurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { watchedDatabase } from "../../stores/postgres/database/database-decorators.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
-import { type ChunkStore, makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
-import { type DocumentStore, makeDocumentStore } from "../../stores/postgres/knowledge/document-store.ts";
-import { type KnowledgeBaseStore, makeKnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { type CoreMemoryStore, makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
-import { makeOperationStore, type OperationStore } from "../../stores/postgres/memory/operation-store.ts";
-import { makeSummaryStore, type SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { makeDocumentStore } from "../../stores/postgres/knowledge/document-store.ts";
+import { makeKnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
+import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import { makeOperationStore } from "../../stores/postgres/memory/operation-store.ts";
+import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import type { Config } from "./config.ts";
-
-/** The database, and what the routes read and write in it. */
-export interface Stores {
-  database: Database;
-  conversations: ConversationStore;
-  messages: MessageStore;
-  imports: ImportStore;
-  turns: TurnRecordStore;
-  summaries: SummaryStore;
-  coreMemory: CoreMemoryStore;
-  operations: OperationStore;
-  knowledgeBases: KnowledgeBaseStore;
-  documents: DocumentStore;
-  chunks: ChunkStore;
-  jobs: JobOverview;
-}
 
 /** Throws AppError `invalid_configuration` when it cannot be opened. */
 export function openDatabase({ DATABASE_URL, DATA_DIR }: Pick<Config, "DATABASE_URL" | "DATA_DIR">): Promise<Database> {
   return DATABASE_URL === undefined ? openEmbeddedPostgres(DATA_DIR) : openPostgres(DATABASE_URL);
 }
 
-/** Opens and migrates the database. Whoever calls closes it. */
-export async function openStores(config: Config, observer: Observer): Promise<Stores> {
+/** Whoever calls closes it. */
+export async function openStores(config: Config, observer: Observer) {
   const database = watchedDatabase(await openDatabase(config), observer);
   try {
     await migrate(database);
-    if (database.isEmbedded) await releaseDeadLeases(database); // its folder is locked: whoever had it is dead
+    if (database.isEmbedded) await releaseDeadLeases(database); // its folder is locked: the process that had it is dead
   } catch (error) {
     await database.close();
     throw error;
@@ -64,3 +48,5 @@ export async function openStores(config: Config, observer: Observer): Promise<St
     jobs: makeJobOverview(database),
   };
 }
+
+export type Stores = Awaited<ReturnType<typeof openStores>>;

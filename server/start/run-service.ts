@@ -3,14 +3,13 @@ import { errorFacts, makeLogger } from "../observe/logger.ts";
 import { parseConfig, readEnvironment } from "./config.ts";
 import { openService } from "./open-service.ts";
 
-/** Milliseconds between two checks of the parent process. */
 const CHECK_EVERY_MS = 250;
 
 /**
- * Calls `stop` when this process was started by `npx` or `npm start` and the shell between npm and it has ended. npm sends signals to that
- * shell, which may not pass them on: the service would run on unseen, with its data folder locked.
+ * Under `npx` and `npm start`, npm signals its shell, which may not pass the signal on: the service would run on unseen, with its data
+ * folder locked.
  */
-export function stopWhenNpmExits(stop: () => void): void {
+function stopWhenNpmExits(stop: () => void): void {
   if (!["exec", "start"].includes(process.env["npm_command"] ?? "")) return;
   const parent = process.ppid;
   const looking = setInterval(() => {
@@ -21,7 +20,7 @@ export function stopWhenNpmExits(stop: () => void): void {
   looking.unref();
 }
 
-/** Milliseconds within which two signals count as one: at Ctrl-C the terminal and npm each send one. */
+/** At Ctrl-C the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 500;
 
 async function start(): Promise<void> {
@@ -39,7 +38,7 @@ async function start(): Promise<void> {
   let stoppingSince: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1); // a second request stops at once
+      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1);
       return;
     }
     stoppingSince = performance.now();
@@ -58,7 +57,7 @@ async function start(): Promise<void> {
   });
 }
 
-/** Starts the service from the environment; ends the process with status 1 and one clear message when it cannot. */
+/** Exits with 1 and one clear message when it cannot start. */
 export async function runService(): Promise<void> {
   try {
     await start();
@@ -68,7 +67,6 @@ export async function runService(): Promise<void> {
   }
 }
 
-/** The command for a first streamed turn. */
 export function curlHint(url: string, needsKey: boolean): string {
   const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const key = needsKey ? " -H 'authorization: Bearer YOUR_KEY'" : "";

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { SECTION_NAME } from "../../memory/agent/core-sections.ts";
 
-/** The longest time that a timer of Node runs, in milliseconds (2^31 - 1, about 25 days). A longer one fires at once. */
+/** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -16,25 +16,22 @@ export const httpUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:/.test(text), "must be a URL that begins with http:// or https://");
 
-export const origins = z
-  .string()
-  .transform((text) => text.split(",").map((origin) => origin.trim()))
-  .refine(
-    (given) =>
-      given.every((origin) => origin === "*" || (!origin.includes("*") && URL.canParse(origin) && new URL(origin).origin === origin)),
-    "must be origins joined by commas, like https://chat.example.org, or * for every one",
-  );
+const commaList = z.string().transform((text) => text.split(",").map((part) => part.trim()));
+
+const isOrigin = (text: string): boolean => !text.includes("*") && URL.canParse(text) && new URL(text).origin === text;
+export const origins = commaList.refine(
+  (given) => given.every((origin) => origin === "*" || isOrigin(origin)),
+  "must be origins joined by commas, like https://chat.example.org, or * for every one",
+);
 
 const HOST_NAME = /^[a-z\d_]([a-z\d_.-]{0,251}[a-z\d_])?$/i;
-export const hostNames = z
-  .string()
-  .transform((text) => text.split(",").map((name) => name.trim().toLowerCase()))
+export const hostNames = commaList
+  .transform((names) => names.map((name) => name.toLowerCase()))
   .refine(
     (names) => names.every((name) => HOST_NAME.test(name) || isIP(name) !== 0),
     "must be host names or addresses joined by commas, without ports, like chat.home.arpa",
   );
 
-/** An address or network as Express takes it. */
 function isProxy(text: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
   const [address = "", bits, ...rest] = text.split("/");
@@ -43,7 +40,7 @@ function isProxy(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** What Express understands: how many proxies stand in front, or which addresses they have. */
+/** As Express takes them. */
 export const trustedProxies = z
   .string()
   .refine(
@@ -52,13 +49,10 @@ export const trustedProxies = z
   )
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text));
 
-export const sectionNames = z
-  .string()
-  .transform((text) => text.split(",").map((name) => name.trim()))
-  .refine(
-    (names) => names.length <= 20 && names.every((name) => SECTION_NAME.test(name)),
-    "must be at most 20 names joined by commas, each of small letters, digits, dash and underscore, like hobbies,family",
-  );
+export const sectionNames = commaList.refine(
+  (names) => names.length <= 20 && names.every((name) => SECTION_NAME.test(name)),
+  "must be at most 20 names joined by commas, each of small letters, digits, dash and underscore, like hobbies,family",
+);
 
 export const decimalNumber = (minimum: number, maximum: number) =>
   z
@@ -86,7 +80,6 @@ export const onOrOff = (fallback: boolean) =>
     .default(fallback ? "true" : "false")
     .transform((text) => text === "true");
 
-/** Undefined when it is no `name=percent-encoded value`. */
 function headerOf(pair: string): [name: string, value: string] | undefined {
   const [, name = "", value = ""] = /^\s*([\w-]+)=([\x21-\x7e]+)\s*$/.exec(pair) ?? [];
   try {

@@ -207,7 +207,7 @@ const limitsAndLogs = {
     ),
 };
 
-/** Every environment variable that is read. `npm run docs` makes docs/configuration.md and .env.example of them. */
+/** `npm run docs` makes docs/configuration.md and .env.example of them. */
 export const SETTINGS = {
   "Where it listens, and for whom": listening,
   "Where conversations are kept": conversations,

@@ -6,7 +6,6 @@ import { callerId, parseRequest, storableText } from "../http/parse-request.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
-/** The user's message; how long it may be is configured. */
 export const chatMessage = storableText.refine((text) => text.trim() !== "", "is blank; send what the user said").meta({ minLength: 1 });
 
 export const ChatRequest = z.strictObject(
@@ -30,7 +29,7 @@ export const ChatRequest = z.strictObject(
 );
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
-/** Characters as people count them: a pair of surrogates is one. */
+/** A pair of surrogates is one. */
 function characterCount(text: string): number {
   let pairs = 0;
   for (let index = 0; index < text.length; index++) {
@@ -41,7 +40,7 @@ function characterCount(text: string): number {
   return text.length - pairs;
 }
 
-/** Throws AppError `message_too_long` when these texts together have more than `maxMessageChars` characters. */
+/** Throws AppError `message_too_long`. */
 export function assertNotTooLong(field: string, texts: readonly string[], maxMessageChars: number): void {
   const characters = texts.reduce((sum, text) => sum + characterCount(text), 0);
   if (characters <= maxMessageChars) return;
@@ -49,7 +48,7 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
   throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
 }
 
-/** The body of a chat request. Throws AppError `invalid_request`, or `message_too_long` above `maxMessageChars` characters. */
+/** Throws AppError `invalid_request` or `message_too_long`. */
 export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
   const request = parseRequest(ChatRequest, body);
   assertNotTooLong("message", [request.message], maxMessageChars);

@@ -14,7 +14,6 @@ import { TurnEvent, TurnResult } from "../../turn/events.ts";
 import { RouteDecision, Receipt, Usage, Layer, TurnError } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
-/** What a model can fail with. */
 export const MODEL_ERRORS = [
   "model_unavailable",
   "model_rate_limited",
@@ -26,7 +25,6 @@ export const MODEL_ERRORS = [
   "model_bad_response",
 ] as const satisfies readonly ErrorCode[];
 
-/** What a turn can be refused with before it begins. */
 export const START_ERRORS = [
   "message_too_long",
   "conversation_busy",
@@ -65,10 +63,10 @@ export interface ChatRouteParts {
   heartbeatMs: number;
 }
 
-/** Waits until the turn is let in. A refusal names no turn, unless nobody knows whether its message was stored. */
+/** A refusal names no turn, unless its message may have been stored. */
 async function untilAccepted(source: TurnSource, response: Response): Promise<string> {
   try {
-    return (await source.accepted).turnId;
+    return await source.accepted;
   } catch (error) {
     const { code } = toAppError(error);
     if (code === "storage_unavailable" || code === "internal_error") response.set("x-turn-id", source.turnId);
@@ -76,15 +74,14 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-/** `POST /api/v1/chat/stream` and `POST /api/v1/chat`: one turn, streamed or whole. */
 export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbeatMs }: ChatRouteParts): Router {
-  /** Throws AppError `invalid_request`, which names the bases that there are; only for that they are listed. */
+  /** Throws AppError `invalid_request` that lists the known bases. */
   async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
     if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
     assertKnowledgeBase(requested, await knowledgeBases.list(tenantId));
   }
 
-  /** Checks everything that can be refused before the stream begins, then starts the turn, or finds the one of its Idempotency-Key. */
+  /** What can be refused is refused before the stream begins. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
     await assertKnown(tenantOf(response), body.kb_prefix);
@@ -93,10 +90,10 @@ export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbea
 
   return makeRouter(chatOperations, {
     async streamTurn(request, response) {
-      // A retry with its Idempotency-Key may say how much of the answer has come.
+      // A retry may say how much of the answer has come.
       const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
       const source = await begin(request, response);
-      // A refusal is a plain HTTP error. Who waits in line gets the stream at once instead, whose heartbeats keep the connection.
+      // Who waits in line gets the stream at once: its heartbeats keep the connection.
       const turnId = source.waits ? source.turnId : await untilAccepted(source, response);
       await sendTurnStream(response, source, { turnId, heartbeatMs, flushHeaders: source.waits, after });
     },

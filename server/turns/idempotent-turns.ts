@@ -14,7 +14,7 @@ export const KEY = /^[\x21-\x7E]{1,200}$/;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
-/** The hash of the request's Idempotency-Key; null without one. Throws AppError `invalid_request`. */
+/** Null without a key. Throws AppError `invalid_request`. */
 export function hashIdempotencyKey(request: Request): string | null {
   const key = request.get("idempotency-key");
   if (key === undefined) return null;
@@ -24,13 +24,12 @@ export function hashIdempotencyKey(request: Request): string | null {
   ]);
 }
 
-/** The hash of a parsed body: order and defaults make no difference. */
+/** Order and defaults make no difference. */
 export function hashBody(body: ChatRequest): string {
   return sha256(JSON.stringify(Object.entries(body).toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 
-/** A request that came with an Idempotency-Key. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   owner: Owner;
   keyHash: string;
   bodyHash: string;
@@ -39,16 +38,10 @@ export interface IdempotentRequest {
   start(key: TurnKey): Promise<RunningTurn>;
 }
 
-/** Finds or starts the one turn of each key. */
-export interface IdempotentTurns {
-  /** Throws AppError `idempotency_mismatch` when the key came with another request before, and what `start` throws. */
-  open(request: IdempotentRequest): Promise<TurnSource>;
-}
-
-/** Another process can be faster each time, though not for long. */
+/** Another process can be faster, though not for long. */
 const MAX_LOOKS = 5;
 
-/** What a key leads to: the events of a turn, an attempt to repeat, or nothing (null). */
+/** Events to send, an attempt to repeat, or null. */
 type Found = { source: TurnSource } | { earlier: EarlierAttempt } | null;
 
 function mismatch(): AppError {
@@ -58,8 +51,12 @@ function mismatch(): AppError {
   );
 }
 
-export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegistry): IdempotentTurns {
-  /** By key, while the turn is not stored yet. */
+/**
+ * Finds or starts the one turn of each key. The returned function throws AppError `idempotency_mismatch` for another body, and what `start`
+ * throws.
+ */
+export function makeOpenIdempotent(records: TurnRecordStore, registry: TurnRegistry): (request: IdempotentRequest) => Promise<TurnSource> {
+  /** While the turn is not stored yet. */
   const opening = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
@@ -85,7 +82,7 @@ export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegi
     return toFound(record);
   }
 
-  /** The source of a turn that waits in line. If another turn takes its key first, that turn's events are sent. */
+  /** If another turn takes the key first, that turn's events are sent. */
   function queuedSource(turn: RunningTurn, request: IdempotentRequest): TurnSource {
     let answering: Promise<TurnSource> | undefined;
     const findAnswering = (): Promise<TurnSource> => {
@@ -106,7 +103,7 @@ export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegi
       turnId: turn.turnId,
       accepted,
       waits: true,
-      streamedTurnId: findAnswering().then((source) => source.streamedTurnId),
+      streamedTurnId: findAnswering().then(({ streamedTurnId, turnId }) => streamedTurnId ?? turnId),
       async *eventBatches(signal) {
         yield* (await findAnswering()).eventBatches(signal);
       },
@@ -125,30 +122,25 @@ export function makeIdempotentTurns(records: TurnRecordStore, registry: TurnRegi
         await turn.accepted;
         return localSource(turn, false);
       } catch (error) {
-        if (!(error instanceof KeyTaken)) return localSource(turn, false); // which rejects with this error
+        if (!(error instanceof KeyTaken)) return localSource(turn, false);
       }
     }
     throw new KeyTaken();
   }
 
-  return {
-    open(request) {
-      const { owner, keyHash, bodyHash } = request;
-      const scope = JSON.stringify([owner.tenantId, owner.userId, keyHash]);
-      const already = opening.get(scope);
-      if (already) {
-        if (already.bodyHash !== bodyHash) return Promise.reject(mismatch());
-        return already.source;
-      }
-      const source = find(request);
-      const entry = { bodyHash, source };
-      opening.set(scope, entry);
-      const forget = (): void => {
-        if (opening.get(scope) === entry) opening.delete(scope);
-      };
-      // Once it was let in, its row leads to it.
-      source.then(({ accepted }) => accepted).then(forget, forget);
-      return source;
-    },
+  return function openIdempotent(request) {
+    const { owner, keyHash, bodyHash } = request;
+    const scope = JSON.stringify([owner.tenantId, owner.userId, keyHash]);
+    const already = opening.get(scope);
+    if (already) return already.bodyHash === bodyHash ? already.source : Promise.reject(mismatch());
+    const source = find(request);
+    const entry = { bodyHash, source };
+    opening.set(scope, entry);
+    const forget = (): void => {
+      if (opening.get(scope) === entry) opening.delete(scope);
+    };
+    // From then on its row leads to it.
+    source.then(({ accepted }) => accepted).then(forget, forget);
+    return source;
   };
 }

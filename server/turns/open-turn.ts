@@ -13,7 +13,7 @@ import { causeFacts, type CauseFacts } from "../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { hashBody, hashIdempotencyKey, makeIdempotentTurns } from "./idempotent-turns.ts";
+import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
 import { makeRecentTurns, type RecentTurns } from "./recent-turns.ts";
 import { makeTurnRegistry, type TurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
@@ -26,18 +26,16 @@ export interface TurnsParts {
   log: Logger;
 }
 
-/** The turns of this process. */
 export interface Turns {
   /**
-   * Starts the turn that a checked request asks for, or finds the one of its Idempotency-Key, for the client behind `response`. Throws
-   * AppError `shutting_down` once the service is stopping, `invalid_request` or `idempotency_mismatch` for the key, and what Admit throws.
+   * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
+   * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
    */
   open(request: Request, response: Response, body: ChatRequest): Promise<TurnSource>;
   registry: TurnRegistry;
   recent: RecentTurns;
 }
 
-/** One line for each turn, when it ends. */
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
   if (status === "error") {
     log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
@@ -48,7 +46,7 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
   log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
 }
 
-/** A model that failed before its first token has used nothing, as far as anybody knows. */
+/** A model that failed before its first token has probably used nothing. */
 function countTokens(usage: Usage, last: LastEvent): number {
   const isUnanswered =
     usage.estimated && usage.completion_tokens === 0 && last.status === "error" && last.content.code.startsWith("model_");
@@ -58,9 +56,8 @@ function countTokens(usage: Usage, last: LastEvent): number {
 export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts): Turns {
   const registry = makeTurnRegistry();
   const recent = makeRecentTurns();
-  const idempotent = makeIdempotentTurns(stores.turns, registry);
+  const openIdempotent = makeOpenIdempotent(stores.turns, registry);
 
-  /** Registers the turn while it runs; counts and logs it when it ends. */
   async function start(input: TurnInput & Owner, options: { onBusy: OnBusy; key?: TurnKey }): Promise<RunningTurn> {
     const causes: CauseFacts[] = [];
     let isAnsweredByAnother = false;
@@ -82,7 +79,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
     void turn.ended.then((last) => {
       permit.release();
       if (used) permit.addTokens(countTokens(used, last));
-      if (isAnsweredByAnother) return; // that one is counted, where it runs
+      if (isAnsweredByAnother) return;
       observing.metrics.turnEnded(last);
       recent.add(input, last);
       logEnd(log, turn.turnId, last, causes);
@@ -109,7 +106,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
       const source =
         keyHash === null
           ? localSource(await start(input, { onBusy }), waits)
-          : await idempotent.open({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => start(input, { onBusy, key }) });
+          : await openIdempotent({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => start(input, { onBusy, key }) });
       registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
       return source;
     },

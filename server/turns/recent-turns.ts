@@ -14,13 +14,13 @@ export const RecentTurn = z.object({
   degraded: z.array(Layer),
   code: z.string().nullable().describe("Why it failed."),
 });
-/** What a turn of this process took, in milliseconds. */
+/** In milliseconds. */
 export type RecentTurn = Sent<z.output<typeof RecentTurn>>;
 
-/** The last turns of this process: for people who have no database of metrics. */
+/** For people without a metrics database. */
 export interface RecentTurns {
   add(owner: Owner, last: LastEvent): void;
-  /** Those that a caller may know of, oldest first. */
+  /** Those of this caller, oldest first. */
   list(caller: Caller): readonly RecentTurn[];
 }
 
@@ -32,17 +32,11 @@ export function makeRecentTurns(): RecentTurns {
   const turns: { owner: Owner; turn: RecentTurn }[] = [];
   return {
     add({ tenantId, userId }, { status, content }) {
-      const at = new Date();
-      const turn =
+      const measured =
         status === "error"
-          ? { at, total_ms: null, first_token_ms: null, degraded: [], code: content.code }
-          : {
-              at,
-              total_ms: content.timings.total_ms,
-              first_token_ms: content.timings.first_token_ms,
-              degraded: content.degraded,
-              code: null,
-            };
+          ? { total_ms: null, first_token_ms: null, degraded: [], code: content.code }
+          : { total_ms: content.timings.total_ms, first_token_ms: content.timings.first_token_ms, degraded: content.degraded, code: null };
+      const turn = { at: new Date(), ...measured };
       turns.push({ owner: { tenantId, userId }, turn });
       if (turns.length > MAX_TURNS) turns.shift();
     },

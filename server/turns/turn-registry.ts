@@ -4,26 +4,25 @@ import { AppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 
-/** How long cancelled turns get to store what they have, in milliseconds. */
+/** For cancelled turns, in milliseconds. */
 const LAST_WRITES_MS = 5_000;
 
-/** A turn of this process, while it runs and for a while after. */
 export interface RegisteredTurn {
   owner: Owner;
   turn: RunningTurn;
-  /** It holds, or held, its conversation. */
+  /** It has held its conversation. */
   isAccepted: boolean;
   /** Null while it runs. */
   last: LastEvent | null;
-  /** Clients that are being sent its events or wait for its end. */
+  /** Clients that are sent its events or wait for its end. */
   readers: number;
-  /** The turn that answers in its place: this one waited in line and found its Idempotency-Key taken. */
+  /** The turn that answers instead: this one found its Idempotency-Key taken. */
   redirectedTo: string | null;
 }
 
-/** How much of turns that have ended stays in memory. Later they are answered from their stored outcome. */
+/** Of turns that have ended. Later ones are answered from their stored outcome. */
 export interface RegistryLimits {
-  /** Milliseconds after the end. */
+  /** After the end. */
   keptMs: number;
   turns: number;
   /** Estimated. */
@@ -32,24 +31,22 @@ export interface RegistryLimits {
 
 const DEFAULT_LIMITS: RegistryLimits = { keptMs: 60_000, turns: 1_000, bytes: 32 * 1024 * 1024 };
 
-/** The turns of this process: all that run, and for a short while those that have ended. */
+/** All that run, and for a while those that have ended. */
 export interface TurnRegistry {
-  /** Throws AppError `shutting_down` once `drain` was called. */
+  /** Throws AppError `shutting_down`. */
   assertOpen(): void;
   add(turn: RunningTurn, owner: Owner): void;
-  /** Null when it does not run here, or ended too long ago. */
   find(turnId: string): RegisteredTurn | null;
-  /** Answers whoever asks for a turn with another one. */
   redirect(turnId: string, to: string): void;
-  /** Counts the client behind `response` as a reader. With `cancels`, the turn is stopped when the last reader leaves before its end. */
+  /** With `cancels`, the turn is stopped when the last reader leaves. */
   attach(turnId: string, response: ServerResponse, options: { cancels: boolean }): void;
-  /** Aborts with AppError `shutting_down` when the service stops. */
+  /** Its reason is AppError `shutting_down`. */
   stopping: AbortSignal;
-  /** Lets no new turn in, gives the running ones `graceMs` to finish, then cancels them; what there is of their answers is kept. */
+  /** Cancels after `graceMs` what still runs. */
   drain(graceMs: number): Promise<void>;
 }
 
-/** What one event takes beside its text. */
+/** Beside its text. */
 const BYTES_PER_EVENT = 150;
 
 async function estimateBytes(turn: RunningTurn): Promise<number> {
@@ -64,7 +61,7 @@ async function estimateBytes(turn: RunningTurn): Promise<number> {
 
 export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnRegistry {
   const turns = new Map<string, RegisteredTurn>();
-  /** The size of each turn that has ended, in the order in which they did. */
+  /** In the order of their ends. */
   const endedBytes = new Map<string, number>();
   let allBytes = 0;
   const stopping = new AbortController();
@@ -79,7 +76,6 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnR
     turns.delete(turnId);
   }
 
-  /** Turns that run stay whatever they take; of those that have ended the oldest go first when there are too many. */
   async function keepUntilForgotten(entry: RegisteredTurn): Promise<void> {
     const { turnId, ended } = entry.turn;
     entry.last = await ended;
@@ -120,9 +116,9 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnR
         if (!cancels || response.writableFinished || entry.readers > 0) return;
         entry.turn.cancel(new AppError("turn_cancelled", "The client left before the end of the answer."));
       };
-      // The request of a POST closes as soon as its body is read; only the response tells that the client left.
+      // The request of a POST closes as soon as its body is read.
       if (response.closed)
-        setImmediate(leave); // after those that attach in the same moment
+        setImmediate(leave); // after others that attach now
       else response.once("close", leave);
     },
     stopping: stopping.signal,

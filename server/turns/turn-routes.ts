@@ -11,8 +11,7 @@ import type { Stores } from "../start/open-stores.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
 import { TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
-import { TurnTimings } from "../../turn/events.ts";
-import { Notice } from "../../turn/events.ts";
+import { Notice, TurnTimings } from "../../turn/events.ts";
 
 const Turn = z
   .object({
@@ -70,9 +69,10 @@ function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }
 
+const NO_OUTCOME = { completed: null, error: null, route_decision: null, receipt: null, usage: null, timings: null };
+
 function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
-  const outcome = record && storedOutcome(record);
   return {
     id,
     state: stateOf(found),
@@ -81,23 +81,14 @@ function toTurn(found: FoundTurn): Sent<Turn> {
     answer_message_id: record?.answerId ?? null,
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,
-    completed: outcome?.completed ?? null,
-    error: outcome?.error ?? null,
-    route_decision: outcome?.route_decision ?? null,
-    receipt: outcome?.receipt ?? null,
-    usage: outcome?.usage ?? null,
-    timings: outcome?.timings ?? null,
-    degraded: outcome?.degraded ?? [],
-    notices: outcome?.notices ?? [],
+    ...{ ...NO_OUTCOME, degraded: [], notices: [], ...(record && storedOutcome(record)) },
   };
 }
 
-/** Throws AppError `turn_gone` when its outcome is no longer kept. */
 function assertKept({ id, isRunningHere, record }: FoundTurn): void {
   if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
 }
 
-/** One turn: its outcome, its events, cancelling it. */
 export function turnRoutes(parts: TurnRouteParts): Router {
   const { stores, heartbeatMs } = parts;
   const { registry } = parts.turns;
@@ -136,19 +127,15 @@ export function turnRoutes(parts: TurnRouteParts): Router {
   });
 }
 
-/** What this process and the database know of a turn. */
 interface FoundTurn {
   id: string;
   entry: RegisteredTurn | null;
   isRunningHere: boolean;
-  /** Null while it waits in line, or when the database is away while it runs here. */
+  /** Null while it waits in line, or when the database is unreachable while it runs here. */
   record: TurnRecord | null;
 }
 
-/**
- * The turn in a request's path. Throws AppError `invalid_request` for what is no UUID, `not_found` for one of another tenant or user too, and
- * for one that was refused.
- */
+/** Throws AppError `invalid_request`, or `not_found` also for a turn of others and one that was refused. */
 async function findTurn({ stores, turns: { registry } }: TurnRouteParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
   const caller = callerOf(response);
@@ -163,7 +150,7 @@ async function findTurn({ stores, turns: { registry } }: TurnRouteParts, request
     if (isRunningHere) return null;
     throw error;
   });
-  // A turn that has ended and has no row was refused or erased, even if this process still knows it.
+  // It was refused or erased, even if this process still knows it.
   if (!isRunningHere && !record) throw new AppError("not_found", `There is no turn ${id}.`);
   return { id, entry, isRunningHere, record };
 }

@@ -5,22 +5,20 @@ import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, type TurnOutcome } from "../../turn/outcome.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 
-/** Where the events of a turn come from: this process, its stored outcome, or another process that still runs it. */
+/** The events of a turn: of this process, of its stored outcome, or of another process. */
 export interface TurnSource {
   turnId: string;
-  /** Settles when the turn was let in, with the id of the one that answers; rejects with an AppError when it was refused. */
-  accepted: Promise<{ turnId: string }>;
-  /** The turn waits in line, so its first event may come late. */
+  /** The id of the turn that answers; rejects with an AppError when it was refused. */
+  accepted: Promise<string>;
+  /** Its first event may come late. */
   waits: boolean;
-  /** The id of the turn whose events follow: another than `turnId` when that waited in line and found its Idempotency-Key taken. Never rejects. */
-  streamedTurnId: Promise<string>;
-  /** Every event from the first on. `signal` aborts when the reader has left. */
+  /** Set where another turn may answer: the id of the one whose events follow. Never rejects. */
+  streamedTurnId?: Promise<string>;
+  /** `signal` aborts when the reader has left. */
   eventBatches(signal: AbortSignal): AsyncIterable<TurnEvent[]>;
-  /** The last event, when the turn has ended. */
   last(signal: AbortSignal): Promise<LastEvent>;
 }
 
-/** Milliseconds between two looks at a turn of another process, growing by half each time. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -42,13 +40,12 @@ export function turnGone(turnId: string): AppError {
   return new AppError("turn_gone", `The outcome of turn ${turnId} is no longer kept. Its messages are in the conversation.`);
 }
 
-/** Every event of a turn that is over. */
 interface Replay {
   events: TurnEvent[];
   last: LastEvent;
 }
 
-/** The events again, fewer than there were: the answer is one token. */
+/** The answer is one token. */
 function replayRecord(record: TurnRecord): Replay {
   const outcome = storedOutcome(record);
   if (!outcome) return { events: [], last: { status: "error", content: INTERRUPTED } };
@@ -62,51 +59,43 @@ function replayRecord(record: TurnRecord): Replay {
   return { events, last: { status: "error", content: outcome.error ?? INTERRUPTED } };
 }
 
-async function* inOneBatch(replay: Promise<Replay>): AsyncGenerator<TurnEvent[], void> {
-  const { events, last } = await replay;
-  yield [...events, last];
+type Replayed = Pick<TurnSource, "turnId" | "accepted" | "waits">;
+
+/** All events come at once, in one batch. */
+function replaySource(replayed: Replayed, replay: (signal: AbortSignal) => Promise<Replay>): TurnSource {
+  return {
+    ...replayed,
+    async *eventBatches(signal) {
+      const { events, last } = await replay(signal);
+      yield [...events, last];
+    },
+    last: async (signal) => (await replay(signal)).last,
+  };
 }
 
-/** A turn of this process. `waits`: it stands in line for a busy conversation. */
+/** `waits`: it stands in line for a busy conversation. */
 export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
   const { turnId } = turn;
-  const accepted = turn.accepted.then(() => ({ turnId }));
+  const accepted = turn.accepted.then(() => turnId);
   accepted.catch(() => undefined); // its events end with the same error
-  return {
-    turnId,
-    accepted,
-    waits,
-    streamedTurnId: Promise.resolve(turnId),
-    eventBatches: () => turn.eventBatches(),
-    last: () => turn.ended,
-  };
+  return { turnId, accepted, waits, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
 }
 
 /** A turn that is over, in whichever process it ran. */
 export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
-  const replay = Promise.resolve(replayRecord(record));
-  const last = async (): Promise<LastEvent> => (await replay).last;
-  return {
-    turnId,
-    accepted: Promise.resolve({ turnId }),
-    waits: false,
-    streamedTurnId: Promise.resolve(turnId),
-    eventBatches: () => inOneBatch(replay),
-    last,
-  };
+  return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: false }, () => Promise.resolve(replayRecord(record)));
 }
 
 /** A turn that waited in line and was refused then. */
 export function refusedSource(turnId: string, error: AppError): TurnSource {
-  const last: LastEvent = { status: "error", content: error.toContent() };
   const accepted = Promise.reject(error);
   accepted.catch(() => undefined); // its events end with the same error
-  const eventBatches = () => inOneBatch(Promise.resolve({ events: [], last }));
-  return { turnId, accepted, waits: false, streamedTurnId: Promise.resolve(turnId), eventBatches, last: () => Promise.resolve(last) };
+  const last: LastEvent = { status: "error", content: error.toContent() };
+  return replaySource({ turnId, accepted, waits: false }, () => Promise.resolve({ events: [], last }));
 }
 
-/** A turn that another process runs: its events come when it has ended, or its lease has run out. */
+/** Its events come when it has ended, or its lease has run out. */
 export function remoteSource(records: TurnRecordStore, found: TurnRecord, stopping: AbortSignal): TurnSource {
   const { id: turnId, tenantId, userId } = found;
 
@@ -126,12 +115,5 @@ export function remoteSource(records: TurnRecordStore, found: TurnRecord, stoppi
     }
   }
 
-  return {
-    turnId,
-    accepted: Promise.resolve({ turnId }),
-    waits: true,
-    streamedTurnId: Promise.resolve(turnId),
-    eventBatches: (signal) => inOneBatch(waitForEnd(signal)),
-    last: async (signal) => (await waitForEnd(signal)).last,
-  };
+  return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: true }, waitForEnd);
 }

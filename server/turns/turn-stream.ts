@@ -4,7 +4,6 @@ import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 
-/** A turn's stream, as clients see it. */
 export const turnStream = {
   what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done` or `error`.",
   content: { "text/event-stream": TurnEvent },
@@ -12,17 +11,14 @@ export const turnStream = {
 } as const;
 
 export interface TurnStreamOptions {
-  /** For the header X-Turn-Id. */
   turnId: string;
-  /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** Sends the headers before the first event: the turn may wait in line. */
+  /** Before the first event: the turn may wait in line. */
   flushHeaders: boolean;
-  /** What the client has had already. */
   after?: EventPosition;
 }
 
-/** Sends a turn's events as server-sent events, as fast as the client reads, until they end or the client has left. */
+/** Sends no faster than the client reads, until the client has left. */
 export async function sendTurnStream(
   response: ServerResponse,
   source: TurnSource,
@@ -32,7 +28,7 @@ export async function sendTurnStream(
   using stream = openEventStream(response, { heartbeatMs, headers: { "x-turn-id": turnId } });
   if (flushHeaders) stream.flushHeaders();
   let firstTokenSent = false;
-  for await (const batch of eventsAfter(await source.streamedTurnId, source.eventBatches(clientLeft), after)) {
+  for await (const batch of eventsAfter((await source.streamedTurnId) ?? source.turnId, source.eventBatches(clientLeft), after)) {
     if (response.destroyed) return;
     const events = batch.map(({ id, event }) => ({ id, data: JSON.stringify(event) }));
     await stream.send(events, { atOnce: !firstTokenSent });
@@ -41,13 +37,13 @@ export async function sendTurnStream(
   stream.end();
 }
 
-/** How far a client has come in a turn's events: the SSE id `<number>.<characters>.<turn>`. */
+/** The SSE id `<number>.<characters>.<turn>`. */
 export interface EventPosition {
-  /** Of the event, from 1; 0: before the first. */
+  /** From 1; 0: before the first event. */
   number: number;
-  /** Of the answer, in UTF-16 code units, that were sent up to and with it. */
+  /** Of the answer, in UTF-16 code units, sent so far. */
   characters: number;
-  /** The last eight digits of the turn id that the stream named; undefined: of any turn. */
+  /** The last eight digits of its id; undefined: any turn. */
   turn?: string | undefined;
 }
 
@@ -57,7 +53,7 @@ export const FORM = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
 
 const lastDigits = (turnId: string): string => turnId.slice(-8);
 
-/** The header of a client that comes back. Throws AppError `invalid_request`. */
+/** Throws AppError `invalid_request`. */
 export function parseLastEventId(header: string | undefined): EventPosition {
   if (header === undefined || header === "") return BEGINNING;
   const [, number, characters, turn] = FORM.exec(header) ?? [];
@@ -67,16 +63,14 @@ export function parseLastEventId(header: string | undefined): EventPosition {
   ]);
 }
 
-/** An event with its SSE id. A client that sends the id back continues after this event. */
 export interface NumberedEvent {
   id: string;
   event: TurnEvent;
 }
 
 /**
- * Events of a turn, numbered, without those that a client at `after` has had. Live and stored events differ in number but not in the
- * characters of the answer, so characters decide what is missing, and a token is cut where they end. The last event is always sent. A
- * position in another turn, as of an earlier attempt, counts as the beginning.
+ * The events that a client at `position` has not had. Live and stored events differ in number but not in the characters of the answer, so
+ * characters decide, and a token is cut where they end. The last event is always sent. A position in another turn counts as the beginning.
  */
 export async function* eventsAfter(
   turnId: string,

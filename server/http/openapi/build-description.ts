@@ -11,10 +11,8 @@ import { HTTP_STATUS } from "../http-status.ts";
 import type { ErrorCode } from "../../../errors/error-codes.ts";
 import { OpenAIErrorAnswer, toOpenAIError } from "../../openai/openai-error.ts";
 
-/** What differs from one installation to the next. */
 export interface DescribedLimits {
   maxMessageChars: number;
-  /** Sections of core memory that can be written. */
   sections: readonly string[];
 }
 
@@ -24,12 +22,10 @@ const HEADERS_OF_STATUS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   503: ["Retry-After"],
 };
 
-/** The schemas that clients know by name, as they take them over. */
 const SCHEMAS = Object.assign({ ErrorAnswer, OpenAIErrorAnswer }, ...GROUPS.map(({ schemas }) => schemas)) as Record<string, z.ZodType>;
 
 const PARAMETER = /[:*](\w+)/g;
 
-/** `/users/:id` as OpenAPI writes it: `/users/{id}`. */
 export const describedPath = (path: string): string => path.replaceAll(PARAMETER, "{$1}");
 
 const toContent = (content: Content, writer: SchemaWriter) =>
@@ -42,7 +38,7 @@ const toResponse = ({ what, content, headers = [] }: Answer, writer: SchemaWrite
   return { description: what, headers: toHeaders(headers), content: toContent(content, writer) };
 };
 
-/** Codes every operation behind the key can refuse with. */
+/** Of every operation that needs a key. */
 const COMMON_ERRORS = [
   "invalid_request",
   "unauthorized",
@@ -56,14 +52,13 @@ const COMMON_ERRORS = [
 export interface DescribedError {
   status: number;
   schema: z.ZodType;
-  /** As clients see them, in OpenAI's words where its protocol is spoken. */
+  /** In OpenAI's words on its routes. */
   codes: string[];
 }
 
-/** OpenAI's word for a code; the only thing that is not found there is a model. */
+/** Only a model is not found there. */
 const openAICode = (code: ErrorCode): string => toOpenAIError({ code, message: "", details: [{ field: "model", problem: "" }] }).error.code;
 
-/** What an operation can refuse with, by status. */
 export function errorsOf({ path, isOpen = false, errors = [] }: Operation): DescribedError[] {
   const speaksOpenAI = path.startsWith("/v1/");
   const codes = [...new Set<ErrorCode>([...(isOpen ? [] : COMMON_ERRORS), ...errors])];
@@ -74,7 +69,6 @@ export function errorsOf({ path, isOpen = false, errors = [] }: Operation): Desc
   }));
 }
 
-/** One response for each status, naming the codes that come with it. */
 function errorResponses(operation: Operation, writer: SchemaWriter) {
   return Object.fromEntries(
     errorsOf(operation).map(({ status, schema, codes }) => {
@@ -110,7 +104,7 @@ function toOperation(operation: Operation, writer: SchemaWriter) {
   };
 }
 
-/** The description of the API in OpenAPI 3.1, from the schemas that validate it. */
+/** The API in OpenAPI 3.1, from the schemas that validate it. */
 export function buildDescription({ maxMessageChars, sections }: DescribedLimits) {
   const writer = makeSchemaWriter(
     SCHEMAS,

@@ -3,7 +3,6 @@ import { FORM as EVENT_ID } from "../../turns/turn-stream.ts";
 import { KEY as IDEMPOTENCY_KEY } from "../../turns/idempotent-turns.ts";
 import { callerId } from "../parse-request.ts";
 
-/** Headers that operations read, each once. */
 export const REQUEST_HEADERS = {
   "Idempotency-Key": {
     schema: z.string().regex(IDEMPOTENCY_KEY),
@@ -30,7 +29,6 @@ export const REQUEST_HEADERS = {
 
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
-/** Headers of answers. */
 export const ANSWER_HEADERS = {
   "X-Request-Id": { schema: z.string(), what: "Names this request in the log of the service." },
   "X-Turn-Id": { schema: z.uuid(), what: "The turn: read its stream again, or cancel it, by this id." },

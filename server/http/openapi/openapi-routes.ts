@@ -6,10 +6,9 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeRouter, operationGroup, route } from "./operation.ts";
 
-/** What the page takes from the package swagger-ui-dist; the build copies it. */
+/** From the package swagger-ui-dist; the build copies them. */
 export const DOCS_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
 
-/** The page that shows /openapi.json. Everything it loads comes from this service. */
 const DOCS_PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -27,15 +26,14 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `;
 
-/** Starts it; a script in the page itself would be refused by DOCS_POLICY. */
+/** DOCS_POLICY refuses a script inside the page. */
 const START_SCRIPT = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#description", deepLinking: true, validatorUrl: null });
 `;
 
-/** The icons of the page are data: addresses in its style sheet; it calls this service only. */
+/** The style sheet has icons as data: addresses. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Whatever OpenAPI 3.1 allows. */
 const ApiDescription = z.looseObject({ openapi: z.string() });
 
 export const descriptionOperations = operationGroup({
@@ -55,11 +53,11 @@ export const descriptionOperations = operationGroup({
   },
 });
 
-/** Beside this module once it is built; the sources use what the build made. */
+/** Beside this module once it is built. */
 const BUILT_FILES = import.meta.url.endsWith(".ts") ? "../../../dist/server/http/openapi/swagger-ui/" : "./swagger-ui/";
 const FILES_FOLDER = fileURLToPath(new URL(BUILT_FILES, import.meta.url));
 
-/** `GET /openapi.json`, written on the first request, and `GET /docs`, the page to read it. */
+/** `filesFolder` holds DOCS_FILES. */
 export function openApiRoutes(describe: () => z.infer<typeof ApiDescription>, filesFolder = FILES_FOLDER): Router {
   let description: Buffer | undefined;
   const isBuilt = (): boolean => DOCS_FILES.every((name) => existsSync(join(filesFolder, name)));
@@ -77,7 +75,7 @@ export function openApiRoutes(describe: () => z.infer<typeof ApiDescription>, fi
     },
     getDocsAsset(request, response) {
       const file = request.params["file"];
-      response.set("cache-control", "no-cache"); // nothing of anybody
+      response.set("cache-control", "no-cache");
       if (file === "start.js") {
         response.type("text/javascript").send(START_SCRIPT);
         return;

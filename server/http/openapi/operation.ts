@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../../errors/error-codes.ts";
 import type { AnswerHeader, RequestHeader } from "./headers.ts";
 
-/** The groups in which the page shows the operations, in their order. */
+/** In the order in which the page shows them. */
 export const TAGS = {
   turns: "One user message and the assistant's answer to it.",
   conversations: "What was said, and what was imported.",
@@ -24,47 +24,44 @@ export interface Answer {
   headers?: readonly AnswerHeader[];
 }
 
-/** What an operation takes and answers. */
 export interface Contract {
   details?: string;
-  /** What stands in the path; ids that are missing here are UUIDs. */
+  /** Ids that are missing here are UUIDs. */
   params?: Readonly<Record<string, z.ZodType>>;
   query?: z.ZodObject;
   headers?: readonly RequestHeader[];
   body?: Content;
-  /** The body can be left out. */
   bodyIsOptional?: boolean;
-  /** The JSON of a 200 that needs no more words; otherwise `answers`, by status, when all is well. */
+  /** The JSON of a 200; otherwise `answers`, by status. */
   answer?: z.ZodType;
   answers?: Readonly<Record<number, Answer>>;
-  /** Codes it can refuse with besides those of every operation, and of every body. */
+  /** Besides those of every operation and of every body. */
   errors?: readonly ErrorCode[];
-  /** Asks for no key and counts towards no limit. */
+  /** Without a key, and without limits. */
   isOpen?: boolean;
 }
 
 export interface Route extends Contract {
   method: "get" | "post" | "put" | "delete";
-  /** From the root, as Express writes it: /api/v1/users/:id */
+  /** As Express writes it: /api/v1/users/:id */
   path: `/${string}`;
   summary: string;
 }
 
-/** One method of one route, as clients see it. */
 export interface Operation extends Omit<Route, "answer" | "answers"> {
   id: string;
   tag: Tag;
   answers: Readonly<Record<number, Answer>>;
 }
 
-/** The operations of a group by their ids, and the schemas that clients know by name. */
+/** `schemas`: those that clients know by name. */
 export interface OperationGroup<Routes = Readonly<Record<string, Route>>> {
   tag: Tag;
   schemas?: Readonly<Record<string, z.ZodType>>;
   routes: Routes;
 }
 
-/** A value on its way into JSON: a time may be a Date. */
+/** A value before JSON: a time may be a Date. */
 export type Sent<Value> = Value extends string
   ? string extends Value
     ? string | Date
@@ -79,11 +76,11 @@ type AnswerOf<Given> = Given extends { answer: infer Schema extends z.ZodType }
   : Given extends { answers: infer Answers }
     ? JsonOf<Answers[keyof Answers]>
     : never;
-/** Express checks what a handler sends as JSON against the answer that is described. */
+/** What a handler sends must be the answer that is described. */
 type Handler<Given> = RequestHandler<ParamsDictionary, [AnswerOf<Given>] extends [never] ? unknown : Sent<AnswerOf<Given>>>;
 type Handlers<Routes> = { [Id in keyof Routes]: Handler<Routes[Id]> | readonly [...RequestHandler[], Handler<Routes[Id]>] };
 
-/** A route: `route("GET /api/v1/status", "How the service fares", { answer: Status })`. */
+/** For example `route("GET /api/v1/status", "How the service fares", { answer: Status })`. */
 export function route<const Given extends Contract>(
   at: `${Uppercase<Route["method"]>} ${Route["path"]}`,
   summary: string,
@@ -96,7 +93,7 @@ export function route<const Given extends Contract>(
 export const operationGroup = <Routes extends Readonly<Record<string, Route>>>(group: OperationGroup<Routes>): OperationGroup<Routes> =>
   group;
 
-/** A router of these operations, in their order. A handler may stand behind others in a list. */
+/** A handler may stand behind others in a list. */
 export function makeRouter<Routes extends Readonly<Record<string, Route>>>(
   { routes }: OperationGroup<Routes>,
   handlers: Handlers<Routes>,
@@ -106,7 +103,6 @@ export function makeRouter<Routes extends Readonly<Record<string, Route>>>(
   return router;
 }
 
-/** Codes of operations with a JSON body. */
 export const BODY_ERRORS = ["body_too_large", "unsupported_media_type"] as const satisfies readonly ErrorCode[];
 
 export function listOperations({ tag, routes }: OperationGroup): Operation[] {
@@ -125,9 +121,8 @@ export const jsonAnswer = <Schema extends z.ZodType>(schema: Schema, what = "OK"
   return { what, content: jsonBody(schema), headers };
 };
 
-/** What a file is to JSON Schema: its bytes as they are. */
+/** The bytes as they are, to JSON Schema. */
 export const file = z.string().meta({ format: "binary" });
 
-/** Fields of many answers. */
 export const time = z.iso.datetime();
 export const next = z.string().nullable().describe("Send it as `after` to get the page behind this one; null on the last.");

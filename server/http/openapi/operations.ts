@@ -18,7 +18,6 @@ import { turnOperations } from "../../turns/turn-routes.ts";
 import { descriptionOperations } from "./openapi-routes.ts";
 import { listOperations, type Operation, type OperationGroup } from "./operation.ts";
 
-/** In the order in which the page shows them. */
 export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
@@ -40,5 +39,4 @@ export const GROUPS: readonly OperationGroup[] = [
   descriptionOperations,
 ];
 
-/** Everything the service can be asked for over HTTP. */
 export const OPERATIONS: readonly Operation[] = GROUPS.flatMap(listOperations);

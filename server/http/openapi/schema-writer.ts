@@ -2,17 +2,14 @@ import { z } from "zod";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Turns zod schemas into the JSON Schema of the description. */
 export interface SchemaWriter {
-  /** The named ones, by name. */
+  /** By name. */
   components: Record<string, JsonSchema>;
-  /** A reference to a named schema, or the schema itself; an object or union without a name is refused with an error. */
+  /** A reference to a named schema, or the schema itself. Throws for an object or union without a name. */
   write(schema: z.ZodType): JsonSchema;
-  /** The properties of an object, and whether each is required. */
   writeProperties(object: z.ZodObject): { name: string; required: boolean; schema: JsonSchema }[];
 }
 
-/** Without what only a schema in a file of its own needs. */
 function inline(json: JsonSchema): JsonSchema {
   delete json.$schema;
   delete json.$id;
@@ -21,16 +18,16 @@ function inline(json: JsonSchema): JsonSchema {
 
 const reference = (name: string): string => `#/components/schemas/${name}`;
 
-/** Says what zod leaves out of the input side of a transform, and nothing twice. */
+/** Adds what zod leaves out of the input side of a transform. */
 function complete(schema: z.core.$ZodTypes, json: JsonSchema): void {
   const { def } = schema._zod;
   if (def.type === "default") json.default = def.defaultValue;
-  if (json.type === "integer" || json.format !== undefined) delete json.pattern; // a number in a query string; a date or UUID spelt out
+  if (json.type === "integer" || json.format !== undefined) delete json.pattern; // it matches the text in a query string
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
 }
 
-/** `limits` adds what is configured to single schemas, like the longest message. */
+/** `limits` are the configured ones, like the longest message. */
 export function makeSchemaWriter(
   named: Readonly<Record<string, z.ZodType>>,
   limits: ReadonlyMap<z.core.$ZodType, JsonSchema>,
@@ -38,7 +35,7 @@ export function makeSchemaWriter(
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const options = {
-    io: "input" as const, // for answers too: fields that are added one day must not break a client
+    io: "input" as const, // for answers, too: a new field must not break a client
     uri: reference,
     override({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }) {
       complete(zodSchema, jsonSchema);

@@ -64,24 +64,18 @@ describe("a client that stops reading", () => {
     expect(events.at(-1)?.content).toMatchObject({ answer: TOKENS.join("") });
   });
 
-  test("gets what has piled up piece by piece when it goes on, not in one write", async () => {
+  test("gets what has piled up piece by piece when it goes on, and ends the turn when it leaves after all", async () => {
     running.model.answer({ tokens: TOKENS, ending: "hang" });
     const { connection, watched } = await startUnread("behind");
     await sleep(1_000);
     connection.socket.resume();
     await connection.until(`id: ${TOKENS.length + 1}.`);
     expect(watched.mostBuffered).toBeLessThan(MEGABYTE);
-    connection.socket.destroy();
-    await stored("behind");
-  });
-
-  test("and then leaves ends the turn like any that leaves", async () => {
-    running.model.answer({ tokens: TOKENS, ending: "hang" });
-    const { connection, watched } = await startUnread("gone");
-    connection.socket.destroy();
-    expect((await stored("gone")).completed).toBe(false);
+    const gone = await startUnread("gone");
+    for (const { socket } of [connection, gone.connection]) socket.destroy();
+    for (const session of ["behind", "gone"]) expect((await stored(session)).completed).toBe(false);
     await waitUntil("the model's connection closed", () => running.model.seen.at(-1)?.aborted);
-    await waitUntil("the response closed", () => watched.response.closed);
+    await waitUntil("the responses closed", () => watched.response.closed && gone.watched.response.closed);
   });
 
   test("does not keep the service from stopping", async () => {

@@ -1,46 +1,32 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeAdmission, type Overload, watchEventLoop } from "../../../server/limits/admission.ts";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { beginTurn, contentOf, type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
+import { type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { streamTurn } from "../../support/clients/turn-client.ts";
-import { waitUntil } from "../../support/wait-until.ts";
 
 const OVERLOADED = { status: 503, code: "overloaded", says: /MAX_TURNS_PER_PROCESS.*Nothing was stored.*again in 2 s/ };
 
 describe("a process with as many turns as it may have", () => {
   let running: ServiceWithModel;
-  let free: () => void;
   beforeAll(async () => {
     running = await openServiceWithModel({ MAX_TURNS_PER_PROCESS: "2", MAX_CONCURRENT_TURNS_PER_USER: "0" });
   });
   afterAll(() => running.close());
-  beforeEach(() => {
-    running.model.seen.length = 0;
-    free = running.model.hold();
-  });
 
-  const bodyOf = (userId: string, fields: object = {}): object => ({ user_id: userId, session_id: "s", message: "hello", ...fields });
-  const ask = (userId: string, headers: Record<string, string> = {}): Promise<EventStreamResponse> =>
-    postTurn(running.url, bodyOf(userId), { headers });
-  const refuse = (userId: string, path = "/api/v1/chat") => postJson(running.url + path, bodyOf(userId));
-  async function fill(one: string, other: string): Promise<Promise<EventStreamResponse>[]> {
-    const before = running.model.seen.length;
-    const turns = [ask(one), ask(other)];
-    await running.model.untilAsked(before + 2);
-    return turns;
-  }
+  const bodyOf = (userId: string): object => ({ user_id: userId, session_id: "s", message: "hello" });
+  const ask = (userId: string): Promise<EventStreamResponse> => postTurn(running.url, bodyOf(userId));
 
   test("refuses the next turn, stores nothing of it, says when to come back, counts it, and has room again behind the first that ends", async () => {
     const refused = async (why: Overload) =>
       (await readMetrics(running.url)).samples.get(`conversation_graph_turns_refused_total{reason="${why}"}`);
     const before = (await refused("full")) ?? NaN;
-    const turns = await fill("ada", "bea");
+    const free = running.model.hold();
+    const turns = [ask("ada"), ask("bea")];
+    await running.model.untilAsked(2);
     for (const path of ["/api/v1/chat", "/api/v1/chat/stream"]) {
-      const answer = await refuse("cleo", path);
+      const answer = await postJson(running.url + path, bodyOf("cleo"));
       expectRefusal(answer, OVERLOADED);
       expect(answer.headers.get("retry-after")).toBe("2");
       expect(answer.headers.get("x-turn-id")).toBeNull();
@@ -59,35 +45,6 @@ describe("a process with as many turns as it may have", () => {
     free();
     await Promise.all(turns);
     expect((await ask("cleo")).status).toBe(200);
-  });
-
-  test("counts a turn that waits in line", async () => {
-    const first = ask("ada");
-    await running.model.untilAsked();
-    const waiting = await beginTurn(running.url, bodyOf("ada", { on_busy: "enqueue" }));
-    expectRefusal(await refuse("bea"), OVERLOADED);
-    free();
-    for (const turn of [first, waiting.ended]) expect(contentOf((await turn).events, "done").completed).toBe(true);
-  });
-
-  test("answers a message that comes again with its key, and a turn that is resumed, because that starts nothing", async () => {
-    const headers = { "idempotency-key": uuidv7() };
-    const [first, other] = [ask("ada", headers), ask("bea")];
-    await running.model.untilAsked(2);
-    const attached = ask("ada", headers);
-    await waitUntil("two turns inside", async () => (await refuse("cleo")).status === 503);
-    free();
-    const { events, headers: sent } = await first;
-    expect(contentOf((await attached).events, "done")).toEqual(contentOf(events, "done"));
-    await other;
-
-    const release = running.model.hold();
-    const full = await fill("dan", "eve");
-    expectRefusal(await refuse("fay"), OVERLOADED);
-    expect(contentOf((await ask("ada", headers)).events, "done").completed).toBe(true);
-    expect(contentOf((await streamTurn(running.url, sent.get("x-turn-id") ?? "")).events, "done").completed).toBe(true);
-    release();
-    await Promise.all(full);
   });
 
   test("measures how late its event loop is", async () => {

@@ -174,13 +174,6 @@ describe("tokens a day of a tenant", () => {
     expect(await ask(second, "4")).toMatchObject(USED_UP);
   });
 
-  test("are not written when there is no limit", async () => {
-    const service = await start(0);
-    expect((await ask(service, "1")).status).toBe(200);
-    await service.close();
-    expect(await storedTokens()).toEqual({});
-  });
-
   test("are used once by a turn, however often its key is sent, and its answer is there when they are used up", async () => {
     const service = await start(2 * ONE_TURN);
     const first = done(await keyed(service, "one"));

@@ -3,6 +3,7 @@ import { listConversations, postJson } from "../../support/clients/api-client.ts
 import { beginTurn, contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { streamTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const KEYS = "acme-key-1:acme,other-key-1:other";
@@ -49,11 +50,12 @@ describe("turns at once", () => {
   });
 
   test("count those that wait in line, too", async () => {
-    const turns = [ask("bea", "1"), ask("bea", "1", { on_busy: "enqueue" })];
+    const first = ask("bea", "1");
     await running.model.untilAsked();
-    await waitUntil("a refusal", async () => (await refusedOf("bea", "2")).status === 429);
+    const waiting = await beginTurn(running.url, { ...bodyOf("bea", "1"), on_busy: "enqueue" }, { headers: AS_ACME });
+    expect(await refusedOf("bea", "2")).toMatchObject(TOO_MANY);
     free();
-    for (const { status } of await Promise.all(turns)) expect(status).toBe(200);
+    for (const { status } of await Promise.all([first, waiting.ended])) expect(status).toBe(200);
     expect((await refusedOf("bea", "2")).status).toBe(200);
   });
 
@@ -101,6 +103,8 @@ describe("turns at once", () => {
     await running.model.untilAsked(2);
     expect(await refusedOf("gil", "3")).toMatchObject(TOO_MANY);
     expect(contentOf((await askKeyed("gil")).events, "done").message_id).toBe(messageId);
+    const resumed = await streamTurn(running.url, first?.headers.get("x-turn-id") ?? "", { headers: AS_ACME });
+    expect(contentOf(resumed.events, "done").message_id).toBe(messageId);
     free();
     for (const { status } of await Promise.all(next)) expect(status).toBe(200);
   });

@@ -17,41 +17,6 @@ function refusalOf(environment: Record<string, string | undefined>): AppError {
 const fieldsOf = (error: AppError): string[] => (error.details ?? []).map(({ field }) => field);
 
 describe("parseConfig", () => {
-  test("has a default for everything that a first start needs", () => {
-    expect(parseConfig({})).toEqual({
-      PORT: 8000,
-      HOST: "127.0.0.1",
-      JWT_USER_CLAIM: "sub",
-      RATE_LIMIT_PER_MINUTE: 120,
-      RATE_LIMIT_PER_MINUTE_PER_TENANT: 0,
-      MAX_CONCURRENT_TURNS_PER_USER: 4,
-      MAX_CONCURRENT_TURNS_PER_TENANT: 0,
-      MAX_CONCURRENT_TASKS_PER_USER: 8,
-      TOKENS_PER_DAY: 0,
-      DATA_DIR: "./.data",
-      CHAT_MODEL: "gpt-4o-mini",
-      HISTORY_WINDOW: 6,
-      ENABLE_SUMMARY: true,
-      SUMMARY_MIN_MESSAGES: 10,
-      SUMMARY_UPDATE_DELTA: 5,
-      ENABLE_CORE_MEMORY: true,
-      ENABLE_KB_HANDLERS: true,
-      ENABLE_EPISODIC_MEMORY: true,
-      EPISODE_TOP_K: 3,
-      EPISODE_SCOPE: "user",
-      TIME_ZONE: "UTC",
-      MEMORY_READ_TIMEOUT_MS: 800,
-      MODEL_FIRST_TOKEN_TIMEOUT_MS: 30_000,
-      MODEL_IDLE_TIMEOUT_MS: 30_000,
-      TURN_LEASE_MS: 15_000,
-      SHUTDOWN_GRACE_MS: 10_000,
-      MAX_MESSAGE_CHARS: 32_000,
-      JOB_CONCURRENCY: 8,
-      OTEL_SERVICE_NAME: "conversation-graph",
-      LOG_LEVEL: "info",
-    });
-  });
-
   test("takes an empty variable for an unset one, as .env files and compose write it", () => {
     const names = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "LOG_LEVEL"];
     expect(parseConfig(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(parseConfig({}));

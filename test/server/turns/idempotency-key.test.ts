@@ -56,14 +56,6 @@ describe("an Idempotency-Key", () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test.each(["refuse", "enqueue"])("makes three requests at once one turn, with on_busy %s", async (on_busy) => {
-    running.model.answer({ tokens: WORDS, betweenMs: 50 });
-    const together = await Promise.all([send({ on_busy }), send({ on_busy }), send({ on_busy })]);
-    expect(new Set(together.map(idOf)).size).toBe(1);
-    for (const { events } of together) expect(tokenText(events)).toBe(WORDS.join(""));
-    expect(running.model.seen).toHaveLength(1);
-  });
-
   test("with another body is a mismatch while the first is on its way, too", async () => {
     const [first, other] = await Promise.all([send(), send({ message: "something else" })]);
     expect([first.status, other.status].sort()).toEqual([200, 422]);

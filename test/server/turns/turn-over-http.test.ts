@@ -97,20 +97,6 @@ describe("a turn over HTTP", () => {
     expect(others).toEqual(["short answer", "and now?"]);
   });
 
-  test("gives notice when earlier messages do not fit the model, and leaves exactly those out", async () => {
-    running.model.answer({ tokens: ["a word more ".repeat(8)] });
-    const messages = ["one", "two", "three", "four"].map((name) => `${name} ${"of so many ".repeat(8)}`);
-    for (const message of messages) await ask("left out", { message });
-    const { events } = await ask("left out", { message: "and now?" });
-    const [, leftOut] = /256 tokens: the oldest (\d) recent messages are left out/.exec(contentOf(events, "notice").message) ?? [];
-    expect(Number(leftOut)).toBeGreaterThan(0);
-    const kept = contentOf(events, "done").receipt.window_messages;
-    expect(kept).toBe(8 - Number(leftOut));
-    const all = messages.flatMap((message) => [message, "a word more ".repeat(8)]);
-    const prompt = running.model.seen.at(-1)?.body.messages.map(({ content }) => content);
-    expect(prompt?.slice(1)).toEqual([...all.slice(8 - kept), "and now?"]);
-  });
-
   test.each([
     [{ agent_type: "chat_agent" }, "general:chat_agent", "rule"],
     [{ kb_prefix: "general" }, "general:hybrid_agent", "requested"],

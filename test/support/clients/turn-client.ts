@@ -24,9 +24,13 @@ export const cancelTurn = (url: string, turnId: string): Promise<ApiResponse<{ t
 export async function streamTurn(
   url: string,
   turnId: string,
-  { lastEventId, signal }: { lastEventId?: string | undefined; signal?: AbortSignal } = {},
+  {
+    lastEventId,
+    signal,
+    headers: given = {},
+  }: { lastEventId?: string | undefined; signal?: AbortSignal; headers?: Record<string, string> } = {},
 ): Promise<EventStreamResponse> {
-  const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+  const headers = { ...given, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
   const response = await fetch(`${url}/api/v1/turns/${turnId}/stream`, { headers, ...(signal ? { signal } : {}) });
   const events: ReceivedEvent[] = [];
   const result = { status: response.status, headers: response.headers, events, json: undefined };
