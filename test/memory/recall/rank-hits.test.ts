@@ -62,6 +62,8 @@ describe("rankHits", () => {
     expect(score("best")).toBeGreaterThan(score("before"));
     const unshared = scoresWith({}, { wordHits, vectorHits });
     expect(unshared("before")).toBe(unshared("apart"));
+    const ofOwn = scoresWith({ neighbour: 0.2, neighbourOfOwn: 1.5 }, { wordHits, vectorHits });
+    expect(ofOwn("before")).toBe(ofOwn("apart"));
   });
 
   test("takes the better neighbour, not both, so that a run of weak ones does not beat a hit", () => {
