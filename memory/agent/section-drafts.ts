@@ -25,14 +25,9 @@ export interface WantedSection {
 
 export interface DecidedSection {
   section: string;
-  lines: readonly DecidedLine[];
+  /** Repeated: it was said again. */
+  lines: readonly { text: string; isRepeated?: boolean | undefined }[];
   reason: string;
-}
-
-export interface DecidedLine {
-  text: string;
-  /** It was said again. */
-  isRepeated?: boolean | undefined;
 }
 
 export interface SectionDraftsParts {

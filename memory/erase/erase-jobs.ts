@@ -39,13 +39,8 @@ export function makeSweepIndexJob(sweepIndex: SweepIndex, queue: Pick<JobQueue, 
 /** In milliseconds; then other jobs have their turn. */
 const ERASE_STEP_MS = 2_000;
 
-interface EraseJobParts {
-  erasures: Pick<ErasureStore, "purgeRows" | "nextGroups" | "purgeGroups" | "finish">;
-  sweepIndex: SweepIndex;
-}
-
 /** Purges what a large erase has set aside: texts in Postgres, then their entries in the index, then the rows that led there. */
-export function makeEraseJob({ erasures, sweepIndex }: EraseJobParts): JobHandler<EraseJob> {
+export function makeEraseJob({ erasures, sweepIndex }: { erasures: ErasureStore; sweepIndex: SweepIndex }): JobHandler<EraseJob> {
   async function purgeGroups(id: string): Promise<boolean> {
     const groups = await erasures.nextGroups(id);
     if (!groups) return false;
@@ -64,13 +59,6 @@ export function makeEraseJob({ erasures, sweepIndex }: EraseJobParts): JobHandle
   };
 }
 
-interface VacuumJobParts {
-  /** Embedded: rewriting a table blocks this process. */
-  database: Database;
-  /** Milliseconds since the service last had a request. */
-  quietMs: () => number;
-}
-
 /** Quiet milliseconds before a table is rewritten: a second, and about as long as that takes. */
 const MIN_QUIET_MS = 1_000;
 const MAX_QUIET_MS = 10_000;
@@ -78,8 +66,8 @@ const BYTES_A_SECOND = 20_000_000;
 const CHECK_EVERY_MS = 250;
 const VACUUM_STEP_MS = 60_000;
 
-/** Rewrites the files of an embedded database, so that none holds erased data, while nobody uses the service. */
-export function makeVacuumJob({ database, quietMs }: VacuumJobParts): JobHandler<VacuumJob> {
+/** Rewrites the files of an embedded database, so that none holds erased data. `quietMs`: milliseconds since the last request. */
+export function makeVacuumJob(database: Database, quietMs: () => number): JobHandler<VacuumJob> {
   /** The newest erase that a whole step has covered; undefined before one has. */
   let coveredErase: string | null | undefined;
 

@@ -122,7 +122,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
         : makeIngestWithoutIndex(chunks),
       erase: makeEraseJob({ erasures: makeErasureStore(database, queue), sweepIndex }),
       erase_episodes: makeSweepIndexJob(sweepIndex, queue),
-      vacuum: makeVacuumJob({ database, quietMs: parts.quietMs ?? (() => Infinity) }),
+      vacuum: makeVacuumJob(database, parts.quietMs ?? (() => Infinity)),
     },
   });
 }

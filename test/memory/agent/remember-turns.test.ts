@@ -98,27 +98,24 @@ describeOnBothDatabases("the memory agent", (open) => {
     expect(await operationsOf(database, agent.owner)).toHaveLength(2);
   });
 
-  test("decides again when a person removed the section meanwhile", async () => {
+  test.each<[string, number, () => Promise<unknown>, object]>([
+    ["again when a person removed the section", 2, () => people.remove(agent.owner, { section: "profile" }), { profile: "?\nPorto" }],
+    [
+      "once when a person wrote another section",
+      1,
+      () => people.put(agent.owner, { section: "goals", content: "To sail" }),
+      { profile: "Name: Ada\nPorto", goals: "To sail" },
+    ],
+  ])("decides %s meanwhile", async (_what, count, change, contents) => {
     await people.put(agent.owner, { section: "profile", content: "Name: Ada" });
     await agent.say("I moved to Porto.");
     const { readings, noted } = noting(async (reading, number) => {
-      if (number === 1) await people.remove(agent.owner, { section: "profile" });
-      await writeFor(reading, "profile", `${reading.memory.contents()["profile"] ?? "?"}\nLives in Porto`);
+      if (number === 1) await change();
+      await writeFor(reading, "profile", `${reading.memory.contents()["profile"] ?? "?"}\nPorto`);
     });
     await agent.readAll(noted);
-    expect(readings).toHaveLength(2);
-    expect(await contentsOf(database, agent.owner)).toEqual({ profile: "?\nLives in Porto" });
-  });
-
-  test("a person's write of another section is no reason to decide again", async () => {
-    await agent.say("I moved to Porto.");
-    const { readings, noted } = noting(async (reading) => {
-      await people.put(agent.owner, { section: "goals", content: "To sail" });
-      await writeFor(reading, "profile", "Lives in Porto");
-    });
-    await agent.readAll(noted);
-    expect(readings).toHaveLength(1);
-    expect(await contentsOf(database, agent.owner)).toEqual({ goals: "To sail", profile: "Lives in Porto" });
+    expect(readings).toHaveLength(count);
+    expect(await contentsOf(database, agent.owner)).toEqual(contents);
   });
 
   test("gives up for now, and has written nothing, when the section changes each time; the next step reads the same turns", async () => {
