@@ -8,7 +8,8 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import type { LoadedWindow, StoredWindowMessage, WindowStore } from "../stores/postgres/conversations/window-store.ts";
+import type { PromptMessage } from "../stores/postgres/conversations/conversation-store.ts";
+import type { LoadedWindow, WindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { beginTurn, makeKeyedQueue } from "./acquire-conversation.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
@@ -29,7 +30,7 @@ export interface HistoryParts {
   leaseMs: number;
 }
 
-function toWindowMessage({ id, role, content, tokenCount, createdAt }: StoredWindowMessage): WindowMessage {
+function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage): WindowMessage {
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 

@@ -1,5 +1,6 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
-import type { SummaryStore, UncoveredMessage } from "../../stores/postgres/memory/summary-store.ts";
+import type { PromptMessage } from "../../stores/postgres/conversations/conversation-store.ts";
+import type { SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import { isSummaryDue, type SummarySettings, uncoveredCountLimit } from "./summary-due.ts";
@@ -27,7 +28,7 @@ export interface SummariseConversationParts {
 const STEP_MESSAGES = 200;
 
 /** At least one message. */
-function takeStep(messages: UncoveredMessage[], maxTokens: number): UncoveredMessage[] {
+function takeStep(messages: PromptMessage[], maxTokens: number): PromptMessage[] {
   let tokens = 0;
   const end = messages.findIndex(({ tokenCount }, index) => (tokens += tokenCount) > maxTokens && index > 0);
   return end < 0 ? messages : messages.slice(0, end);

@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversations/conversation-store.ts";
-import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { StoredMessage } from "../../stores/postgres/conversations/conversation-store.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";

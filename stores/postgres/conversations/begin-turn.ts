@@ -4,12 +4,13 @@ import { KeyTaken, type TurnKey } from "../../../turn/key.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
+import { MIN_UUID } from "../database/sql-parts.ts";
 import { lockOwnerShared, ownerLock, shareOwner } from "./locks.ts";
 
 export interface BeginTurn extends Owner {
   sessionId: string;
   turnId: string;
-  /** Milliseconds the turn holds the conversation, unless renewed. */
+  /** Milliseconds that the turn holds the conversation. */
   leaseMs: number;
   message: string;
   tokenCount: number;
@@ -51,11 +52,6 @@ returning conversation_id`;
 
 const KEY_INDEX = "turns_by_key";
 
-async function isKeyTaken(database: Database, { tenantId, userId }: Owner, { keyHash }: TurnKey): Promise<boolean> {
-  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
-  return (await database.query({ name: "turn-key", text, values: [tenantId, userId, keyHash] })).length === 1;
-}
-
 /** See `TurnStore.begin`. */
 export async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
@@ -69,8 +65,11 @@ export async function beginTurn(database: Database, turn: BeginTurn): Promise<Be
   } catch (error) {
     throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
   }
-  // The turn that holds the conversation may be the one of this very key.
-  if (key && (await isKeyTaken(database, turn, key))) throw new KeyTaken();
+  if (!key) return null;
+  // The turn that holds the conversation may have this very key.
+  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
+  const taken = await database.query({ name: "turn-key", text, values: [tenantId, userId, key.keyHash] });
+  if (taken.length > 0) throw new KeyTaken();
   return null;
 }
 
@@ -79,7 +78,7 @@ select conversations.id from turns join conversations on conversations.id = turn
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3
 for update of conversations`;
 
-/** `is_superseded`: a later message exists. Incomplete answers do not count, because no window has them. */
+/** Later incomplete answers do not supersede a message: no window has them. */
 const FIND_EARLIER = `
 select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
   coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,
@@ -113,8 +112,8 @@ interface EarlierTurn {
 }
 
 /**
- * Takes the conversation for a retry of an earlier turn's stored message, and moves the key to it; null while another turn holds the
- * conversation. Throws KeyTaken when the earlier turn has changed, AppError `turn_superseded` when the conversation has gone on.
+ * Takes the conversation for another attempt at a stored message; null while another turn holds it. Throws KeyTaken when the earlier
+ * attempt has changed, AppError `turn_superseded` when the conversation has gone on.
  */
 async function retryTurn(
   database: Database,
@@ -145,4 +144,50 @@ async function retryTurn(
     });
     return { conversationId: found.conversation_id, messageId: found.question_id };
   });
+}
+
+/** Takes the id of a turn that has not begun: a delayed begin then fails. Waits for a running begin. */
+const CLOSE_UNBEGUN = `
+insert into turns (id, tenant_id, user_id, conversation_id, started_at, ended_at)
+values ($1, '', '', ${MIN_UUID}::uuid, clock_timestamp(), clock_timestamp())
+on conflict (id) do nothing`;
+
+const FIND_BEGUN = `
+select conversation_id as "conversationId", question_id as "messageId" from turns
+where id = $1 and tenant_id = $2 and user_id = $3 and question_id is not null`;
+
+/** See `TurnStore.findBegun`. */
+export async function findBegunTurn(
+  database: Database,
+  { tenantId, userId, turnId }: Owner & { turnId: string },
+): Promise<BegunTurn | null> {
+  await database.query({ name: "turn-close", text: CLOSE_UNBEGUN, values: [turnId] });
+  // A new statement, to see what the first one waited for.
+  return (await database.query<BegunTurn>({ name: "turn-begun", text: FIND_BEGUN, values: [turnId, tenantId, userId] }))[0] ?? null;
+}
+
+const LOCK_LEASE = "select from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update";
+const DELETE_MESSAGE = "delete from messages using turns where turns.id = $1 and messages.id = turns.question_id";
+const RELEASE_LEASE = `
+update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, updated_at = clock_timestamp() where id = $1`;
+
+/** See `TurnStore.takeBack`. */
+export async function takeBackTurn(database: Database, { conversationId, turnId, ...owner }: HeldTurn): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await lockOwnerShared(transaction, owner);
+    const values = [conversationId, owner.tenantId, owner.userId, turnId];
+    const held = await transaction.query({ name: "turn-back-hold", text: LOCK_LEASE, values });
+    if (held.length === 0) return; // another turn holds it now
+    await transaction.query({ name: "turn-back-message", text: DELETE_MESSAGE, values: [turnId] });
+    await transaction.query({ name: "turn-back-give", text: RELEASE_LEASE, values: [conversationId] });
+  });
+}
+
+const RELEASE_DEAD = `
+update conversations set turn_id = null, turn_lease_until = null
+from turns where turns.id = conversations.turn_id and turns.ended_at is null and turns.emptied_at is null`;
+
+/** Releases the leases of the last process, whose turns died with it. For a database that no other process uses, before the first turn. */
+export async function releaseDeadLeases(database: Database): Promise<void> {
+  await database.query({ text: RELEASE_DEAD });
 }

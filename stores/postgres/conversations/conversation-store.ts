@@ -1,7 +1,7 @@
-import type { Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
+import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
 
 /** A conversation without its messages. */
 export interface StoredConversation {
@@ -14,47 +14,24 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
-/** A conversation in a list, with the beginning of its oldest message; null without one. */
+/** A conversation in a list, with the beginning of its oldest message, or null. */
 export interface ListedConversation extends StoredConversation {
   firstMessage: string | null;
 }
 
 /** Reads conversations. */
 export interface ConversationStore {
-  /** The conversation with this id; null when there is none in this scope. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
-  /** A user's conversations, newest first: a stable order for paging while turns run. */
+  /** The newest first, in an order that turns do not change. */
   list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
 }
 
-interface ConversationRow {
-  id: string;
-  user_id: string;
-  session_id: string;
-  message_count: number;
-  created_at: Date;
-  updated_at: Date;
-}
+const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", message_count as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
-function toConversation(row: ConversationRow): StoredConversation {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    sessionId: row.session_id,
-    messageCount: row.message_count,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-const COLUMNS = "id, user_id, session_id, message_count, created_at, updated_at";
-
-/** Enough to recognise a conversation. */
-const FIRST_CHARACTERS = 120;
 const LIST = `
-select ${COLUMNS}, (
-  select left(content, ${FIRST_CHARACTERS}) from messages where conversation_id = conversations.id order by messages.created_at, messages.id limit 1
-) as first_message
+select ${CONVERSATION}, (
+  select left(content, 120) from messages where conversation_id = conversations.id order by messages.created_at, messages.id limit 1
+) as "firstMessage"
 from conversations
 where tenant_id = $1 and user_id = $2
   and ${isBeforeCursor(3)}
@@ -64,24 +41,88 @@ order by created_at desc, id desc limit $5`;
 export function makeConversationStore(database: Database): ConversationStore {
   return {
     async find({ tenantId, userId }, conversationId) {
-      const [row] = await database.query<ConversationRow>({
-        name: "conversation-find",
-        text: `select ${COLUMNS} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`,
-        values: [conversationId, tenantId, userId],
-      });
-      return row ? toConversation(row) : null;
+      const text = `select ${CONVERSATION} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
+      const values = [conversationId, tenantId, userId];
+      return (await database.query<StoredConversation>({ name: "conversation-find", text, values }))[0] ?? null;
     },
 
     async list({ tenantId, userId }, page) {
-      const rows = await database.query<ConversationRow & { first_message: string | null }>({
-        name: "conversation-list",
-        text: LIST,
-        values: [tenantId, userId, ...pageValues(page)],
-      });
-      return toPage(
-        rows.map((row) => ({ ...toConversation(row), firstMessage: row.first_message })),
-        page.limit,
-      );
+      const values = [tenantId, userId, ...pageValues(page)];
+      return toPage(await database.query<ListedConversation>({ name: "conversation-list", text: LIST, values }), page.limit);
     },
   };
 }
+
+export type Role = "user" | "assistant";
+
+/** A stored message. */
+export interface StoredMessage {
+  id: string;
+  role: Role;
+  content: string;
+  /** False for an answer that was cut short, which is in no prompt. */
+  completed: boolean;
+  /** Estimated. */
+  tokenCount: number;
+  metadata: Record<string, unknown>;
+  createdAt: Date;
+}
+
+/** Reads messages, incomplete ones too. */
+export interface MessageStore {
+  /** By `(created_at, id)`. */
+  list(conversation: OwnedConversation, page: PageRequest, order?: "oldest_first" | "newest_first"): Promise<Page<StoredMessage>>;
+  /** One message and its owner. */
+  find(scope: OwnerScope, messageId: string): Promise<{ userId: string; conversationId: string; message: StoredMessage } | null>;
+}
+
+const MESSAGE = `messages.id, role, content, completed, token_count as "tokenCount", metadata, messages.created_at as "createdAt"`;
+
+const LIST_MESSAGES = {
+  oldest_first: {
+    name: "message-list",
+    text: `select ${MESSAGE} from messages where conversation_id = ${OWNED_ID}
+      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} order by created_at, id limit $6`,
+  },
+  newest_first: {
+    name: "message-list-backwards",
+    text: `select ${MESSAGE} from messages where conversation_id = ${OWNED_ID}
+      and ${isBeforeCursor(4)} order by created_at desc, id desc limit $6`,
+  },
+};
+
+const FIND_MESSAGE = `
+select ${MESSAGE}, conversation_id as "conversationId", user_id as "userId" from messages join conversations on conversations.id = conversation_id
+where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
+
+/** The messages of a database. */
+export function makeMessageStore(database: Database): MessageStore {
+  return {
+    async list(conversation, page, order = "oldest_first") {
+      const values = [...ownedValues(conversation), ...pageValues(page)];
+      return toPage(await database.query<StoredMessage>({ ...LIST_MESSAGES[order], values }), page.limit);
+    },
+
+    async find({ tenantId, userId }, messageId) {
+      const values = [messageId, tenantId, userId];
+      const [row] = await database.query<StoredMessage & { conversationId: string; userId: string }>({
+        name: "message-find",
+        text: FIND_MESSAGE,
+        values,
+      });
+      if (!row) return null;
+      const { conversationId, userId: owner, ...message } = row;
+      return { userId: owner, conversationId, message };
+    },
+  };
+}
+
+/** A message as a prompt needs it. */
+export type PromptMessage = Omit<StoredMessage, "completed" | "metadata">;
+
+export const PROMPT_MESSAGE = `id, role, content, token_count as "tokenCount", created_at as "createdAt"`;
+
+/** Also of JSON, where the time is text. */
+export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
+  return { ...row, createdAt: new Date(row.createdAt) };
+};

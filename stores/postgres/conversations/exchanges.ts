@@ -1,5 +1,5 @@
 import type { Cursor } from "../../page.ts";
-import type { Role } from "./message-store.ts";
+import type { Role } from "./conversation-store.ts";
 
 export interface ExchangeMessage extends Cursor {
   content: string;
@@ -7,10 +7,9 @@ export interface ExchangeMessage extends Cursor {
   importNumber: number | null;
 }
 
-/** A completed message as readers of a conversation get it, in order. */
+/** A completed message, for those who read a conversation in order. */
 export interface ReadMessage extends ExchangeMessage {
   role: Role;
-  /** It was imported, not said in a turn. */
   imported: boolean;
   /** It was read before an import moved the cursor back. */
   isKnown: boolean;
@@ -21,7 +20,6 @@ export interface ReadMessage extends ExchangeMessage {
 /** A question with its answer, or a message without partner. */
 export type Exchange<Message> = { asked: Message; answer: Message | null } | { asked: null; answer: Message };
 
-/** An exchange read from the messages of a conversation. */
 export type ReadExchange = Exchange<ExchangeMessage> & {
   /** Whoever has read this message has read the exchange. */
   anchor: ReadMessage;
@@ -34,7 +32,7 @@ export function firstMessageOf(exchange: ReadExchange): ExchangeMessage {
 
 const UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
-/** SQL: the message of this table or alias is from a turn, not an import, whose metadata are the caller's. */
+/** SQL: the message of this table or alias is from a turn. An imported one may have any metadata. */
 export const isLiveSql = (messages: string): string => `(${messages}.import_number is null and ${messages}.metadata ? 'turn_id')`;
 
 /** SQL: the id of a message's partner. A live question has none: its answer is the anchor. */
@@ -44,7 +42,7 @@ const partnerIdSql = (messages: string): string => `case
       then (select question_id from turns where turns.id = (${messages}.metadata->>'turn_id')::uuid)
   end`;
 
-/** SQL: the message can be the anchor of an exchange: a live answer, an imported question, an imported answer without one. */
+/** SQL: the message is the anchor of an exchange: a live answer, an imported question, an imported answer without one. */
 export const isAnchorSql = (messages: string): string =>
   `(${messages}.role = 'assistant' and (${isLiveSql(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLiveSql(messages)})`;
 
@@ -74,10 +72,7 @@ export function toReadMessage({ createdAt, partner, ...message }: MessageRow): R
   };
 }
 
-/**
- * The exchange of an anchor; else null. The anchor of a live exchange is its answer: a waiting question is none. Of an imported one it is
- * the first message.
- */
+/** The exchange of an anchor; else null. */
 function toExchange(message: ReadMessage): ReadExchange | null {
   const { role, imported, partner } = message;
   if (role === "user") return imported ? { asked: message, answer: partner, anchor: message } : null;
@@ -85,7 +80,6 @@ function toExchange(message: ReadMessage): ReadExchange | null {
   return imported ? null : { asked: partner, answer: message, anchor: message };
 }
 
-/** The exchanges of messages in order. */
 export function toExchanges(messages: readonly ReadMessage[]): ReadExchange[] {
   return messages.map(toExchange).filter((exchange) => exchange !== null);
 }

@@ -10,7 +10,7 @@ import { rewindCursors } from "./rewind-cursors.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
 
-/** Messages for one conversation, which is created when missing. */
+/** Messages of one conversation, which may be a new one. */
 export interface ImportRequest extends Owner {
   sessionId: string;
   /** In any order; sorted by time, stably. */
@@ -21,14 +21,12 @@ export interface ImportRequest extends Owner {
   onProgress?: (progress: ImportProgress) => void;
 }
 
-/** Progress of an import. */
 export interface ImportProgress {
   /** Messages stored or skipped. */
   done: number;
   exchanges: number;
 }
 
-/** The result of an import. */
 export interface Imported {
   conversationId: string;
   /** Messages. */
@@ -42,9 +40,8 @@ export interface Imported {
 /** Imports history from elsewhere. */
 export interface ImportStore {
   /**
-   * Stores messages with their own time, all or none, and pairs them with each other and with stored ones that lack a partner. A summary
-   * that covers later times is rebuilt from the start, and indexing goes back to the first new message. Throws AppError `conversation_busy`
-   * while a turn holds the conversation.
+   * Stores messages with their own time, all or none, and pairs questions with answers. A summary of later times is rebuilt, and indexing
+   * goes back to the first new message. Throws AppError `conversation_busy` while a turn holds the conversation.
    */
   import(request: ImportRequest): Promise<Imported>;
 }
@@ -60,9 +57,9 @@ returning id, imported_count as "importedCount", created_at as "createdAt", grea
 
 const INSERT = `
 insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, partner_id, import_number, is_unread)
-select id, $1, role, content, true, token_count, metadata, created_at, partner_id, import_number, true
+select id, $1, role, content, true, "tokenCount", metadata, "createdAt", "partnerId", number, true
 from jsonb_to_recordset($2::jsonb)
-  as given (id uuid, role text, content text, token_count integer, metadata jsonb, created_at timestamptz, partner_id uuid, import_number integer)`;
+  as given (id uuid, role text, content text, "tokenCount" integer, metadata jsonb, "createdAt" timestamptz, "partnerId" uuid, number integer)`;
 
 const JOIN = `
 update messages set partner_id = given."partnerId"
@@ -74,11 +71,6 @@ update conversations set message_count = message_count + $2, rewrites = rewrites
   last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
 
-function toRow({ id, role, content, createdAt, metadata, partnerId, number }: NewMessage): object {
-  const token_count = estimateTokens(content);
-  return { id, role, content, token_count, metadata, created_at: createdAt, partner_id: partnerId, import_number: number };
-}
-
 async function insertAll(
   transaction: Queryable,
   conversationId: string,
@@ -87,10 +79,11 @@ async function insertAll(
 ): Promise<void> {
   for (let start = 0; start < messages.length; start += BATCH) {
     const batch = messages.slice(start, start + BATCH);
-    const values = [conversationId, JSON.stringify(batch.map(toRow))];
+    const rows = batch.map((message) => ({ ...message, tokenCount: estimateTokens(message.content) }));
+    const values = [conversationId, JSON.stringify(rows)];
     await transaction.query({ name: "import-insert", text: INSERT, values });
     onBatch(batch);
-    await nextRound(); // the embedded database blocks the event loop, and progress could not be sent
+    await nextRound(); // the embedded database blocks the event loop
   }
 }
 

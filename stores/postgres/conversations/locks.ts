@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
+import { ownedValues } from "../database/sql-parts.ts";
 
 /** Key of an owner's advisory lock: 64 bits of a hash. Owners who share one only wait for each other. */
 export function ownerLock({ tenantId, userId }: Owner): string {
@@ -11,8 +12,8 @@ export function ownerLock({ tenantId, userId }: Owner): string {
 }
 
 /**
- * A common table expression that takes the owner's lock, shared, before anything that selects from it: a statement that adds to a user's
- * conversations ends before an erase of the user begins, or starts after it. `parameter` is the place of `ownerLock`.
+ * SQL: a common table expression that takes the owner's lock, shared, before anything that selects from it: no erase of the user runs
+ * meanwhile. `parameter` is the place of `ownerLock`.
  */
 export const shareOwner = (parameter: number): string =>
   `guard as materialized (select pg_advisory_xact_lock_shared($${parameter}::bigint))`;
@@ -25,18 +26,14 @@ export async function lockOwner(transaction: Queryable, owner: Owner): Promise<v
   await transaction.query({ name: "owner-lock", text: "select pg_advisory_xact_lock($1::bigint)", values: [ownerLock(owner)] });
 }
 
-/** The same, shared: an erase waits for all holders. */
+/** The same, shared. */
 export async function lockOwnerShared(transaction: Queryable, owner: Owner): Promise<void> {
   await transaction.query({ name: "owner-share", text: "select pg_advisory_xact_lock_shared($1::bigint)", values: [ownerLock(owner)] });
 }
 
 const LOCK = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
 
-/**
- * Locks a conversation until the transaction ends, so that none of its turns can end; false when it is gone. Only later statements see what
- * was committed during the wait.
- */
-export async function lockConversation(transaction: Queryable, { conversationId, tenantId, userId }: OwnedConversation): Promise<boolean> {
-  const locked = await transaction.query({ name: "conversation-lock", text: LOCK, values: [conversationId, tenantId, userId] });
-  return locked.length === 1;
+/** Locks a conversation until the transaction ends, so that none of its turns can end; false when it is gone. */
+export async function lockConversation(transaction: Queryable, conversation: OwnedConversation): Promise<boolean> {
+  return (await transaction.query({ name: "conversation-lock", text: LOCK, values: ownedValues(conversation) })).length === 1;
 }

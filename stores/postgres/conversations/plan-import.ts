@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
 import { isLiveSql } from "./exchanges.ts";
-import type { Role } from "./message-store.ts";
+import type { Role } from "./conversation-store.ts";
+import type { Cursor } from "../../page.ts";
 import type { OwnedConversation } from "../../owner.ts";
 
 /** A message to import; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
@@ -23,15 +24,12 @@ export interface NewMessage extends MessageToImport {
   endsExchange: boolean;
 }
 
-/** What an import will write. */
 interface ImportPlan {
-  /** In order. */
   messages: NewMessage[];
   /** Stored messages that get a partner. */
-  joined: { id: string; partnerId: string; createdAt: Date }[];
+  joined: (Cursor & { partnerId: string })[];
 }
 
-/** The conversation to import into. */
 export interface ConversationToFill {
   createdAt: Date;
   /** Messages imported so far. */
@@ -40,7 +38,7 @@ export interface ConversationToFill {
   now: Date;
 }
 
-/** Stored messages this near, in messages, may be partners of new ones. */
+/** Stored messages before and behind the new ones that may be their partners. */
 const NEIGHBOURS = 100;
 
 const KNOWN_IDS = `
@@ -48,7 +46,7 @@ select metadata->>'external_id' as external_id from messages
 where conversation_id = $1 and metadata ? 'external_id' and metadata->>'external_id' = any($2)`;
 
 const NEAR = `
-select id, role, created_at, not ${isLiveSql("messages")} and partner_id is null as is_free from messages
+select id, role, created_at as "createdAt", not ${isLiveSql("messages")} and partner_id is null as "isFree" from messages
 where conversation_id = $1 and completed
   and created_at >= coalesce((
     select min(created_at) from (
@@ -90,17 +88,12 @@ function sortByTime(messages: readonly MessageToImport[], now: Date): (MessageTo
     .sort((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
 }
 
-interface Place {
-  id: string;
-  createdAt: Date;
-}
-
-const compareByPlace = (one: Place, other: Place): number =>
+const compareByPlace = (one: Cursor, other: Cursor): number =>
   one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 
 /**
- * Decides which messages are new and pairs them, in a conversation that is locked. Stored pairs stay. Ids rise with a message's place,
- * whatever the clock: of the same time, later imports sort behind earlier ones.
+ * Finds the new messages and pairs them, in a locked conversation. Stored pairs stay. Ids do not depend on the clock: of the same time,
+ * later imports sort behind earlier ones.
  */
 export async function planImport(
   transaction: Queryable,
@@ -115,13 +108,12 @@ export async function planImport(
   });
   const [first, last] = [added[0], added.at(-1)];
   if (!first || !last) return { messages: [], joined: [] };
-  const rows = await transaction.query<{ id: string; role: Role; created_at: Date; is_free: boolean }>({
+  const near = await transaction.query<OrderedMessage & Cursor>({
     name: "import-near",
     text: NEAR,
     values: [conversationId, first.createdAt, last.createdAt],
   });
-  const near = rows.map(({ id, role, created_at, is_free }) => ({ id, role, createdAt: created_at, isFree: is_free }));
-  const ordered: (OrderedMessage & Place)[] = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(compareByPlace);
+  const ordered = [...near, ...added.map((message) => ({ ...message, isFree: true }))].sort(compareByPlace);
   const partners = new Map(pairByOrder(ordered).flatMap(([asked, answer]) => [[asked, answer] as const, [answer, asked] as const]));
   const isNew = new Set(added.map(({ id }) => id));
   const placed = new Set<string>();
@@ -139,7 +131,6 @@ export async function planImport(
   };
 }
 
-/** A message in the order of its conversation. */
 interface OrderedMessage {
   id: string;
   role: Role;
@@ -150,8 +141,8 @@ interface OrderedMessage {
 type Pair = readonly [questionId: string, answerId: string];
 
 /**
- * Pairs messages by order: a run of questions with the run of answers behind it, one by one, as times may cross. Of too many questions the
- * last are answered; of too many answers the first are used. A message that is not free ends a run.
+ * Pairs a run of questions with the run of answers behind it, one by one. Of too many questions the last are answered; of too many answers
+ * the first are used. A message that is not free ends a run.
  */
 export function pairByOrder(messages: readonly OrderedMessage[]): Pair[] {
   const pairs: Pair[] = [];

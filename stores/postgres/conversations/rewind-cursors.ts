@@ -2,10 +2,7 @@ import type { Queryable } from "../database/database.ts";
 import type { OwnedConversation } from "../../owner.ts";
 import { MAX_UUID, MIN_UUID } from "../database/sql-parts.ts";
 
-/**
- * The one place where a cover point moves back. The version still rises, so a summary in the making is not saved. Later versions are
- * deleted.
- */
+/** Moves a cover point back to the start. The version still rises, so a summary in the making is not saved. */
 export const REBUILD_SUMMARY = `
 with outdated as (
   delete from conversation_summary_versions where conversation_id = $1 and covered_through_created_at >= $2
@@ -22,7 +19,7 @@ const REINDEX = `
 update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${MAX_UUID}
 where conversation_id = $1 and indexed_through_created_at >= $2`;
 
-/** Turns up to the old cursor count as known; imported messages are marked each. */
+/** Turns up to the old cursor stay known; an imported message has a mark of its own. */
 const REREAD = `
 update memory_cursors
 set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
@@ -42,7 +39,7 @@ export interface ImportedRange {
   changedFrom: Date;
 }
 
-/** Moves the cursors of summary, index and memory agent back to where an import added messages or changed exchanges. */
+/** Moves the cursors of summary, index and memory agent back to the changes of an import. */
 export async function rewindCursors(
   transaction: Queryable,
   { conversationId }: OwnedConversation,

@@ -1,7 +1,7 @@
 import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** How long the outcome and key of a turn are stored. */
+/** Outcome and key of a turn are stored this long. */
 const OUTCOME_LIFETIME = "24 hours";
 
 /** Milliseconds between two clean-ups. */
@@ -9,7 +9,6 @@ const CLEANUP_INTERVAL_MS = 5 * 60_000;
 /** Turns of one clean-up: some ten milliseconds. */
 const CLEANUP_LIMIT = 1_000;
 
-/** Clears outcome and key of a turn. */
 export const CLEARED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
 
 /** Closed turns that never began are deleted. */
@@ -23,12 +22,12 @@ with old as (
 update turns set ${CLEARED} from old where turns.id = old.id and old.question_id is not null
 returning turns.id`;
 
-/** Clears turns that are old enough, at most `limit`; returns how many. */
-export async function clearOldTurns(database: Database, limit = CLEANUP_LIMIT): Promise<number> {
-  return (await database.query({ name: "turns-empty", text: CLEAR_OLD_TURNS, values: [limit] })).length;
+/** Clears old turns, at most CLEANUP_LIMIT; returns how many. */
+export async function clearOldTurns(database: Database): Promise<number> {
+  return (await database.query({ name: "turns-empty", text: CLEAR_OLD_TURNS, values: [CLEANUP_LIMIT] })).length;
 }
 
-/** Returns a clean-up for the end of each turn, which runs when one is due. Never throws: the next one comes. */
+/** Returns a clean-up to call after each turn; most calls do nothing. It never throws: the next one comes. */
 export function makeTurnCleanup(database: Database): () => Promise<void> {
   let due = performance.now() + CLEANUP_INTERVAL_MS;
   return async function cleanUpWhenDue() {
@@ -45,15 +44,13 @@ export interface TurnRecord extends Owner {
   conversationId: string;
   /** The user's message. */
   questionId: string;
-  /** Null without an answer, or before the end. */
   answerId: string | null;
-  /** The text of the answer. */
   answer: string | null;
   /** Of a request with an Idempotency-Key. */
   bodyHash: string | null;
-  /** As `finish` stored it; null while it runs, or when its process died. */
+  /** Null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
-  /** It holds the lease: a process runs it, or died just now. */
+  /** It holds the lease. */
   isHeld: boolean;
   /** The outcome has been cleared. */
   isGone: boolean;
@@ -61,15 +58,14 @@ export interface TurnRecord extends Owner {
   endedAt: Date | null;
 }
 
-/** The channel for ids of turns to cancel. */
+/** Ids of turns to cancel are sent here. */
 export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
-/** Turns of all processes. */
 export interface TurnRecordStore {
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
   /** The newest attempt with this key. */
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
-  /** Asks the process that runs it to stop; false when it has ended. */
+  /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
   /** Clears outcome and key at once. */
   clear(owner: Owner, turnId: string): Promise<void>;

@@ -3,16 +3,16 @@ import { storableJson } from "../../../text/storable-text.ts";
 import type { Job } from "../../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
-import type { Database, Queryable, Statement, StatementValue } from "../database/database.ts";
+import type { Database, Queryable, StatementValue } from "../database/database.ts";
+import { ownedValues } from "../database/sql-parts.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
-import { beginTurn, type BeginTurn, type BegunTurn, type HeldTurn } from "./begin-turn.ts";
+import { beginTurn, type BeginTurn, type BegunTurn, findBegunTurn, type HeldTurn, takeBackTurn } from "./begin-turn.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
-import { findBegunTurn, takeBackTurn } from "./recover-turns.ts";
 import { makeTurnCleanup } from "./turn-record-store.ts";
 
 export interface AnswerToStore {
   messageId: string;
-  /** The message it answers; once that is erased, the answer is not stored. */
+  /** Without this message the answer is not stored. */
   questionId?: string;
   content: string;
   completed: boolean;
@@ -21,38 +21,38 @@ export interface AnswerToStore {
   metadata: Record<string, unknown>;
 }
 
-/** The result of a turn, for later requests. The text of the answer is in its message. */
+/** The result of a turn, for later requests, without the text of the answer. */
 export interface OutcomeToStore {
   outcome: object;
-  /** Fields that differ when another turn has taken the conversation since. */
+  /** Fields that replace those of `outcome` when another turn has taken the conversation. */
   ifSuperseded: object;
 }
 
 /**
- * `stored`: written as given, lease released. `superseded`: another turn has taken the conversation, the answer was stored with `completed`
- * false. `gone`: conversation or question was deleted, nothing was written.
+ * `stored`: the lease was released. `superseded`: another turn has taken the conversation, the answer was stored with `completed` false.
+ * `gone`: conversation or question was deleted, nothing was written.
  */
 export type FinishOutcome = "stored" | "superseded" | "gone";
 
 /** One turn at a time per conversation: a lease on the conversation's row, taken by compare-and-set. */
 export interface TurnStore {
   /**
-   * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it. With
-   * the key of an earlier attempt it retries that one's stored message. Throws KeyTaken when another turn has this key.
+   * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
+   * The key of an earlier attempt retries that attempt's message. Throws KeyTaken when another turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
   /** Finds the turn of a `begin` whose reply was lost. Null: it has not begun, and can no longer begin. */
   findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
-  /** Rolls back a begun turn that nobody was told of: deletes its message and frees the conversation. */
+  /** Deletes the message of a begun turn that no client knows, and frees the conversation. */
   takeBack(turn: HeldTurn): Promise<void>;
   /**
-   * Extends the lease by `leaseMs`; false when it was lost or the conversation is gone. Throws AppError `turn_cancelled`, with the lease
-   * extended, when a cancel was requested.
+   * Extends the lease by `leaseMs`; false when it was lost. Throws AppError `turn_cancelled`, with the lease extended, when a cancel was
+   * requested.
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores the answer, if any, and the outcome, releases the lease and adds the jobs, in one transaction. Repeating the call changes
-   * nothing and returns the same.
+   * Stores the answer, if any, and the outcome, releases the lease and adds the jobs, in one transaction. A repeated call changes nothing
+   * and returns the same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
@@ -62,7 +62,6 @@ update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning (select cancel_requested from turns where turns.id = $4)`;
 
-/** Locks owner and row first, so `held` stays true until the commit. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
   select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
@@ -96,67 +95,55 @@ from turns where id = $1 and ended_at is not null`;
 
 class QuestionErased extends Error {}
 
-async function isStored(transaction: Queryable, messageId: string): Promise<boolean> {
-  return (await transaction.query({ name: "turn-question", text: "select from messages where id = $1", values: [messageId] })).length === 1;
-}
-
-const NO_OUTCOME: OutcomeToStore = { outcome: {}, ifSuperseded: {} };
+const QUESTION = "select from messages where id = $1";
 
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   const emptyWhenDue = makeTurnCleanup(database);
 
-  /** The outcome of an earlier identical call whose reply was lost; null without one. */
-  async function findOutcome(where: Queryable, values: StatementValue[]): Promise<FinishOutcome | null> {
+  /** What an earlier call for the same turn returned. */
+  async function findOutcome(where: Queryable, values: StatementValue[]): Promise<FinishOutcome> {
     const [ended] = await where.query<{ is_same: boolean }>({ name: "turn-ended", text: ENDED, values });
-    return ended ? (ended.is_same ? "stored" : "superseded") : null;
+    return ended?.is_same ? "stored" : "superseded";
   }
 
   async function finishTurn(
-    { conversationId, tenantId, userId, turnId }: HeldTurn,
+    held: HeldTurn,
     answer: AnswerToStore | null,
     jobs: readonly Job[] = [],
-    ending: OutcomeToStore = NO_OUTCOME,
+    { outcome: stored, ifSuperseded }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
-    const owned = [conversationId, tenantId, userId, turnId];
-    const statement: Statement = {
-      name: "turn-finish",
-      text: FINISH,
-      values: [
-        ...owned,
-        answer ? 1 : 0,
-        messageId,
-        content,
-        completed,
-        tokenCount,
-        JSON.stringify(metadata),
-        ownerLock({ tenantId, userId }),
-        questionId,
-        storableJson(ending.outcome),
-        storableJson(ending.ifSuperseded),
-      ],
-    };
-    const endedAs = [turnId, storableJson(ending.outcome), completed];
+    const message = [answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)];
+    const outcomes = [storableJson(stored), storableJson(ifSuperseded)];
+    const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), questionId, ...outcomes];
+    const endedAs = [held.turnId, storableJson(stored), completed];
     async function run(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
-      const [row] = await where.query<{ still_held: boolean; is_asked: boolean; has_ended_now: boolean }>(statement);
+      const [row] = await where.query<{ still_held: boolean; is_asked: boolean; has_ended_now: boolean }>({
+        name: "turn-finish",
+        text: FINISH,
+        values,
+      });
       if (!row?.is_asked) return { outcome: "gone", isRepeat: false };
-      const earlier = row.still_held || row.has_ended_now ? null : await findOutcome(where, endedAs);
-      return { outcome: earlier ?? (row.still_held ? "stored" : "superseded"), isRepeat: earlier !== null };
+      if (row.still_held) return { outcome: "stored", isRepeat: false };
+      if (row.has_ended_now) return { outcome: "superseded", isRepeat: false };
+      return { outcome: await findOutcome(where, endedAs), isRepeat: true };
     }
     try {
       if (!answer && jobs.length === 0) return (await run(database)).outcome;
       return await queue.transaction(async (transaction, jobTransaction) => {
         const { outcome, isRepeat } = await run(transaction);
-        // It may have waited for an erase of its question; only a new statement sees that.
-        if (outcome === "superseded" && questionId !== null && !(await isStored(transaction, questionId))) throw new QuestionErased();
+        if (outcome === "superseded" && questionId !== null) {
+          // The statement may have waited for an erase of its question; only a new one sees that.
+          const asked = await transaction.query({ name: "turn-question", text: QUESTION, values: [questionId] });
+          if (asked.length === 0) throw new QuestionErased();
+        }
         if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs);
         return outcome;
       });
     } catch (error) {
       if (error instanceof QuestionErased) return "gone";
       if (!isUniqueViolation(error)) throw error;
-      // The answer is stored already; this try was rolled back.
-      return (await findOutcome(database, endedAs)) ?? "superseded";
+      return findOutcome(database, endedAs);
     }
   }
 
@@ -165,8 +152,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     findBegun: (turn) => findBegunTurn(database, turn),
     takeBack: (held) => takeBackTurn(database, held),
 
-    async renew({ conversationId, tenantId, userId, turnId }, leaseMs) {
-      const values = [conversationId, tenantId, userId, turnId, leaseMs];
+    async renew(held, leaseMs) {
+      const values = [...ownedValues(held), held.turnId, leaseMs];
       const [row] = await database.query<{ cancel_requested: boolean | null }>({ name: "turn-renew", text: RENEW, values });
       if (row?.cancel_requested)
         throw new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");

@@ -1,40 +1,31 @@
 import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
+import type { OwnedConversation } from "../../owner.ts";
 import { isBehind } from "../../page.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import { lastErasureSql } from "../memory/core-memory-store.ts";
 import type { Database } from "../database/database.ts";
-import type { Role } from "./message-store.ts";
-import { SUMMARY_OF, toSummary, type StoredSummary, type SummaryRow } from "../memory/summary-store.ts";
-import type { OwnedConversation } from "../../owner.ts";
-import { MIN_UUID, OWNED_ID } from "../database/sql-parts.ts";
-
-/** A message as the model gets it. */
-export interface StoredWindowMessage {
-  id: string;
-  role: Role;
-  content: string;
-  tokenCount: number;
-  createdAt: Date;
-}
+import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
+import { lastErasureSql } from "../memory/core-memory-store.ts";
+import { behindSummary, type StoredSummary, SUMMARY_OF, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
+import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./conversation-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
-  /** The message of the running turn, excluded by id: an equal earlier text stays. */
+  /** The message of the running turn. */
   exceptMessageId: string;
-  /** At least so many of the newest messages, even when the summary covers some. */
+  /** The least number of messages, even when the summary covers some. */
   atLeast: number;
-  /** Stop reading older messages at so many tokens. */
+  /** Older messages are read up to this many tokens. */
   maxTokens: number;
-  /** False: no summary, and the window is every message. */
+  /** False: the window is every message. */
   useSummary: boolean;
 }
 
 export interface LoadedWindow {
   summary: StoredSummary | null;
   /** Completed messages that the summary does not cover, oldest first. */
-  messages: StoredWindowMessage[];
+  messages: PromptMessage[];
   /** False when older uncovered messages were not read. */
   isWhole: boolean;
-  /** When this user was last erased, as recorded; null for never. */
+  /** When this user was last erased; null for never. */
   lastErasure: string | null;
 }
 
@@ -47,84 +38,58 @@ export interface WindowStore {
 const FIRST_PAGE = 200;
 const NEXT_PAGE = 1_000;
 
-/** One statement, one snapshot: a summary saved meanwhile leaves no gap before the window, and no overlap. */
+/** One statement, one snapshot. */
 const WINDOW = `
 with current_summary as materialized (${SUMMARY_OF} and $4::boolean)
 select
-  (select row_to_json(current_summary) from current_summary) as summary,
+  (select ${summaryJson("current_summary")} from current_summary) as summary,
   (select coalesce(json_agg(newest), '[]') from (
-    select id, role, content, token_count, created_at from messages
+    select ${PROMPT_MESSAGE} from messages
     where conversation_id = ${OWNED_ID} and completed and id <> $5
-      and (created_at, id) > (
-        coalesce((select covered_through_created_at from current_summary), '-infinity'),
-        coalesce((select covered_through_message_id from current_summary), ${MIN_UUID}))
+      and ${behindSummary("current_summary")}
     order by created_at desc, id desc limit $6
   ) newest) as messages,
-  ${lastErasureSql("$7")} as last_erasure`;
+  ${lastErasureSql("$7")} as "lastErasure"`;
 
 const OLDER = `
-select id, role, content, token_count, created_at from messages
+select ${PROMPT_MESSAGE} from messages
 where conversation_id = ${OWNED_ID} and completed
-  and (created_at, id) < ($4::timestamptz, $5::uuid)
-  and (created_at, id) > (coalesce($6::timestamptz, '-infinity'), coalesce($7::uuid, ${MIN_UUID}))
+  and (created_at, id) < ($4::timestamptz, $5::uuid) and (created_at, id) > ${placeOrStart("$6::timestamptz", "$7::uuid")}
 order by created_at desc, id desc limit $8`;
 
-interface WindowRow {
-  id: string;
-  role: Role;
-  content: string;
-  token_count: number;
-  created_at: Date | string;
-}
-
-function toMessage({ id, role, content, token_count, created_at }: WindowRow): StoredWindowMessage {
-  return { id, role, content, tokenCount: token_count, createdAt: new Date(created_at) };
-}
-
-function countTokens(messages: StoredWindowMessage[]): number {
+function countTokens(messages: PromptMessage[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }
 
 export function makeWindowStore(database: Database): WindowStore {
   /** The newest messages first. */
-  async function readNewest(
-    { conversationId, tenantId, userId, exceptMessageId }: WindowRequest,
-    useSummary: boolean,
-    limit: number,
-  ): Promise<{ summary: StoredSummary | null; newest: StoredWindowMessage[]; lastErasure: string | null }> {
-    const [row] = await database.query<{ summary: SummaryRow | null; messages: WindowRow[]; last_erasure: string | null }>({
+  async function readNewest(request: WindowRequest, useSummary: boolean, limit: number) {
+    const { tenantId, userId, exceptMessageId } = request;
+    const values = [...ownedValues(request), useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)];
+    const [row] = await database.query<{ summary: SummaryJson | null; messages: PromptMessage[]; lastErasure: string | null }>({
       name: "window-newest",
       text: WINDOW,
-      values: [conversationId, tenantId, userId, useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)],
+      values,
     });
     return {
       summary: row?.summary ? toSummary(row.summary) : null,
-      newest: (row?.messages ?? []).map(toMessage),
-      lastErasure: row?.last_erasure ?? null,
+      newest: (row?.messages ?? []).map(toPromptMessage),
+      lastErasure: row?.lastErasure ?? null,
     };
   }
 
-  async function readOlder(
-    { conversationId, tenantId, userId }: WindowRequest,
-    before: StoredWindowMessage,
-    summary: StoredSummary | null,
-  ): Promise<StoredWindowMessage[]> {
-    const cover = summary?.coveredThrough;
-    const rows = await database.query<WindowRow>({
-      name: "window-older",
-      text: OLDER,
-      values: [conversationId, tenantId, userId, before.createdAt, before.id, cover?.createdAt ?? null, cover?.id ?? null, NEXT_PAGE + 1],
-    });
-    return rows.map(toMessage);
+  function readOlder(request: WindowRequest, before: PromptMessage, summary: StoredSummary | null): Promise<PromptMessage[]> {
+    const { createdAt = null, id = null } = summary?.coveredThrough ?? {};
+    const values = [...ownedValues(request), before.createdAt, before.id, createdAt, id, NEXT_PAGE + 1];
+    return database.query<PromptMessage>({ name: "window-older", text: OLDER, values });
   }
 
   return {
     async load(request) {
       const page = Math.max(FIRST_PAGE, request.atLeast);
-      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more tells whether there are older ones
+      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more: are there older ones?
       if (summary && newest.length < request.atLeast) {
-        // HISTORY_WINDOW was raised since the summary was made, or the turn's own message is among the uncovered ones: the
-        // window reaches back behind the cover point. What was read with the summary stays.
+        // The window reaches back behind the cover point. What was read with the summary stays.
         const last = await readNewest(request, false, request.atLeast);
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
         return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };

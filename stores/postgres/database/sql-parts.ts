@@ -21,3 +21,8 @@ export function isBeforeCursor(parameter: number): string {
 export function pageValues({ limit, after }: PageRequest): StatementValue[] {
   return [after?.createdAt ?? null, after?.id ?? null, limit + 1];
 }
+
+/** SQL: a place in the order `(created_at, id)`; null is the start. */
+export function placeOrStart(createdAt: string, id: string): string {
+  return `(coalesce(${createdAt}, '-infinity'), coalesce(${id}, ${MIN_UUID}))`;
+}

@@ -13,17 +13,12 @@ export interface MemoryToArchive {
 }
 
 /** An archived memory that an index lacks. */
-export interface UnindexedMemory {
-  id: string;
-  content: string;
-  episodeType: string;
-  importance: number;
+export interface UnindexedMemory extends Omit<MemoryToArchive, "triggerMessageIds"> {
   createdAt: Date;
 }
 
-/** Archived memories of the memory agent, as an index reads them. */
 export interface ArchiveStore {
-  /** The oldest archived memories of a conversation that an index lacks. */
+  /** The oldest that an index lacks. */
   readUnindexed(conversation: OwnedConversation, indexName: string, limit: number): Promise<UnindexedMemory[]>;
   /** Records that an index has these; returns those that still exist. */
   markIndexed(conversation: OwnedConversation, indexName: string, ids: readonly string[]): Promise<string[]>;
@@ -62,7 +57,6 @@ export function makeArchiveStore(database: Database): ArchiveStore {
   };
 }
 
-/** A memory that is archived already stays as it is. */
 const ARCHIVE = `
 insert into archived_memories as existing (id, conversation_id, trigger_message_id, trigger_message_ids, content, episode_type, importance, created_at)
 select id, $1, "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", content, "episodeType", importance, clock_timestamp()

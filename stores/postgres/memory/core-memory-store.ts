@@ -8,7 +8,7 @@ import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts
 import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
 import type { Actor } from "./operation-store.ts";
 
-/** A version of a section; `content` is null where it was removed. */
+/** A version of a section; `content` null removed it. */
 export interface SectionVersion {
   version: number;
   content: string | null;
@@ -18,16 +18,15 @@ export interface SectionVersion {
   triggerMessageId: string | null;
 }
 
-/** An edit by a person; `expectedVersion` undefined: any version, 0: only when there is none. */
+/** An edit by a person; `expectedVersion` undefined: any version, 0: no section. */
 export interface SectionEdit {
   section: string;
   expectedVersion?: number | undefined;
 }
 
-/** Core memory in one snapshot. */
 export interface LoadedCoreMemory {
   sections: StoredSection[];
-  /** When this user was last erased, as recorded; null for never. */
+  /** When this user was last erased; null for never. */
   lastErasure: string | null;
 }
 
@@ -36,25 +35,23 @@ export interface SectionWithLines extends StoredSection {
   lines: readonly MemoryLine[];
 }
 
-/** A user's core memory as people see and edit it; every edit is a version and a memory operation. */
+/** A user's core memory; every edit by a person is a version and a memory operation. Edits throw AppError `stale_version`. */
 export interface CoreMemoryStore {
-  /** The present sections by name. */
+  /** The present sections by name, from one snapshot. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
-  /** The same with the sources of their lines. */
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
   /** Keys of lines from these messages that a person removed and that are in no section now. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
-  /** Writes a new version. Throws AppError `stale_version`. */
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
-  /** Adds a version without content; null when there is no such section. Throws AppError `stale_version`. */
+  /** Adds a version without content; null when there is no such section. */
   remove(owner: Owner, edit: SectionEdit): Promise<StoredSection | null>;
-  /** Writes an earlier version as a new one; null when there is no such version. Throws AppError `stale_version`. */
+  /** Writes an earlier version as a new one; null when there is no such version. */
   revert(owner: Owner, edit: SectionEdit & { version: number }): Promise<StoredSection | null>;
-  /** Newest first, before the version `before` when given. */
+  /** Newest first. */
   history(owner: Owner, section: string, page: { limit: number; before: number | null }): Promise<SectionVersion[]>;
 }
 
-/** SQL: when an owner was last erased as a whole, as text; null for never. `parameter` is the place of the owner's key. */
+/** SQL: when an owner was last erased as a whole, as text. `parameter` is the place of the owner's key. */
 export function lastErasureSql(parameter: string): string {
   return `(select max(erased_at)::text from erase_markers where owner_key = ${parameter} and group_id is null and episode_id is null)`;
 }
@@ -63,9 +60,8 @@ const LOAD = `
 select section, content, version, updated_by as "updatedBy", updated_at as "updatedAt", said_at as "saidAt"
 from core_memory_sections where tenant_id = $1 and user_id = $2 order by section`;
 
-/** One statement, one snapshot: an unseen erase is a later one. */
 const LOAD_WITH_ERASURE = `
-select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureSql("$3")} as last_erasure`;
+select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureSql("$3")} as "lastErasure"`;
 
 const HISTORY = `
 select version, content, updated_by as "updatedBy", created_at as "createdAt", conversation_id as "conversationId",
@@ -79,7 +75,7 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
   return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its current version in If-Match.`);
 }
 
-/** The core memory of a database; edits run in transactions of `queue`. */
+/** The core memory of a database. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
   /** Writes one section for a person; null when `change` returns null. */
   function edit(
@@ -100,7 +96,7 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
 
   return {
     async load({ tenantId, userId }) {
-      const [row] = await database.query<{ sections: StoredSection[]; last_erasure: string | null }>({
+      const [row] = await database.query<{ sections: StoredSection[]; lastErasure: string | null }>({
         name: "core-memory-load",
         text: LOAD_WITH_ERASURE,
         values: [tenantId, userId, ownerKey(tenantId, userId)],
@@ -108,7 +104,7 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       const sections = (row?.sections ?? []).map((section) => {
         return { ...section, updatedAt: new Date(section.updatedAt), saidAt: new Date(section.saidAt) };
       });
-      return { sections, lastErasure: row?.last_erasure ?? null };
+      return { sections, lastErasure: row?.lastErasure ?? null };
     },
 
     async loadLines(owner) {
@@ -116,7 +112,7 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       const sections = await database.query<StoredSection>({ name: "core-memory-list", text: LOAD, values });
       const versions = await loadVersions(database, owner, { isLastEnough: true });
       return sections.flatMap((section) => {
-        // Changed between the two statements: the writer will find its version stale.
+        // A section that changed between the two statements is left out.
         const version = versions.get(section.section)?.find((one) => one.version === section.version);
         return version ? [{ ...section, lines: version.lines }] : [];
       });
@@ -153,7 +149,6 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
         const versions = (await loadVersions(transaction, owner, { isLastEnough: false })).get(about.section);
         const found = versions?.find((one) => one.version === version);
         if (!found) return null;
-        // Its lines keep the sources they had then.
         const lineChange = { lines: found.lines, removedBy: new Map() };
         return { content: found.content, reason: `Back to version ${version}.`, lineChange };
       }),

@@ -14,11 +14,10 @@ import {
 import { lockConversation } from "../conversations/locks.ts";
 import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
-import { MIN_UUID, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import { MIN_UUID, OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 
 export interface IndexProgress {
   indexedThrough: Cursor;
-  /** The last episode of the conversation. */
   lastEpisodeId: string | null;
 }
 
@@ -26,17 +25,16 @@ export interface IndexBacklog {
   progress: IndexProgress | null;
   /** Oldest first. */
   messages: ReadMessage[];
-  /** The exchange before these. */
+  /** The exchange before them. */
   previousId: string | null;
   /** Messages imported so far. */
   importedCount: number;
 }
 
-/** What a turn may recall, as known before it begins. */
+/** What a turn may recall. */
 export interface Recallable {
   /** In other conversations than this session's. */
   elsewhere: boolean;
-  /** The conversation is longer than its window: it has a summary. */
   isSummarised: boolean;
 }
 
@@ -44,8 +42,8 @@ export interface EpisodeStore {
   /** The progress of an index in a conversation and the oldest completed messages behind it, from one snapshot. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
-   * Moves the cursor on from what was read; false when it has changed, messages were imported since, or the conversation is gone. If others
-   * moved it on after such an import, it goes back, so that these messages are indexed.
+   * Moves the cursor on from what was read; false when it has changed, messages were imported since, or the conversation is gone. A cursor
+   * that somebody else moved past such messages goes back.
    */
   advance(
     conversation: OwnedConversation,
@@ -53,18 +51,17 @@ export interface EpisodeStore {
     read: Pick<IndexBacklog, "progress" | "importedCount">,
     progress: IndexProgress,
   ): Promise<boolean>;
-  /** Whether the serving index lacks exchanges or archived memories; null when the conversation is gone. Locks the conversation. */
+  /** Whether the current index lacks something; null when the conversation is gone. Locks the conversation. */
   lockAndCheck(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
-  /** Conversations of all owners that an index lacks something of, by id, behind `after`. */
+  /** Conversations of all owners of which an index lacks something, by id, behind `after`. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
   /** Of all conversations. */
   countExchanges(): Promise<number>;
-  /** Of these exchanges, the ids of the complete ones. Pairs are the ids of question and answer; a single message's id twice. */
+  /** The ids of those exchanges that still exist. Pairs as for `load`. */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
-  /** What a turn may recall; the session's conversation need not exist. */
   checkRecallable(owner: Owner, sessionId: string): Promise<Recallable>;
-  /** See loadEpisodeTexts. */
+  /** See `loadEpisodeTexts`. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
 
@@ -74,17 +71,17 @@ with conversation as materialized (
 ), progress as materialized (
   select indexed_through_created_at, indexed_through_message_id, last_episode_id from episode_cursors
   where conversation_id = (select id from conversation) and index_name = $4
-), place as materialized (
-  select coalesce((select indexed_through_created_at from progress), '-infinity') as created_at,
-    coalesce((select indexed_through_message_id from progress), ${MIN_UUID}) as id
+), place (created_at, id) as materialized (
+  select * from (values ${placeOrStart("(select indexed_through_created_at from progress)", "(select indexed_through_message_id from progress)")}) start
 )
 select
-  (select row_to_json(progress) from progress) as progress,
-  (select imported_count from conversation) as imported_count,
+  (select json_build_object('lastEpisodeId', last_episode_id,
+    'indexedThrough', json_build_object('createdAt', indexed_through_created_at, 'id', indexed_through_message_id)) from progress) as progress,
+  coalesce((select imported_count from conversation), 0) as "importedCount",
   (select ${exchangeIdSql("before")} from messages before
     where conversation_id = (select id from conversation) and completed and ${isAnchorSql("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
-    order by created_at desc, id desc limit 1) as previous_id,
+    order by created_at desc, id desc limit 1) as "previousId",
   ${messageRowsSql(`
     select *, false as is_known from messages
     where conversation_id = (select id from conversation) and completed
@@ -101,21 +98,21 @@ set indexed_through_created_at = excluded.indexed_through_created_at,
 where (existing.indexed_through_created_at, existing.indexed_through_message_id) = ($8::timestamptz, $9::uuid)
 returning conversation_id`;
 
-/** For an indexer that was late. */
 const REWIND = `
 update episode_cursors set indexed_through_created_at = coalesce($5::timestamptz, '0001-01-01'), indexed_through_message_id = coalesce($6::uuid, ${MIN_UUID})
 from conversations
 where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
-  and (indexed_through_created_at, indexed_through_message_id) > (coalesce($5::timestamptz, '-infinity'), coalesce($6::uuid, ${MIN_UUID}))`;
+  and (indexed_through_created_at, indexed_through_message_id) > ${placeOrStart("$5::timestamptz", "$6::uuid")}`;
+
+const ofCursor = (column: string, conversation: string, index: string): string =>
+  `(select indexed_through_${column} from episode_cursors where conversation_id = ${conversation} and index_name = ${index})`;
 
 const MISSING_IN = (conversation: string, index: string): string => `(exists (
   select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
 ) or exists (
   select from messages
   where conversation_id = ${conversation} and completed and ${isAnchorSql("messages")}
-    and (created_at, id) > (
-      coalesce((select indexed_through_created_at from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), '-infinity'),
-      coalesce((select indexed_through_message_id from episode_cursors where conversation_id = ${conversation} and index_name = ${index}), ${MIN_UUID}))
+    and (created_at, id) > ${placeOrStart(ofCursor("created_at", conversation, index), ofCursor("message_id", conversation, index))}
 ))`;
 
 const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
@@ -142,56 +139,30 @@ select exists (
   where tenant_id = $1 and user_id = $2 and session_id = $3
 ) as "isSummarised"`;
 
-interface ProgressRow {
-  indexed_through_created_at: string;
-  indexed_through_message_id: string;
-  last_episode_id: string | null;
-}
-
-function toProgress(row: ProgressRow | null | undefined): IndexProgress | null {
-  if (!row) return null;
-  return {
-    indexedThrough: { createdAt: new Date(row.indexed_through_created_at), id: row.indexed_through_message_id },
-    lastEpisodeId: row.last_episode_id,
-  };
-}
-
 export function makeEpisodeStore(database: Database): EpisodeStore {
   return {
     async readBacklog(conversation, indexName, limit) {
-      const [row] = await database.query<{
-        progress: ProgressRow | null;
-        imported_count: number | null;
-        previous_id: string | null;
-        messages: MessageRow[];
-      }>({ name: "episode-backlog", text: BACKLOG, values: [...ownedValues(conversation), indexName, limit] });
+      const values = [...ownedValues(conversation), indexName, limit];
+      const statement = { name: "episode-backlog", text: BACKLOG, values };
+      const [row] = await database.query<Omit<IndexBacklog, "messages"> & { messages: MessageRow[] }>(statement);
+      if (!row) throw new Error("a select without a from gives a row");
+      const { progress, messages, ...rest } = row;
+      const at = progress?.indexedThrough;
       return {
-        progress: toProgress(row?.progress),
-        messages: (row?.messages ?? []).map(toReadMessage),
-        previousId: row?.previous_id ?? null,
-        importedCount: row?.imported_count ?? 0,
+        ...rest,
+        progress: progress && at ? { ...progress, indexedThrough: { ...at, createdAt: new Date(at.createdAt) } } : null,
+        messages: messages.map(toReadMessage),
       };
     },
 
     async advance(conversation, indexName, { progress: read, importedCount }, { indexedThrough, lastEpisodeId }) {
       const place = [read?.indexedThrough.createdAt ?? null, read?.indexedThrough.id ?? null];
       try {
-        const rows = await database.query({
-          name: "episode-advance",
-          text: ADVANCE,
-          values: [
-            ...ownedValues(conversation),
-            indexName,
-            indexedThrough.createdAt,
-            indexedThrough.id,
-            lastEpisodeId,
-            ...place,
-            importedCount,
-          ],
-        });
-        if (rows.length === 1) return true;
-        const values = [...ownedValues(conversation), indexName, ...place, importedCount];
-        await database.query({ name: "episode-go-back", text: REWIND, values });
+        const ofIndex = [...ownedValues(conversation), indexName];
+        const values = [...ofIndex, indexedThrough.createdAt, indexedThrough.id, lastEpisodeId, ...place, importedCount];
+        const moved = await database.query({ name: "episode-advance", text: ADVANCE, values });
+        if (moved.length === 1) return true;
+        await database.query({ name: "episode-go-back", text: REWIND, values: [...ofIndex, ...place, importedCount] });
         return false;
       } catch (error) {
         if (isForeignKeyViolation(error)) return false; // the conversation was just deleted
@@ -201,11 +172,8 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
 
     async lockAndCheck(transaction, conversation) {
       if (!(await lockConversation(transaction, conversation))) return null;
-      const [row] = await transaction.query<{ more: boolean }>({
-        name: "episode-look",
-        text: LOOK,
-        values: [conversation.conversationId],
-      });
+      const values = [conversation.conversationId];
+      const [row] = await transaction.query<{ more: boolean }>({ name: "episode-look", text: LOOK, values });
       return row?.more ?? false;
     },
 
@@ -228,13 +196,8 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     },
 
     async listStored(conversation, pairs) {
-      const [asked, answers] = [pairs.map(([id]) => id), pairs.map(([, id]) => id)];
-      const rows = await database.query<{ id: string }>({
-        name: "episode-stored",
-        text: STORED,
-        values: [...ownedValues(conversation), asked, answers],
-      });
-      return rows.map(({ id }) => id);
+      const values = [...ownedValues(conversation), pairs.map(([id]) => id), pairs.map(([, id]) => id)];
+      return (await database.query<{ id: string }>({ name: "episode-stored", text: STORED, values })).map(({ id }) => id);
     },
 
     async checkRecallable({ tenantId, userId }, sessionId) {

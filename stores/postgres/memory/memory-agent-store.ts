@@ -8,40 +8,39 @@ import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
-import { MIN_UUID } from "../database/sql-parts.ts";
+import { placeOrStart } from "../database/sql-parts.ts";
 
-/** Unread messages of one conversation, oldest first. */
+/** Messages of one conversation to read, oldest first. */
 export interface UnreadConversation {
   conversationId: string;
   /** Null when nothing has been read. */
   readThrough: Cursor | null;
   messages: ReadMessage[];
-  /** The user's messages of turns to read again after an erase; null for new turns. */
+  /** Messages of the user whose turns are read again after an erase; null for new turns. */
   again: readonly string[] | null;
   /** Messages imported so far. */
   importedCount: number;
 }
 
-/** New sources for the lines of a section's last version. */
+/** Sources of the lines of a section's last version. */
 export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
 
-/** Decisions of the memory agent on some turns. */
+/** Decisions of the memory agent. */
 export interface ReadingResult {
   changes: readonly SectionChange[];
-  /** For unchanged sections. */
+  /** Of unchanged sections. */
   repeated: readonly RestingLines[];
-  /** Other operations: archived, searched, refused. */
+  /** Without those of `changes`. */
   operations: readonly MemoryOperation[];
   archived: readonly MemoryToArchive[];
-  /** The sections and messages it was decided on; when they have changed, it is decided again. */
   basedOn: { sections: readonly { section: string; version: number }[]; messageIds: readonly string[] };
 }
 
-/** `stale`: sections or messages have changed since, decide again. `lost`: another process has read these turns, or all is erased. */
+/** `stale`: what it is based on has changed, decide again. `lost`: another process has read these turns, or all is erased. */
 export type ReadingOutcome = "saved" | "stale" | "lost";
 
 export interface UnreadStore {
-  /** The user's conversation that has waited longest for the memory agent, new turns before those to read again. */
+  /** The user's conversation that has waited longest, new turns before those to read again. */
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
   /** Writes the decisions and moves the cursor, or removes the turns to read again; all or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
@@ -57,7 +56,7 @@ where messages.id = any($3) and role = 'user' and tenant_id = $1 and user_id = $
 on conflict (message_id) do nothing
 returning message_id`;
 
-/** Adds turns to read again, by the messages of the user; skips missing ones. True when any was added. */
+/** Adds turns to read again, by the user's messages; skips missing ones. True when any was added. */
 export async function addTurnsToReread(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -78,7 +77,7 @@ delete from turns_to_read_again using conversations
 where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and message_id = any($3)
 returning message_id`;
 
-/** Removes turns to read again; false when some are gone: another process has read them, or they were erased. */
+/** Removes turns to read again; false when some are gone. */
 export async function removeTurnsToReread(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -88,15 +87,14 @@ export async function removeTurnsToReread(
   return taken.length === messageIds.length;
 }
 
-/** A conversation with an anchor behind the cursor. Its row tells whether that is worth a look. */
+/** A conversation with an anchor behind the cursor. `last_message_at` spares most of them a look at their messages. */
 const UNREAD = `
 from conversations left join memory_cursors on conversation_id = conversations.id
 where tenant_id = $1 and user_id = $2
   and last_message_at >= coalesce(read_through_created_at, '-infinity')
   and exists (
     select from messages where messages.conversation_id = conversations.id and completed and ${isAnchorSql("messages")}
-      and (messages.created_at, messages.id) > (
-        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, ${MIN_UUID})))`;
+      and (messages.created_at, messages.id) > ${placeOrStart("read_through_created_at", "read_through_message_id")})`;
 
 const NEXT = `
 with chosen as materialized (
@@ -107,12 +105,11 @@ select chosen.id as "conversationId", imported_count, read_through_created_at, r
   ${messageRowsSql(`
     select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
     from messages where conversation_id = chosen.id and completed
-      and (created_at, id) > (
-        coalesce(read_through_created_at, '-infinity'), coalesce(read_through_message_id, ${MIN_UUID}))
+      and (created_at, id) > ${placeOrStart("read_through_created_at", "read_through_message_id")}
     order by created_at, id limit $3`)} as messages
 from chosen`;
 
-/** Turns to read again: the message of an import, or the answer of a turn, which is its anchor. */
+/** The anchors of turns to read again: the imported message, or the answer of a turn. */
 const NEXT_REREAD = `
 with chosen as materialized (
   select conversation_id, imported_count ${TURNS_TO_REREAD} order by noted_at, message_id limit 1
@@ -144,7 +141,6 @@ interface NextRow {
   messages: MessageRow[];
 }
 
-/** Turns to read again of the conversation that has waited longest. */
 async function nextReread(database: Database, { tenantId, userId }: Owner, limit: number): Promise<UnreadConversation | null> {
   const [row] = await database.query<Omit<UnreadConversation, "messages" | "readThrough"> & { messages: MessageRow[] }>({
     name: "unread-again",
@@ -154,7 +150,7 @@ async function nextReread(database: Database, { tenantId, userId }: Owner, limit
   return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
 }
 
-/** Marks what was read; false when another process has done so, or all is erased. */
+/** Marks what was read; false when another process has done so. */
 async function advance(
   transaction: Queryable,
   owner: Owner,
@@ -174,7 +170,7 @@ async function advance(
   return true;
 }
 
-/** Whether all that was decided on is still there, and nothing was imported since. */
+/** Whether all that the result is based on is still there, and nothing was imported since. */
 async function isUnchanged(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -221,7 +217,7 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
           if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
           await saveLines(transaction, owner, repeated);
           const added = await archiveMemories(transaction, { ...owner, conversationId }, archived);
-          // An earlier archived memory is no operation.
+          // Archiving a memory again is no operation.
           const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
             operation !== "archival_insert" || refused !== null || added.has(newValue);
           await addOperations(transaction, owner, operations.filter(isDone));
@@ -245,5 +241,5 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
   };
 }
 
-/** Rolls back: the cursor must not pass what was decided on stale input. */
+/** Rolls back the cursor, too. */
 class StaleReading extends Error {}

@@ -3,7 +3,7 @@ import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 
-/** Who changes memory: the memory agent after a turn (`agent`) or an import, or a person. */
+/** Who changes memory: the memory agent after a turn (`agent`) or after an import, or a person. */
 export type Actor = "agent" | "person" | "import";
 
 /** A change of a user's memory, a search of it, or a refused one. */
@@ -21,7 +21,7 @@ export interface MemoryOperation {
   /** Why it was refused; null when done. */
   refused: string | null;
   conversationId: string | null;
-  /** The user's messages it was done for, newest last. */
+  /** The user's messages that led to it, newest last. */
   triggerMessageIds: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface OperationStore {
   list(owner: Owner, page: PageRequest, triggerMessageId?: string | null): Promise<Page<StoredOperation>>;
 }
 
-/** SQL: also for rows of the version before, which had one message each. */
+/** SQL: also for rows of an older release, which have one message each. */
 export const ALL_TRIGGERS = "coalesce(trigger_message_ids, array_remove(array[trigger_message_id], null))";
 
 const ADD = `

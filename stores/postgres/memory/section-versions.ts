@@ -5,7 +5,7 @@ import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 /** A line of a section and its sources, messages of the user. */
 export interface MemoryLine {
   content: string;
-  /** Messages it may quote: it is erased with any of them. Empty: a person wrote it. */
+  /** It is erased with any of these messages. Empty: a person wrote it. */
   triggerMessageIds: readonly string[];
   /** Messages that repeated it. */
   repeatedIn: readonly string[];
@@ -14,7 +14,7 @@ export interface MemoryLine {
 /** The lines of a text that are not blank. */
 export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
 
-/** What equal lines share: blanks and list marks differ from editor to editor. */
+/** Equal for lines that differ in blanks and list marks only. */
 export const lineKey = (line: string): string =>
   line
     .replace(/^\s*[-*•]\s+/u, "")
@@ -27,8 +27,8 @@ export function linesByKey<Line extends { content: string }>(lines: readonly Lin
 }
 
 /**
- * The lines of a text without stated sources. A line that was in the section keeps its sources; one from another section keeps them and
- * gets `triggerMessageIds` too; a new line gets only these. `before` are the lines of the section, `elsewhere` those of the others.
+ * The lines of a text whose author named no sources. A line of the section keeps its sources; one from another section (`elsewhere`) keeps
+ * them and gets `triggerMessageIds` too; a new line gets only these.
  */
 export function inheritSources(
   content: string | null,
@@ -45,9 +45,8 @@ export function inheritSources(
   });
 }
 
-/** A line of a version, and what removed it in the next. */
 export interface VersionLine extends MemoryLine {
-  /** Null: the next version's own messages, if the line is gone there. */
+  /** Messages that removed it in the next version. Null: that version's own, if the line is gone there. */
   removedBy: readonly string[] | null;
 }
 
@@ -59,7 +58,6 @@ export interface SectionVersionLines {
   updatedBy: Actor;
   saidAt: Date;
   conversationId: string | null;
-  /** All messages it was written for. */
   triggerMessageIds: readonly string[];
   lines: readonly VersionLine[];
 }
@@ -98,8 +96,8 @@ function toLines(
 }
 
 /**
- * The versions of an owner's sections, oldest first; with `isLastEnough` perhaps only the newer ones. Lines that are not stored are derived
- * from the version before.
+ * The versions of an owner's sections, oldest first; with `isLastEnough` the last ones are enough. Lines without stored sources inherit
+ * those of the version before.
  */
 export async function loadVersions(
   database: Queryable,

@@ -11,11 +11,11 @@ export interface StoredSection {
   version: number;
   updatedBy: Actor;
   updatedAt: Date;
-  /** When its content was said: for imported messages before it was written. */
+  /** When its content was said: an imported message may be old. */
   saidAt: Date;
 }
 
-/** What a change does to the lines of a section, when its author says so. */
+/** The sources of a section's lines, as the author of a change names them. */
 export interface LineChange {
   /** The lines of the new content, in order. */
   lines: readonly MemoryLine[];
@@ -27,12 +27,12 @@ export interface LineChange {
 export interface SectionChange {
   section: string;
   content: string | null;
-  /** The version to replace: 0 for none, undefined for any. Of several changes of one section the first counts. */
+  /** The version to replace: 0 for none, undefined for any. In several changes of one section the first one's counts. */
   expectedVersion: number | undefined;
   actor: Actor;
   reason: string | null;
   conversationId: string | null;
-  /** All messages it was written for, newest last. */
+  /** Messages it was written for, newest last. */
   triggerMessageIds: readonly string[];
   /** Null: all its messages are the source of new lines. */
   lineChange: LineChange | null;
@@ -48,7 +48,6 @@ select $1, $2, section, version, content, "updatedBy", coalesce("saidAt", clock_
 from jsonb_to_recordset($3::jsonb) as given (section text, version integer, content text, "updatedBy" text, "saidAt" timestamptz,
   "conversationId" uuid, "triggerMessageIds" uuid[])`;
 
-/** The sections as their last versions say; without content they are removed. */
 const SET_CURRENT = `
 with latest as (
   select distinct on (section) section, version, content, updated_by, said_at, created_at from core_memory_versions
@@ -66,7 +65,7 @@ with latest as (
 select section, coalesce(content, '') as content, version, updated_by as "updatedBy", created_at as "updatedAt", said_at as "saidAt"
 from latest`;
 
-/** Updates the sections table after versions changed. */
+/** Sets the present sections to their last versions. */
 export function updateCurrentSections(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
@@ -85,8 +84,8 @@ export async function addVersions(
 type LastVersion = Pick<SectionVersionLines, "section" | "version" | "content" | "lines">;
 
 /**
- * Writes changes in order, each as a version and a memory operation; null, and nothing written, when a section is not at the expected
- * version. The transaction holds the owner's lock. Returns the present sections, '' for a removed one.
+ * Writes changes in order, each as a version and a memory operation, in a transaction that holds the owner's lock. Returns the present
+ * sections, '' for a removed one. Null, and nothing written, when a section is not at the expected version.
  */
 export async function writeSections(
   transaction: Queryable,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { completeTurn, EXPIRED_LEASE_MS, sampleTurn } from "../../support/samples/sample-turns.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "@jest/globals";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";

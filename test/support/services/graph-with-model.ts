@@ -3,7 +3,7 @@ import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeMessageStore } from "../../../stores/postgres/conversations/message-store.ts";
+import { makeMessageStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../turn/events.ts";

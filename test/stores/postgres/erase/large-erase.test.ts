@@ -12,7 +12,7 @@ import { makeDocumentStore } from "../../../../stores/postgres/knowledge/documen
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import { makeOperationStore } from "../../../../stores/postgres/memory/operation-store.ts";
 import { makeTurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
