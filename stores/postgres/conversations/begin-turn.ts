@@ -22,7 +22,6 @@ export interface BegunTurn {
   messageId: string;
 }
 
-/** The lease of a running turn. */
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
@@ -52,7 +51,6 @@ returning conversation_id`;
 
 const KEY_INDEX = "turns_by_key";
 
-/** See `TurnStore.begin`. */
 export async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
   if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
@@ -111,10 +109,7 @@ interface EarlierTurn {
   is_superseded: boolean;
 }
 
-/**
- * Takes the conversation for another attempt at a stored message; null while another turn holds it. Throws KeyTaken when the earlier
- * attempt has changed, AppError `turn_superseded` when the conversation has gone on.
- */
+/** Throws KeyTaken when the earlier attempt has changed, AppError `turn_superseded` when the conversation has gone on. */
 async function retryTurn(
   database: Database,
   { tenantId, userId, turnId, leaseMs }: BeginTurn,
@@ -124,7 +119,6 @@ async function retryTurn(
     const byKey = [tenantId, userId, keyHash];
     await lockOwnerShared(transaction, { tenantId, userId });
     await transaction.query({ name: "turn-retry-lock", text: LOCK_EARLIER, values: byKey });
-    // Read under the lock: no turn of this conversation begins or ends now.
     const [found] = await transaction.query<EarlierTurn>({ name: "turn-retry-look", text: FIND_EARLIER, values: byKey });
     if (!found || found.id !== earlier.turnId || found.has_outcome !== earlier.hadOutcome) throw new KeyTaken();
     if (found.is_superseded) {
@@ -156,13 +150,12 @@ const FIND_BEGUN = `
 select conversation_id as "conversationId", question_id as "messageId" from turns
 where id = $1 and tenant_id = $2 and user_id = $3 and question_id is not null`;
 
-/** See `TurnStore.findBegun`. */
 export async function findBegunTurn(
   database: Database,
   { tenantId, userId, turnId }: Owner & { turnId: string },
 ): Promise<BegunTurn | null> {
   await database.query({ name: "turn-close", text: CLOSE_UNBEGUN, values: [turnId] });
-  // A new statement, to see what the first one waited for.
+  // A new statement sees what the first one waited for.
   return (await database.query<BegunTurn>({ name: "turn-begun", text: FIND_BEGUN, values: [turnId, tenantId, userId] }))[0] ?? null;
 }
 
@@ -171,13 +164,12 @@ const DELETE_MESSAGE = "delete from messages using turns where turns.id = $1 and
 const RELEASE_LEASE = `
 update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, updated_at = clock_timestamp() where id = $1`;
 
-/** See `TurnStore.takeBack`. */
 export async function takeBackTurn(database: Database, { conversationId, turnId, ...owner }: HeldTurn): Promise<void> {
   await database.transaction(async (transaction) => {
     await lockOwnerShared(transaction, owner);
     const values = [conversationId, owner.tenantId, owner.userId, turnId];
     const held = await transaction.query({ name: "turn-back-hold", text: LOCK_LEASE, values });
-    if (held.length === 0) return; // another turn holds it now
+    if (held.length === 0) return;
     await transaction.query({ name: "turn-back-message", text: DELETE_MESSAGE, values: [turnId] });
     await transaction.query({ name: "turn-back-give", text: RELEASE_LEASE, values: [conversationId] });
   });
@@ -187,7 +179,7 @@ const RELEASE_DEAD = `
 update conversations set turn_id = null, turn_lease_until = null
 from turns where turns.id = conversations.turn_id and turns.ended_at is null and turns.emptied_at is null`;
 
-/** Releases the leases of the last process, whose turns died with it. For a database that no other process uses, before the first turn. */
+/** Releases the leases of a process that died. For a database that no other process uses, before the first turn. */
 export async function releaseDeadLeases(database: Database): Promise<void> {
   await database.query({ text: RELEASE_DEAD });
 }

@@ -10,11 +10,10 @@ export interface StoredConversation {
   sessionId: string;
   messageCount: number;
   createdAt: Date;
-  /** When a turn, an import or an erase last changed it. */
   updatedAt: Date;
 }
 
-/** A conversation in a list, with the beginning of its oldest message, or null. */
+/** With the beginning of its oldest message. */
 export interface ListedConversation extends StoredConversation {
   firstMessage: string | null;
 }
@@ -60,7 +59,7 @@ export interface StoredMessage {
   id: string;
   role: Role;
   content: string;
-  /** False for an answer that was cut short, which is in no prompt. */
+  /** False for an answer that was cut short. */
   completed: boolean;
   /** Estimated. */
   tokenCount: number;
@@ -117,12 +116,10 @@ export function makeMessageStore(database: Database): MessageStore {
   };
 }
 
-/** A message as a prompt needs it. */
 export type PromptMessage = Omit<StoredMessage, "completed" | "metadata">;
 
 export const PROMPT_MESSAGE = `id, role, content, token_count as "tokenCount", created_at as "createdAt"`;
 
-/** Also of JSON, where the time is text. */
 export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
   return { ...row, createdAt: new Date(row.createdAt) };
 };

@@ -3,11 +3,11 @@ import type { Role } from "./conversation-store.ts";
 
 export interface ExchangeMessage extends Cursor {
   content: string;
-  /** Its place among the imported messages of the conversation; null for a turn, or when unknown. */
+  /** Its place among the imported messages; null for a turn, or when unknown. */
   importNumber: number | null;
 }
 
-/** A completed message, for those who read a conversation in order. */
+/** A completed message. */
 export interface ReadMessage extends ExchangeMessage {
   role: Role;
   imported: boolean;
@@ -17,7 +17,6 @@ export interface ReadMessage extends ExchangeMessage {
   partner: ExchangeMessage | null;
 }
 
-/** A question with its answer, or a message without partner. */
 export type Exchange<Message> = { asked: Message; answer: Message | null } | { asked: null; answer: Message };
 
 export type ReadExchange = Exchange<ExchangeMessage> & {
@@ -72,7 +71,6 @@ export function toReadMessage({ createdAt, partner, ...message }: MessageRow): R
   };
 }
 
-/** The exchange of an anchor; else null. */
 function toExchange(message: ReadMessage): ReadExchange | null {
   const { role, imported, partner } = message;
   if (role === "user") return imported ? { asked: message, answer: partner, anchor: message } : null;

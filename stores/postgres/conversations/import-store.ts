@@ -10,14 +10,12 @@ import { rewindCursors } from "./rewind-cursors.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
 
-/** Messages of one conversation, which may be a new one. */
 export interface ImportRequest extends Owner {
   sessionId: string;
   /** In any order; sorted by time, stably. */
   messages: readonly MessageToImport[];
-  /** Jobs to add when there are new messages. */
+  /** Added when there are new messages. */
   jobKinds: readonly LayerJobKind[];
-  /** Called after each batch. */
   onProgress?: (progress: ImportProgress) => void;
 }
 
@@ -29,7 +27,6 @@ export interface ImportProgress {
 
 export interface Imported {
   conversationId: string;
-  /** Messages. */
   imported: number;
   /** Messages imported before. */
   skipped: number;

@@ -3,7 +3,7 @@ import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
-/** Key of an owner's advisory lock: 64 bits of a hash. Owners who share one only wait for each other. */
+/** An advisory lock: 64 bits of a hash. Owners who share one wait for each other. */
 export function ownerLock({ tenantId, userId }: Owner): string {
   const digest = createHash("sha256")
     .update(JSON.stringify(["owner", tenantId, userId]))
@@ -11,29 +11,22 @@ export function ownerLock({ tenantId, userId }: Owner): string {
   return digest.readBigInt64BE(0).toString();
 }
 
-/**
- * SQL: a common table expression that takes the owner's lock, shared, before anything that selects from it: no erase of the user runs
- * meanwhile. `parameter` is the place of `ownerLock`.
- */
+/** SQL: a common table expression that shares the owner's lock with what selects from it. `parameter` is the place of `ownerLock`. */
 export const shareOwner = (parameter: number): string =>
   `guard as materialized (select pg_advisory_xact_lock_shared($${parameter}::bigint))`;
 
-/**
- * Takes an owner's lock until the transaction ends, before locks of conversations and jobs. Only later statements see what was committed
- * during the wait.
- */
+/** Take it before locks of conversations and jobs. Only later statements see what was committed during the wait. */
 export async function lockOwner(transaction: Queryable, owner: Owner): Promise<void> {
   await transaction.query({ name: "owner-lock", text: "select pg_advisory_xact_lock($1::bigint)", values: [ownerLock(owner)] });
 }
 
-/** The same, shared. */
 export async function lockOwnerShared(transaction: Queryable, owner: Owner): Promise<void> {
   await transaction.query({ name: "owner-share", text: "select pg_advisory_xact_lock_shared($1::bigint)", values: [ownerLock(owner)] });
 }
 
 const LOCK = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
 
-/** Locks a conversation until the transaction ends, so that none of its turns can end; false when it is gone. */
+/** Lets no turn of the conversation end during the transaction; false when it is gone. */
 export async function lockConversation(transaction: Queryable, conversation: OwnedConversation): Promise<boolean> {
   return (await transaction.query({ name: "conversation-lock", text: LOCK, values: ownedValues(conversation) })).length === 1;
 }

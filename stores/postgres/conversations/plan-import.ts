@@ -13,14 +13,12 @@ export interface MessageToImport {
   metadata: Record<string, unknown>;
 }
 
-/** A message as it will be stored. */
 export interface NewMessage extends MessageToImport {
   id: string;
   createdAt: Date;
   /** Its place among the imported messages of the conversation, from 1. */
   number: number;
   partnerId: string | null;
-  /** It completes an exchange. */
   endsExchange: boolean;
 }
 
@@ -32,13 +30,12 @@ interface ImportPlan {
 
 export interface ConversationToFill {
   createdAt: Date;
-  /** Messages imported so far. */
   importedCount: number;
   /** The time of messages without one. */
   now: Date;
 }
 
-/** Stored messages before and behind the new ones that may be their partners. */
+/** Stored messages on either side that may be partners of new ones. */
 const NEIGHBOURS = 100;
 
 const KNOWN_IDS = `
@@ -80,7 +77,6 @@ async function withoutKnown(
   });
 }
 
-/** By time; messages without one come last, a millisecond apart. */
 function sortByTime(messages: readonly MessageToImport[], now: Date): (MessageToImport & { createdAt: Date })[] {
   let last = now.getTime();
   return messages

@@ -39,7 +39,7 @@ export interface ImportedRange {
   changedFrom: Date;
 }
 
-/** Moves the cursors of summary, index and memory agent back to the changes of an import. */
+/** Moves the cursors of summary, index and memory agent back. */
 export async function rewindCursors(
   transaction: Queryable,
   { conversationId }: OwnedConversation,

@@ -1,12 +1,11 @@
 import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** Outcome and key of a turn are stored this long. */
 const OUTCOME_LIFETIME = "24 hours";
 
 /** Milliseconds between two clean-ups. */
 const CLEANUP_INTERVAL_MS = 5 * 60_000;
-/** Turns of one clean-up: some ten milliseconds. */
+/** Some ten milliseconds. */
 const CLEANUP_LIMIT = 1_000;
 
 export const CLEARED = "outcome = null, key_hash = null, body_hash = null, emptied_at = clock_timestamp()";
@@ -22,7 +21,6 @@ with old as (
 update turns set ${CLEARED} from old where turns.id = old.id and old.question_id is not null
 returning turns.id`;
 
-/** Clears old turns, at most CLEANUP_LIMIT; returns how many. */
 export async function clearOldTurns(database: Database): Promise<number> {
   return (await database.query({ name: "turns-empty", text: CLEAR_OLD_TURNS, values: [CLEANUP_LIMIT] })).length;
 }
@@ -34,7 +32,7 @@ export function makeTurnCleanup(database: Database): () => Promise<void> {
     if (performance.now() < due) return;
     due = performance.now() + CLEANUP_INTERVAL_MS;
     const emptied = await clearOldTurns(database).catch(() => 0);
-    if (emptied === CLEANUP_LIMIT) due = 0; // there may be more
+    if (emptied === CLEANUP_LIMIT) due = 0;
   };
 }
 
@@ -42,7 +40,6 @@ export function makeTurnCleanup(database: Database): () => Promise<void> {
 export interface TurnRecord extends Owner {
   id: string;
   conversationId: string;
-  /** The user's message. */
   questionId: string;
   answerId: string | null;
   answer: string | null;
@@ -50,7 +47,6 @@ export interface TurnRecord extends Owner {
   bodyHash: string | null;
   /** Null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
-  /** It holds the lease. */
   isHeld: boolean;
   /** The outcome has been cleared. */
   isGone: boolean;
@@ -63,11 +59,9 @@ export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
 export interface TurnRecordStore {
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
-  /** The newest attempt with this key. */
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
-  /** Clears outcome and key at once. */
   clear(owner: Owner, turnId: string): Promise<void>;
 }
 

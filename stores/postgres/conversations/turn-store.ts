@@ -21,10 +21,9 @@ export interface AnswerToStore {
   metadata: Record<string, unknown>;
 }
 
-/** The result of a turn, for later requests, without the text of the answer. */
 export interface OutcomeToStore {
   outcome: object;
-  /** Fields that replace those of `outcome` when another turn has taken the conversation. */
+  /** Fields to replace when another turn has taken the conversation. */
   ifSuperseded: object;
 }
 
@@ -34,14 +33,14 @@ export interface OutcomeToStore {
  */
 export type FinishOutcome = "stored" | "superseded" | "gone";
 
-/** One turn at a time per conversation: a lease on the conversation's row, taken by compare-and-set. */
+/** One turn at a time per conversation, by a lease. */
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
    * The key of an earlier attempt retries that attempt's message. Throws KeyTaken when another turn has this key.
    */
   begin(turn: BeginTurn): Promise<BegunTurn | null>;
-  /** Finds the turn of a `begin` whose reply was lost. Null: it has not begun, and can no longer begin. */
+  /** For a `begin` whose reply was lost. Null: the turn has not begun, and can no longer begin. */
   findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
   /** Deletes the message of a begun turn that no client knows, and frees the conversation. */
   takeBack(turn: HeldTurn): Promise<void>;
@@ -51,8 +50,8 @@ export interface TurnStore {
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores the answer, if any, and the outcome, releases the lease and adds the jobs, in one transaction. A repeated call changes nothing
-   * and returns the same.
+   * Stores answer and outcome, releases the lease and adds the jobs, in one transaction. A repeated call changes nothing and returns the
+   * same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
@@ -88,7 +87,6 @@ with ${shareOwner(11)}, held as (
 )
 select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now from released`;
 
-/** Whether a turn has ended, and with this outcome. */
 const ENDED = `
 select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_same
 from turns where id = $1 and ended_at is not null`;
@@ -100,7 +98,6 @@ const QUESTION = "select from messages where id = $1";
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   const emptyWhenDue = makeTurnCleanup(database);
 
-  /** What an earlier call for the same turn returned. */
   async function findOutcome(where: Queryable, values: StatementValue[]): Promise<FinishOutcome> {
     const [ended] = await where.query<{ is_same: boolean }>({ name: "turn-ended", text: ENDED, values });
     return ended?.is_same ? "stored" : "superseded";

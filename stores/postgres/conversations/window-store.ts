@@ -9,7 +9,6 @@ import { behindSummary, type StoredSummary, SUMMARY_OF, type SummaryJson, summar
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./conversation-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
-  /** The message of the running turn. */
   exceptMessageId: string;
   /** The least number of messages, even when the summary covers some. */
   atLeast: number;
@@ -25,12 +24,11 @@ export interface LoadedWindow {
   messages: PromptMessage[];
   /** False when older uncovered messages were not read. */
   isWhole: boolean;
-  /** When this user was last erased; null for never. */
   lastErasure: string | null;
 }
 
 export interface WindowStore {
-  /** The summary and the window behind it, from one snapshot: no message is between them. */
+  /** Both from one snapshot: no message is between summary and window. */
   load(request: WindowRequest): Promise<LoadedWindow>;
 }
 
@@ -38,7 +36,6 @@ export interface WindowStore {
 const FIRST_PAGE = 200;
 const NEXT_PAGE = 1_000;
 
-/** One statement, one snapshot. */
 const WINDOW = `
 with current_summary as materialized (${SUMMARY_OF} and $4::boolean)
 select
@@ -62,7 +59,6 @@ function countTokens(messages: PromptMessage[]): number {
 }
 
 export function makeWindowStore(database: Database): WindowStore {
-  /** The newest messages first. */
   async function readNewest(request: WindowRequest, useSummary: boolean, limit: number) {
     const { tenantId, userId, exceptMessageId } = request;
     const values = [...ownedValues(request), useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)];
@@ -87,9 +83,9 @@ export function makeWindowStore(database: Database): WindowStore {
   return {
     async load(request) {
       const page = Math.max(FIRST_PAGE, request.atLeast);
-      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1); // one more: are there older ones?
+      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1);
       if (summary && newest.length < request.atLeast) {
-        // The window reaches back behind the cover point. What was read with the summary stays.
+        // The window reaches back behind the cover point.
         const last = await readNewest(request, false, request.atLeast);
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
         return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };

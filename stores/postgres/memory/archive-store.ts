@@ -2,10 +2,9 @@ import type { Database, Queryable } from "../database/database.ts";
 import type { OwnedConversation } from "../../owner.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
-/** A memory that becomes an episode of its own. */
 export interface MemoryToArchive {
   id: string;
-  /** The user's messages it comes from, newest last; at least one. */
+  /** Of the user, newest last; at least one. */
   triggerMessageIds: readonly string[];
   content: string;
   episodeType: string;
@@ -65,7 +64,7 @@ on conflict (conversation_id, md5(content)) do update
 set repeated_in = array(select distinct unnest(existing.repeated_in || excluded.trigger_message_ids))
 returning content, id = any($3) as "isNew"`;
 
-/** Archives memories of a conversation that the transaction has locked. Returns the contents of those that are new. */
+/** Returns the contents of those that are new. The transaction has locked the conversation. */
 export async function archiveMemories(
   transaction: Queryable,
   { conversationId }: OwnedConversation,

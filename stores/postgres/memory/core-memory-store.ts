@@ -30,7 +30,6 @@ export interface LoadedCoreMemory {
   lastErasure: string | null;
 }
 
-/** A section with the sources of its lines. */
 export interface SectionWithLines extends StoredSection {
   lines: readonly MemoryLine[];
 }
@@ -40,7 +39,7 @@ export interface CoreMemoryStore {
   /** The present sections by name, from one snapshot. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
-  /** Keys of lines from these messages that a person removed and that are in no section now. */
+  /** Keys of lines from these messages that a person removed for good. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
   /** Adds a version without content; null when there is no such section. */
@@ -77,7 +76,6 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
 
 /** The core memory of a database. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
-  /** Writes one section for a person; null when `change` returns null. */
   function edit(
     owner: Owner,
     { section, expectedVersion }: SectionEdit,
@@ -112,7 +110,6 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       const sections = await database.query<StoredSection>({ name: "core-memory-list", text: LOAD, values });
       const versions = await loadVersions(database, owner, { isLastEnough: true });
       return sections.flatMap((section) => {
-        // A section that changed between the two statements is left out.
         const version = versions.get(section.section)?.find((one) => one.version === section.version);
         return version ? [{ ...section, lines: version.lines }] : [];
       });

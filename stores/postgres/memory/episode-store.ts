@@ -25,25 +25,21 @@ export interface IndexBacklog {
   progress: IndexProgress | null;
   /** Oldest first. */
   messages: ReadMessage[];
-  /** The exchange before them. */
   previousId: string | null;
-  /** Messages imported so far. */
   importedCount: number;
 }
 
-/** What a turn may recall. */
 export interface Recallable {
-  /** In other conversations than this session's. */
   elsewhere: boolean;
   isSummarised: boolean;
 }
 
 export interface EpisodeStore {
-  /** The progress of an index in a conversation and the oldest completed messages behind it, from one snapshot. */
+  /** The progress of an index and the oldest completed messages behind it, from one snapshot. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
-   * Moves the cursor on from what was read; false when it has changed, messages were imported since, or the conversation is gone. A cursor
-   * that somebody else moved past such messages goes back.
+   * Moves the cursor on; false when it has changed since it was read, or messages were imported. A cursor that was moved past such
+   * messages goes back.
    */
   advance(
     conversation: OwnedConversation,

@@ -8,11 +8,9 @@ export interface EpisodeText {
   conversationId: string;
   /** Of an archived memory its whole text; empty for an answer alone. */
   userMessage: string;
-  /** Empty without an answer. */
   assistantMessage: string;
   /** Of question and answer, or of the sources of an archived memory. */
   messageIds: string[];
-  /** Of imported messages. */
   externalIds: string[];
   createdAt: Date;
 }
@@ -40,7 +38,7 @@ join archived_memories archived on archived.id = asked_id
 join conversations on conversations.id = conversation_id
 where tenant_id = $1 and user_id = $2`;
 
-/** Those that still exist, in any order. Pairs are the ids of question and answer; of a message alone or an archived memory its id twice. */
+/** Those that exist, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,

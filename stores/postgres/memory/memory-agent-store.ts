@@ -16,19 +16,15 @@ export interface UnreadConversation {
   /** Null when nothing has been read. */
   readThrough: Cursor | null;
   messages: ReadMessage[];
-  /** Messages of the user whose turns are read again after an erase; null for new turns. */
+  /** Questions whose turns are read again after an erase; null for new turns. */
   again: readonly string[] | null;
-  /** Messages imported so far. */
   importedCount: number;
 }
 
-/** Sources of the lines of a section's last version. */
 export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
 
-/** Decisions of the memory agent. */
 export interface ReadingResult {
   changes: readonly SectionChange[];
-  /** Of unchanged sections. */
   repeated: readonly RestingLines[];
   /** Without those of `changes`. */
   operations: readonly MemoryOperation[];
@@ -42,9 +38,9 @@ export type ReadingOutcome = "saved" | "stale" | "lost";
 export interface UnreadStore {
   /** The user's conversation that has waited longest, new turns before those to read again. */
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
-  /** Writes the decisions and moves the cursor, or removes the turns to read again; all or nothing. */
+  /** Writes the result and moves the cursor, or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
-  /** Whether exchanges are unread, or turns are to be read again. Locks the owner. */
+  /** Whether anything is to be read. Locks the owner. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
 }
 
@@ -56,7 +52,7 @@ where messages.id = any($3) and role = 'user' and tenant_id = $1 and user_id = $
 on conflict (message_id) do nothing
 returning message_id`;
 
-/** Adds turns to read again, by the user's messages; skips missing ones. True when any was added. */
+/** Adds turns to read again, by their questions; skips missing ones. True when any was added. */
 export async function addTurnsToReread(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -67,7 +63,6 @@ export async function addTurnsToReread(
   return noted.length > 0;
 }
 
-/** SQL: an owner's turns to read again. */
 export const TURNS_TO_REREAD = `
 from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
 where tenant_id = $1 and user_id = $2`;
@@ -150,7 +145,6 @@ async function nextReread(database: Database, { tenantId, userId }: Owner, limit
   return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
 }
 
-/** Marks what was read; false when another process has done so. */
 async function advance(
   transaction: Queryable,
   owner: Owner,
@@ -170,7 +164,7 @@ async function advance(
   return true;
 }
 
-/** Whether all that the result is based on is still there, and nothing was imported since. */
+/** Whether all that the result is based on is there, and nothing was imported. */
 async function isUnchanged(
   transaction: Queryable,
   { tenantId, userId }: Owner,

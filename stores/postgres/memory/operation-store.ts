@@ -12,7 +12,6 @@ export interface MemoryOperation {
   /** `core_update`, `archival_insert`, `archival_search`; `unknown_tool` for a call of anything else. */
   operation: string;
   section: string | null;
-  /** The version it made. */
   version: number | null;
   oldValue: string | null;
   newValue: string | null;
@@ -54,7 +53,6 @@ where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TR
   and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
 
-/** Logs operations in the transaction that does them. */
 export async function addOperations(
   transaction: Queryable,
   { tenantId, userId }: Owner,

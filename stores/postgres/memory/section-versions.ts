@@ -7,11 +7,9 @@ export interface MemoryLine {
   content: string;
   /** It is erased with any of these messages. Empty: a person wrote it. */
   triggerMessageIds: readonly string[];
-  /** Messages that repeated it. */
   repeatedIn: readonly string[];
 }
 
-/** The lines of a text that are not blank. */
 export const linesOf = (content: string | null): string[] => (content ?? "").split("\n").filter((line) => line.trim() !== "");
 
 /** Equal for lines that differ in blanks and list marks only. */
@@ -26,10 +24,7 @@ export function linesByKey<Line extends { content: string }>(lines: readonly Lin
   return new Map(lines.toReversed().map((line) => [lineKey(line.content), line]));
 }
 
-/**
- * The lines of a text whose author named no sources. A line of the section keeps its sources; one from another section (`elsewhere`) keeps
- * them and gets `triggerMessageIds` too; a new line gets only these.
- */
+/** A line of the section keeps its sources; one from `elsewhere` keeps them and gets `triggerMessageIds` too; a new line gets only these. */
 export function inheritSources(
   content: string | null,
   { before, elsewhere }: { before: readonly MemoryLine[]; elsewhere: readonly MemoryLine[] },
@@ -50,7 +45,6 @@ export interface VersionLine extends MemoryLine {
   removedBy: readonly string[] | null;
 }
 
-/** A version of a section with its lines. */
 export interface SectionVersionLines {
   section: string;
   version: number;
@@ -65,7 +59,6 @@ export interface SectionVersionLines {
 type LineRow = [triggers: string[], repeatedIn: string[], removedBy: string[] | null];
 
 interface VersionRow extends Omit<SectionVersionLines, "lines"> {
-  /** Null when none are stored. */
   lineRows: LineRow[] | null;
 }
 
@@ -95,10 +88,7 @@ function toLines(
   return inheritSources(content, { before, elsewhere: [] }, triggerMessageIds).map((line) => ({ ...line, removedBy: null }));
 }
 
-/**
- * The versions of an owner's sections, oldest first; with `isLastEnough` the last ones are enough. Lines without stored sources inherit
- * those of the version before.
- */
+/** Versions by section, oldest first. Lines without stored sources inherit those of the version before. */
 export async function loadVersions(
   database: Queryable,
   { tenantId, userId }: Owner,

@@ -31,11 +31,10 @@ export interface SummaryToSave {
   rewrites: number;
 }
 
-/** The input of the summariser. */
 export interface SummaryBacklog {
   summary: StoredSummary | null;
   messages: PromptMessage[];
-  /** How often messages were erased, or inserted between others. */
+  /** Counts erases and imports. */
   rewrites: number;
 }
 
@@ -44,9 +43,8 @@ export interface SummaryStore {
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
   /** One of the last versions; null when it is not stored. */
   findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
-  /** The summary and the oldest completed messages behind its cover point, from one snapshot. */
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
-  /** False when the version or `rewrites` have changed since they were read, or the cover point does not move forward. */
+  /** False when version or `rewrites` have changed since, or the cover point would not move forward. */
   save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
   /** Counts uncovered completed messages, up to `atMost`; null when the conversation is gone. Locks the conversation. */
   lockAndCount(
@@ -56,13 +54,11 @@ export interface SummaryStore {
   ): Promise<{ hasSummary: boolean; uncovered: number } | null>;
 }
 
-/** A summary in JSON, with times as text. */
 export type SummaryJson = Omit<StoredSummary, "coveredThrough" | "updatedAt"> & {
   coveredThrough: { createdAt: string; id: string };
   updatedAt: string;
 };
 
-/** SQL: the `SummaryJson` of a row. */
 export const summaryJson = (row: string): string => `json_build_object(
   'text', ${row}.summary, 'version', ${row}.summary_version, 'coveredMessageCount', ${row}.covered_message_count,
   'coveredThrough', json_build_object('createdAt', ${row}.covered_through_created_at, 'id', ${row}.covered_through_message_id),

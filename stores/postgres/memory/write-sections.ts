@@ -4,7 +4,6 @@ import type { Queryable } from "../database/database.ts";
 import { lineKey, inheritSources, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { addOperations, type Actor } from "./operation-store.ts";
 
-/** A section as it is now. */
 export interface StoredSection {
   section: string;
   content: string;
@@ -15,9 +14,8 @@ export interface StoredSection {
   saidAt: Date;
 }
 
-/** The sources of a section's lines, as the author of a change names them. */
+/** Sources of lines, as the author of a change names them. */
 export interface LineChange {
-  /** The lines of the new content, in order. */
   lines: readonly MemoryLine[];
   /** Removed lines by `lineKey`, with the messages that removed them. */
   removedBy: ReadonlyMap<string, readonly string[]>;
@@ -27,12 +25,11 @@ export interface LineChange {
 export interface SectionChange {
   section: string;
   content: string | null;
-  /** The version to replace: 0 for none, undefined for any. In several changes of one section the first one's counts. */
+  /** The version to replace: 0 for none, undefined for any. Of several changes of a section the first counts. */
   expectedVersion: number | undefined;
   actor: Actor;
   reason: string | null;
   conversationId: string | null;
-  /** Messages it was written for, newest last. */
   triggerMessageIds: readonly string[];
   /** Null: all its messages are the source of new lines. */
   lineChange: LineChange | null;
@@ -70,7 +67,6 @@ export function updateCurrentSections(transaction: Queryable, { tenantId, userId
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
 
-/** Adds versions, of new numbers, with their lines. */
 export async function addVersions(
   transaction: Queryable,
   owner: Owner,
@@ -84,8 +80,8 @@ export async function addVersions(
 type LastVersion = Pick<SectionVersionLines, "section" | "version" | "content" | "lines">;
 
 /**
- * Writes changes in order, each as a version and a memory operation, in a transaction that holds the owner's lock. Returns the present
- * sections, '' for a removed one. Null, and nothing written, when a section is not at the expected version.
+ * Writes changes in order, each as a version and a memory operation; the transaction holds the owner's lock. Returns the present sections,
+ * '' for a removed one. Null, and nothing written, when a version is not the expected one.
  */
 export async function writeSections(
   transaction: Queryable,

@@ -57,7 +57,8 @@ describeStores("the core memory store", ({ database, coreMemory, operations, era
       await put("two");
       const before = await written();
       for (const expectedVersion of [0, 1, 3]) {
-        const message = expect.stringContaining(`"${section}"`);
+        const problem = expectedVersion === 0 ? "is there already" : `is no longer at version ${expectedVersion}`;
+        const message = expect.stringContaining(`"${section}" ${problem}`);
         await expect(put("three", expectedVersion)).rejects.toMatchObject({ name: "AppError", code: "stale_version", message });
       }
       expect(await written()).toEqual(before);
