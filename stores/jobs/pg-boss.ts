@@ -69,7 +69,7 @@ const SETTINGS = {
   retryBackoff: true,
   retryDelay: 1,
   retryDelayMax: 10,
-  /** More than fit in a day: retry-plan.ts ends a job by age. This bounds jobs that crash their process. */
+  /** More than fit in a day: run-jobs.ts ends a job by age. This bounds jobs that crash their process. */
   retryLimit: 6_000,
   deleteAfterSeconds: 60,
   /** pg-boss deletes a job that waits longer. */

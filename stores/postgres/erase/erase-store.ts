@@ -95,6 +95,7 @@ async function eraseMemory(
   return { sections: sections.length, operations, isAll };
 }
 
+/** Erases from a database. An erase of more than `atOnce` rows is done in parts: no transaction touches more. */
 export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
   /** Locks in everyone's order: owner, conversations, jobs. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
