@@ -1,5 +1,4 @@
-import { createConversationGraph } from "../graph/create-conversation-graph.ts";
-import type { ConversationGraph } from "../graph/build-graph.ts";
+import { type ConversationGraph, createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { startTurn } from "../graph/start-turn.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";

@@ -1,13 +1,12 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
-import { type ConversationState, type ConversationUpdate, uncoveredMessages } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { SUPERSEDED, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
-import { isSummaryDue, type SummarySettings } from "../memory/summary/summary-due.ts";
+import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs/run-memory-jobs.ts";
 
 function toAnswer(state: ConversationState): AnswerToStore | null {
   const { answer, answerMessageId } = state;
@@ -54,25 +53,4 @@ export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
     if (outcome === "stored" || state.error) return { answerMessageId };
     return { answerMessageId, partialAnswer: true, error: LOST[outcome] };
   };
-}
-
-/** The layers of memory that are switched on. */
-export interface MemoryLayers {
-  summary: SummarySettings | null;
-  episodes?: boolean;
-  coreMemory?: boolean;
-}
-
-/** A summary when it is due; after a complete answer also its episode and the memory agent. */
-export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
-  const { conversationSummary: summary, answer, partialAnswer } = state;
-  const isComplete = answer !== "" && !partialAnswer;
-  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
-  const kinds: LayerJobKind[] = [];
-  // A window that is not whole has more uncovered messages than any setting.
-  const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
-  if (isDue) kinds.push("summarise");
-  if (episodes && isComplete) kinds.push("index_episodes");
-  if (coreMemory && isComplete) kinds.push("remember");
-  return kinds.map((kind) => layerJob(kind, state));
 }

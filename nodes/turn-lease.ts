@@ -1,7 +1,7 @@
 import pRetry from "p-retry";
 import { AppError } from "../errors/app-error.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import type { HeldTurn } from "../stores/postgres/conversations/begin-turn.ts";
+import type { HeldTurn } from "../stores/postgres/conversations/recover-turn.ts";
 
 /** Two may fail before the lease runs out. */
 const RENEWALS_PER_LEASE = 3;

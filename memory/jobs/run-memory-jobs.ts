@@ -24,7 +24,9 @@ import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-
 import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
-import { DEFAULT_SUMMARY } from "../summary/summary-due.ts";
+import { DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summary-due.ts";
+import { type ConversationState, uncoveredMessages } from "../../turn/state.ts";
+import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
@@ -125,4 +127,25 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       vacuum: makeVacuumJob(database, parts.quietMs ?? (() => Infinity)),
     },
   });
+}
+
+/** The layers of memory that are switched on. */
+export interface MemoryLayers {
+  summary: SummarySettings | null;
+  episodes?: boolean;
+  coreMemory?: boolean;
+}
+
+/** A summary when it is due; after a complete answer also its episode and the memory agent. */
+export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
+  const { conversationSummary: summary, answer, partialAnswer } = state;
+  const isComplete = answer !== "" && !partialAnswer;
+  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
+  const kinds: LayerJobKind[] = [];
+  // A window that is not whole has more uncovered messages than any setting.
+  const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
+  if (isDue) kinds.push("summarise");
+  if (episodes && isComplete) kinds.push("index_episodes");
+  if (coreMemory && isComplete) kinds.push("remember");
+  return kinds.map((kind) => layerJob(kind, state));
 }

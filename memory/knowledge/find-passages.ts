@@ -7,8 +7,7 @@ import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/complete-question.ts";
-import { strongMatcher } from "../recall/relevance.ts";
-import { bestFirst, loadBest, type RankedHit, rankHits, searchBoth } from "../recall/rank-hits.ts";
+import { bestFirst, loadBest, type RankedHit, rankHits, searchBoth, strongMatcher } from "../recall/rank-hits.ts";
 import { makeCircuitBreaker } from "../recall/circuit-breaker.ts";
 
 export interface FindPassagesParts {

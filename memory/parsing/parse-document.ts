@@ -1,8 +1,16 @@
 import path from "node:path";
 import { Worker } from "node:worker_threads";
-import { DOCUMENT_LIMITS, type DocumentLimits, type DocumentType, type ParsedDocument, readContentType, unreadable } from "./document.ts";
+import {
+  DOCUMENT_LIMITS,
+  DOCUMENT_TYPES,
+  type DocumentLimits,
+  type DocumentType,
+  type ParsedDocument,
+  readContentType,
+  unreadable,
+  UnreadableReason,
+} from "./document.ts";
 import type { Chunk } from "./split-document.ts";
-import { assertSize } from "./check-content.ts";
 
 interface UploadedDocument {
   bytes: Uint8Array;
@@ -110,5 +118,90 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     clearInterval(watch);
     signal.removeEventListener("abort", onAbort);
     await worker.terminate();
+  }
+}
+
+/** PDF readers accept other bytes before "%PDF-". */
+const PDF_HEADER_WITHIN_BYTES = 1024;
+const ZIP_ENTRY = "PK\u0003\u0004";
+
+export function assertSize(
+  { bytes, title }: { bytes: Uint8Array; title?: string | undefined },
+  limits: Pick<DocumentLimits, "bytes">,
+): void {
+  if (bytes.length <= limits.bytes) return;
+  throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, { title });
+}
+
+/** Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or `document_unreadable`. */
+export function assertLooksReadable(
+  { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string | undefined },
+  limits: Pick<DocumentLimits, "bytes"> = DOCUMENT_LIMITS,
+): void {
+  const { type, charset } = readContentType(contentType);
+  assertSize({ bytes, title }, limits);
+  try {
+    checkContent(bytes, type, charset);
+  } catch (error) {
+    if (error instanceof UnreadableReason) throw unreadable(error.message, { title, cause: error.cause });
+    throw error;
+  }
+}
+
+/** Throws UnreadableReason for bytes that do not look like a file of this type. */
+export function checkContent(bytes: Uint8Array, type: DocumentType, charset: string | null): void {
+  if (bytes.length === 0) throw new UnreadableReason("it is empty. Upload a file with text in it.");
+  const wrong = `it is no ${DOCUMENT_TYPES[type]} file, though its type is ${type}. Send it with the type that it has.`;
+  if (type === "application/pdf") {
+    if (!latin1(bytes.subarray(0, PDF_HEADER_WITHIN_BYTES)).includes("%PDF-")) throw new UnreadableReason(wrong);
+  } else if (type.startsWith("application/")) {
+    if (latin1(bytes.subarray(0, ZIP_ENTRY.length)) !== ZIP_ENTRY) throw new UnreadableReason(wrong);
+  } else if (!/\S/.test(decodeText(bytes, charset, { html: type === "text/html" }))) {
+    throw new UnreadableReason("it is blank. Upload a file with text in it.");
+  }
+}
+
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+
+const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+
+/** Older Chinese pages name their charset. The standard looks for it in the first 1,024 bytes. */
+const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
+const META_BYTES = 1024;
+
+/**
+ * Decodes by byte order mark, else by the content type's charset, else by the <meta> of an HTML page, else as UTF-8. Lines end in "\n".
+ * Throws UnreadableReason when the bytes are not of that charset or hold NUL.
+ */
+export function decodeText(bytes: Uint8Array, charset: string | null, { html = false }: { html?: boolean } = {}): string {
+  const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
+  const label = marked ?? charset ?? (html ? metaCharset(bytes) : null) ?? "utf-8";
+  const text = decode(bytes, label);
+  if (text.includes("\0"))
+    throw new UnreadableReason("it holds NUL characters, so it is no text but a binary file. Upload it under its own type.");
+  return text.replaceAll(/\r\n?/g, "\n");
+}
+
+function metaCharset(bytes: Uint8Array): string | null {
+  const head = new TextDecoder("latin1").decode(bytes.subarray(0, META_BYTES));
+  const label = META_CHARSET.exec(head)?.[1];
+  // A <meta> read as ASCII is not UTF-16.
+  return label === undefined || /^utf-?16/i.test(label) ? null : label;
+}
+
+function decode(bytes: Uint8Array, label: string): string {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  try {
+    decoder = new TextDecoder(label, { fatal: true });
+    return decoder.decode(bytes);
+  } catch (cause) {
+    const reason = decoder
+      ? `it is not valid ${decoder.encoding} text. Save it as UTF-8, or name its charset in the content type.`
+      : `its charset ${JSON.stringify(label.slice(0, 40))} is unknown. Save it as UTF-8 and upload it again.`;
+    throw new UnreadableReason(reason, { cause });
   }
 }

@@ -1,8 +1,7 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
-import { checkContent, decodeText } from "./check-content.ts";
+import { checkContent, decodeText, type WorkerAnswer, type WorkerTask } from "./parse-document.ts";
 import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
-import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
 
 /** The thread that reads one document and answers once. */
 const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => {

@@ -8,10 +8,9 @@ import { lexicalQuery } from "../../text/lexical-query.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "./complete-question.ts";
-import { loadBest, rankHits, searchBoth } from "./rank-hits.ts";
+import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { findReference } from "./find-reference.ts";
-import { relevantEpisodes } from "./relevance.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
 export interface RecallParts {

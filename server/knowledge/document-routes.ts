@@ -3,14 +3,14 @@ import type { Memory } from "../start/open-memory.ts";
 import express, { type Request, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { assertLooksReadable } from "../../memory/parsing/check-content.ts";
+import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
 import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import { assertUtf8, limitBody } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
-import { makeRouter, operationGroup, route, jsonBody, jsonAnswer, time, next, file } from "../http/openapi/operation.ts";
+import { file, jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { DOCUMENT_TYPES } from "../../memory/parsing/document.ts";
-import { shortText, params, placeOf, loadBase, DeletedDocuments } from "./knowledge-routes.ts";
+import { DeletedDocuments, loadBase, params, placeOf, shortText } from "./knowledge-routes.ts";
 
 const MAX_TITLE_CHARACTERS = 500;
 const DocumentBody = z.strictObject({

@@ -7,7 +7,7 @@ import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
-import { assertNotTooLong } from "../turns/chat-request.ts";
+import { assertNotTooLong } from "../turns/open-turn.ts";
 import type { Permit } from "../limits/open-limits.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
 import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./completion-request.ts";

@@ -5,25 +5,31 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
-import { parseChatRequest } from "../turns/chat-request.ts";
+import { parseChatRequest, type Turns } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { Observing } from "../observe/open-observing.ts";
-import type { Turns } from "../turns/open-turn.ts";
 import type { Models } from "../start/open-models.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Config } from "../start/config.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
-import { Completion, CompletionChunk, type CompletionEvent, type CompletionFacts } from "./completion-stream.ts";
-import { sendCompletionStream, toCompletionEvents, wholeCompletion } from "./completion-stream.ts";
+import {
+  Completion,
+  CompletionChunk,
+  type CompletionEvent,
+  type CompletionFacts,
+  sendCompletionStream,
+  toCompletionEvents,
+  wholeCompletion,
+} from "./completion-stream.ts";
 import { CompletionBody, type CompletionRequest, userMessage, wantedStructure } from "./completion-request.ts";
-import { type FrontEndTask, detectFrontEndTask } from "./front-end-task.ts";
+import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
-import { makeRouter, operationGroup, route, jsonBody } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
-import { START_ERRORS, MODEL_ERRORS } from "../turns/chat-routes.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
 
 const OpenAIModel = z.object({ id: z.string(), object: z.literal("model"), created: z.int(), owned_by: z.string() });
 const OpenAIModelList = z.object({ object: z.literal("list"), data: z.array(OpenAIModel) });

@@ -1,5 +1,4 @@
-import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { createConversationGraph } from "../../graph/create-conversation-graph.ts";
+import { type ConversationGraph, createConversationGraph } from "../../graph/create-conversation-graph.ts";
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";

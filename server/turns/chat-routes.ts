@@ -4,14 +4,13 @@ import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words
 import type { Stores } from "../start/open-stores.ts";
 import type { Config } from "../start/config.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { parseChatRequest, ChatRequest } from "./chat-request.ts";
+import { ChatRequest, parseChatRequest, type Turns } from "./open-turn.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
-import type { Turns } from "./open-turn.ts";
 import type { TurnSource } from "./turn-source.ts";
-import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../http/openapi/operation.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { TurnEvent, TurnResult } from "../../turn/events.ts";
-import { RouteDecision, Receipt, Usage, Layer, TurnError } from "../../turn/state.ts";
+import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
 export const MODEL_ERRORS = [

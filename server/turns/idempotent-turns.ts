@@ -6,8 +6,8 @@ import type { Owner } from "../../stores/owner.ts";
 import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/key.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
-import { remoteSource, localSource, storedOutcome, refusedSource, storedSource, type TurnSource } from "./turn-source.ts";
-import type { ChatRequest } from "./chat-request.ts";
+import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
+import type { ChatRequest } from "./open-turn.ts";
 
 /** Printable ASCII without the space. */
 export const KEY = /^[\x21-\x7E]{1,200}$/;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { beginTurn, makeKeyedQueue } from "../../nodes/acquire-conversation.ts";
-import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
+import { beginTurn, makeKeyedQueue } from "../../nodes/history.ts";
+import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
 import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
 import type { OnBusy } from "../../turn/context.ts";

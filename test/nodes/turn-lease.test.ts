@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { withLease } from "../../nodes/turn-lease.ts";
-import type { HeldTurn } from "../../stores/postgres/conversations/begin-turn.ts";
+import type { HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
 import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 

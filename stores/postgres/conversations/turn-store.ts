@@ -1,12 +1,14 @@
+import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { storableJson } from "../../../text/storable-text.ts";
+import { KeyTaken } from "../../../turn/key.ts";
 import type { Job } from "../../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
-import { beginTurn, type BeginTurn, type BegunTurn, findBegunTurn, type HeldTurn, takeBackTurn } from "./begin-turn.ts";
+import { type BeginTurn, type BegunTurn, findBegunTurn, type HeldTurn, retryTurn, takeBackTurn } from "./recover-turn.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { makeTurnCleanup } from "./turn-record-store.ts";
 
@@ -54,6 +56,50 @@ export interface TurnStore {
    * same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
+}
+
+const BEGIN = `
+with ${shareOwner(10)}, conversation as (
+  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
+  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
+  from guard
+  on conflict (tenant_id, user_id, session_id) do update
+    set turn_id = excluded.turn_id,
+        turn_lease_until = excluded.turn_lease_until,
+        message_count = conversations.message_count + 1,
+        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
+        updated_at = clock_timestamp()
+    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
+  returning id, last_message_at
+), asked as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+  returning id, conversation_id, created_at
+)
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
+returning conversation_id`;
+
+const KEY_INDEX = "turns_by_key";
+
+export async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
+  if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+  const messageId = uuidv7();
+  const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
+  const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
+  try {
+    const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
+    if (row) return { conversationId: row.conversation_id, messageId };
+  } catch (error) {
+    throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
+  }
+  if (!key) return null;
+  // The turn that holds the conversation may have this very key.
+  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
+  const taken = await database.query({ name: "turn-key", text, values: [tenantId, userId, key.keyHash] });
+  if (taken.length > 0) throw new KeyTaken();
+  return null;
 }
 
 const RENEW = `

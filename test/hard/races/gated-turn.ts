@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
 import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
 import { makeHistory } from "../../../nodes/history.ts";
-import { jobsAfterTurn } from "../../../nodes/persist.ts";
+import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";

@@ -5,7 +5,7 @@ import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/c
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { completeTurn, EXPIRED_LEASE_MS, sampleTurn } from "../../support/samples/sample-turns.ts";
-import type { HeldTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
+import type { HeldTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
 const WRITERS_PER_DATABASE = 8;
 const TURNS_PER_WRITER = 20;

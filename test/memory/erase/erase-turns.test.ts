@@ -9,7 +9,7 @@ import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../sto
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
+import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
 type Begun = BegunTurn & BeginTurn;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { assertLooksReadable } from "../../../memory/parsing/check-content.ts";
+import { assertLooksReadable } from "../../../memory/parsing/parse-document.ts";
 import { DOCX, PDF } from "./parse-sample.ts";
 import { sampleDocx } from "./sample-docx.ts";
 import { pdfOf } from "./sample-pdf.ts";

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { RankedHit } from "../../../memory/recall/rank-hits.ts";
-import { type MatcherParts, relevantEpisodes, type RelevantParts, strongMatcher } from "../../../memory/recall/relevance.ts";
+import {
+  type MatcherParts,
+  type RankedHit,
+  relevantEpisodes,
+  type RelevantParts,
+  strongMatcher,
+} from "../../../memory/recall/rank-hits.ts";
 import { lexicalQuery } from "../../../text/lexical-query.ts";
 
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];

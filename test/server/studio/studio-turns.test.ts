@@ -1,10 +1,10 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { ConversationGraph } from "../../../graph/build-graph.ts";
+import type { ConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import type { ConversationState } from "../../../turn/state.ts";
 import type { TurnOutcome } from "../../../turn/outcome.ts";
 import { toTurnInput } from "../../../server/studio-input.ts";
-import { openGraphWithModel, type GraphWithModel } from "../../support/services/graph-with-model.ts";
+import { type GraphWithModel, openGraphWithModel } from "../../support/services/graph-with-model.ts";
 
 /** What differs from turn to turn and says nothing of the one before. */
 const OF_EACH_TURN = ["turnId", "sessionId", "conversationId", "currentMessageId", "messages", "recentMessages", "timings"];

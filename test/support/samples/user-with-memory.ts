@@ -10,7 +10,7 @@ import { decided, endOf } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 import { sampleSummary } from "../databases/stored-conversation.ts";
-import type { BegunTurn } from "../../../stores/postgres/conversations/begin-turn.ts";
+import type { BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
 export interface StoredExchange extends BegunTurn {
   answerId: string;

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect } from "@jest/globals";
-import type { ConversationGraph } from "../../../graph/build-graph.ts";
-import { createConversationGraph, type ConversationGraphParts } from "../../../graph/create-conversation-graph.ts";
+import { type ConversationGraph, type ConversationGraphParts, createConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeMessageStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
+import { type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { sampleTurn } from "../samples/sample-turns.ts";
 
 export type Talk = ReturnType<typeof makeTalk>;

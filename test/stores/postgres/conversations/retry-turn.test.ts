@@ -4,7 +4,7 @@ import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
 import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
-import type { BeginTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
+import type { BeginTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 
 const FAILED: OutcomeToStore = { outcome: { completed: false, error: { code: "model_unavailable", retryable: true } }, ifSuperseded: {} };
 

@@ -10,7 +10,7 @@ import {
   sampleAnswer,
   sampleTurn,
 } from "../../../support/samples/sample-turns.ts";
-import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
+import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 
 describeStores("the turn store", ({ database, turns, conversations, erases, messagesOf, messageCountOf, jobsOf }) => {
   const isBusy = async ({ sessionId }: BeginTurn): Promise<boolean> => (await turns.begin(sampleTurn({ sessionId }))) === null;

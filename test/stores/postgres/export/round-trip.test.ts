@@ -9,7 +9,7 @@ import { restoreExport } from "../../../../stores/postgres/export/restore-export
 import { EXPORTED_TABLES } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { findBegunTurn } from "../../../../stores/postgres/conversations/begin-turn.ts";
+import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { addTurnsToReread, makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { SummarySettings } from "../../memory/summary/summary-due.ts";
-import { jobsAfterTurn } from "../../nodes/persist.ts";
-import { type ConversationState, uncoveredMessages } from "../../turn/state.ts";
-import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../support/samples/sample-window.ts";
+import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
+import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
+import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../../support/samples/sample-window.ts";
 
 const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
 const IDS = { tenantId: "tenant", userId: "user", conversationId: "conversation" };
