@@ -7,7 +7,6 @@ import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/key.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
 import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
-import type { ChatRequest } from "./open-turn.ts";
 
 /** Printable ASCII without the space. */
 export const KEY = /^[\x21-\x7E]{1,200}$/;
@@ -25,7 +24,7 @@ export function hashIdempotencyKey(request: Request): string | null {
 }
 
 /** Order and defaults make no difference. */
-export function hashBody(body: ChatRequest): string {
+export function hashBody(body: object): string {
   return sha256(JSON.stringify(Object.entries(body).toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 

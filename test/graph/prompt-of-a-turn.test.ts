@@ -188,7 +188,7 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().system).not.toContain("core_memory");
     });
 
-    const afterErase = (row: object) => ({ ...row, last_erasure: "2001-01-01 00:00:00+00" });
+    const afterErase = (row: object) => ({ ...row, lastErasure: "2001-01-01 00:00:00+00" });
     test.each<[string, string[], ((run: () => Promise<unknown[]>) => Promise<unknown[]>) | null]>([
       ["is switched off", [], null],
       ["does not come by the deadline", ["core_memory"], () => new Promise(() => undefined)],

@@ -17,7 +17,6 @@ export const TWO_BASES: KnowledgeBase[] = [
 export interface Routed {
   decision: RouteDecision;
   errors: AppError[];
-  ms: number;
 }
 
 /** Runs the route node on a message, with two bases unless others are given. */
@@ -30,9 +29,8 @@ export function makeRouter({
   const route = makeRoute({ knowledge: makeFixedKnowledgeCatalog(bases), routerModel, ...parts });
   return async (message: string, fields: Partial<ConversationState> = {}, signal?: AbortSignal): Promise<Routed> => {
     const errors: AppError[] = [];
-    const began = performance.now();
     const state = { tenantId: "t", message, requestedKbPrefix: null, agentType: "hybrid_agent", ...fields };
     const update = await route(state as ConversationState, { context: { signal, onError: (error) => void errors.push(error) } });
-    return { decision: update.routeDecision as RouteDecision, errors, ms: performance.now() - began };
+    return { decision: update.routeDecision as RouteDecision, errors };
   };
 }
