@@ -102,7 +102,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
       findPassages,
-      passages: parts.documents?.topK ?? 4,
+      passages: parts.documents?.topK ?? TURN_DEFAULTS.passages,
       topK: episodes?.topK ?? TURN_DEFAULTS.topK,
       scope,
       timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,

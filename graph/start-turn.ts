@@ -100,9 +100,18 @@ export function startTurn(
 
   async function run(): Promise<LastEvent> {
     const context = {
-      ...{ turnId, onBusy, key, progress, signal: cancellation.signal, onEvent: record },
-      onError: (error: AppError) => void (isOver || onError?.(error)),
-      onNodeStart: (name: string) => void (started[name] = millisecondsSince(began)),
+      turnId,
+      onBusy,
+      key,
+      progress,
+      signal: cancellation.signal,
+      onEvent: record,
+      onError(error: AppError) {
+        if (!isOver) onError?.(error);
+      },
+      onNodeStart(name: string) {
+        started[name] = millisecondsSince(began);
+      },
     } satisfies TurnContext;
     const state = await graph.invoke(input, { context });
     if (state.usage) onUsage?.(state.usage);

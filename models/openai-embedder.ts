@@ -7,7 +7,7 @@ import { startDeadline } from "./deadlines.ts";
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
 
 /** The server's own words stay in `cause`. */
-export function toEmbedderError(cause: unknown): AppError {
+function toEmbedderError(cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const status = cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
   const message =
@@ -34,7 +34,7 @@ function normalised(embedding: unknown): number[] {
 }
 
 /** The vectors in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
-export function readEmbeddings(answer: unknown, count: number): number[][] {
+function readEmbeddings(answer: unknown, count: number): number[][] {
   const data = typeof answer === "object" && answer !== null && "data" in answer ? answer.data : undefined;
   if (!Array.isArray(data)) throw badAnswer("sent something that is not an answer to an embedding request");
   if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);

@@ -4,6 +4,7 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
+import { TURN_DEFAULTS } from "../turn/defaults.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
@@ -94,7 +95,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       handled.text += whole;
       emit(runtime, { status: "token", content: whole });
     };
-    const findMore = async (question: string, limit = 4): Promise<Passage[]> => {
+    const findMore = async (question: string, limit: number = TURN_DEFAULTS.passages): Promise<Passage[]> => {
       const { tenantId, kbPrefix: prefix } = state;
       const found = findPassages && (await findPassages({ tenantId, prefix, question, by: "hybrid", limit, signal }));
       if (!found || (found.degraded && found.passages.length === 0))

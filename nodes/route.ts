@@ -95,7 +95,8 @@ export function makeRoute({
     } catch (thrown) {
       const error = toAppError(thrown);
       runtime.context?.onError?.(error);
-      const decision = makeDecision(GENERAL, state.agentType, { method: "requested", confidence: 1, reason: "the caller named it" });
+      const { message, agentType } = state;
+      const { decision } = routeByWords({ message, requested: GENERAL, agentType, bases: [] });
       return { ...toUpdate(decision, began), error: error.toContent() };
     }
   };

@@ -18,7 +18,9 @@ export async function withLease<Result>(
 ): Promise<Result> {
   const lost = new AbortController();
   const problem = "The conversation was deleted or taken over by another turn while this one was answering.";
-  const onRenewed = (isHeld: boolean): void => void (isHeld || lost.abort(new AppError("turn_superseded", problem)));
+  const onRenewed = (isHeld: boolean): void => {
+    if (!isHeld) lost.abort(new AppError("turn_superseded", problem));
+  };
   const onError = (error: unknown): void => {
     if (error instanceof AppError && error.code === "turn_cancelled") lost.abort(error);
   };

@@ -11,7 +11,7 @@ const DRAWING = /^```mermaid\n.*?^```$/ms;
 const nothing: Node = async () => ({});
 
 /** The graph of a turn as it is compiled, in Mermaid's language: https://mermaid.js.org/syntax/flowchart.html */
-export async function drawGraph(): Promise<string> {
+async function drawGraph(): Promise<string> {
   const graph = buildGraph({
     route: nothing,
     history: nothing,

@@ -19,7 +19,7 @@ export interface Figure extends Distribution {
   goal?: Goal & { met: boolean };
 }
 
-export function against(values: Distribution, { atMost, atLeast, of = "p50" }: Goal): Goal & { met: boolean } {
+function against(values: Distribution, { atMost, atLeast, of = "p50" }: Goal): Goal & { met: boolean } {
   const value = values[of];
   return {
     ...(atMost === undefined ? {} : { atMost }),

@@ -30,7 +30,7 @@ function decode(text: string): number[] {
   return [...new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))];
 }
 
-export async function cacheEmbeddings(embedder: Embedder, folder: string): Promise<Embedder> {
+async function cacheEmbeddings(embedder: Embedder, folder: string): Promise<Embedder> {
   const file = path.join(folder, `${embedder.name.replace(/[^\w.-]+/g, "_")}.txt`);
   await mkdir(folder, { recursive: true });
   const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) => line.includes(" "));

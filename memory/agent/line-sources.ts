@@ -75,7 +75,8 @@ export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
     adoptOrphans(added);
     const successors = new Map<DraftLine, DraftLine[]>();
     for (const line of removed) {
-      const replacing = saying(line).length > 0 ? saying(line) : inPlaceOf(line, diff);
+      const rewordings = saying(line);
+      const replacing = rewordings.length > 0 ? rewordings : inPlaceOf(line, diff);
       successors.set(line, replacing);
       passOn(line, replacing);
       const isOrphan = replacing.length === 0 && ![...after, ...addedSoFar].some((other) => saysMostOf(other, line));

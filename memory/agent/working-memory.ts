@@ -105,8 +105,14 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   }
 
   function run(call: CheckedCall, read: readonly SourceMessage[]): CallOutcome | Promise<CallOutcome> {
-    if (call.name === "core_memory_update") return update(call.arguments, read);
-    return call.name === "archival_insert" ? archive(call.arguments, read) : find(call.arguments, read);
+    switch (call.name) {
+      case "core_memory_update":
+        return update(call.arguments, read);
+      case "archival_insert":
+        return archive(call.arguments, read);
+      case "archival_search":
+        return find(call.arguments, read);
+    }
   }
 
   function logRefused({ name, arguments: given }: ToolCall, refused: string, read: readonly SourceMessage[]): void {

@@ -125,10 +125,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
-export function assertSize(
-  { bytes, title }: { bytes: Uint8Array; title?: string | undefined },
-  limits: Pick<DocumentLimits, "bytes">,
-): void {
+function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string | undefined }, limits: Pick<DocumentLimits, "bytes">): void {
   if (bytes.length <= limits.bytes) return;
   throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, { title });
 }

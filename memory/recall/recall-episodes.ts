@@ -63,7 +63,7 @@ export interface Recall {
 }
 
 /** Hits of each leg. A hit that one leg lacks counts as its worst: fewer would misjudge it. */
-export const LEG_LIMIT = 300;
+const LEG_LIMIT = 300;
 /** Tuned in docs/decisions/0012. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
 /** A search with fewer hits has found all there are. Far below LEG_LIMIT, because Milvus searches approximately. */

@@ -17,8 +17,12 @@ function shorten(message: WindowMessage, maxTokens: number): WindowMessage {
 
 /** The index from which the newest messages fit into `maxTokens`. */
 function firstThatFits(window: WindowMessage[], maxTokens: number): number {
-  let left = maxTokens;
-  return window.findLastIndex(({ tokenCount }) => (left -= tokenCount + TOKENS_PER_MESSAGE) < 0) + 1;
+  let tokens = 0;
+  const lastTooMany = window.findLastIndex(({ tokenCount }) => {
+    tokens += tokenCount + TOKENS_PER_MESSAGE;
+    return tokens > maxTokens;
+  });
+  return lastTooMany + 1;
 }
 
 /** Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number. */

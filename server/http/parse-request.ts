@@ -45,7 +45,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
 const ID_LENGTH = 200;
 
 /** What Postgres cannot store as UTF-8. */
-export function unstorable(text: string): string | undefined {
+function unstorable(text: string): string | undefined {
   const nul = text.indexOf("\0");
   if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
   if (!text.isWellFormed()) return "holds half of a surrogate pair, as when a text is cut inside an emoji; send whole characters";

@@ -87,12 +87,16 @@ export function openLimits(
     admitTurn: makeAdmit({
       of: ["turn", "turns"],
       perUser: [config.MAX_CONCURRENT_TURNS_PER_USER, "MAX_CONCURRENT_TURNS_PER_USER"],
-      ...{ perTenant, admission, quota },
+      perTenant,
+      admission,
+      quota,
     }),
     admitTask: makeAdmit({
       of: ["task of a front end", "tasks of front ends"],
       perUser: [config.MAX_CONCURRENT_TASKS_PER_USER, "MAX_CONCURRENT_TASKS_PER_USER"],
-      ...{ perTenant, admission, quota },
+      perTenant,
+      admission,
+      quota,
     }),
     lagMs: () => lag.milliseconds(),
     async close() {

@@ -14,11 +14,10 @@ export interface Observing {
   close(): Promise<void>;
 }
 
-const noop = (): void => undefined;
 /** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {
   ...NOOP_OBSERVER,
-  watch: (work, run) => (work.work === "job" ? outsideRequests(() => run(noop)) : run(noop)),
+  watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
 };
 
 /** Loads the libraries, which takes 100 ms, only when traces are sent. */

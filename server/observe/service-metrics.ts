@@ -5,7 +5,7 @@ import type { JobCount, OldestWaiting } from "../../stores/jobs/job-overview.ts"
 import type { Overload } from "../limits/admission.ts";
 
 /** Upper bounds in seconds, up to a slow model's long answer. */
-export const TURN_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const TURN_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Makes the metrics of a registry; `conversation_graph_` is put before their names. */
 export function metricsIn(registry: Registry) {

@@ -69,7 +69,16 @@ function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }
 
-const NO_OUTCOME = { completed: null, error: null, route_decision: null, receipt: null, usage: null, timings: null };
+const NO_OUTCOME = {
+  completed: null,
+  error: null,
+  route_decision: null,
+  receipt: null,
+  usage: null,
+  timings: null,
+  degraded: [],
+  notices: [],
+};
 
 function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
@@ -81,7 +90,8 @@ function toTurn(found: FoundTurn): Sent<Turn> {
     answer_message_id: record?.answerId ?? null,
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,
-    ...{ ...NO_OUTCOME, degraded: [], notices: [], ...(record && storedOutcome(record)) },
+    ...NO_OUTCOME,
+    ...(record && storedOutcome(record)),
   };
 }
 

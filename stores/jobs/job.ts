@@ -2,7 +2,7 @@ import type { OwnedConversation, Owner } from "../owner.ts";
 import { ownerKey } from "../search/index-keys.ts";
 
 /** Jobs about one conversation: erased with it, awaited by `settle`. */
-export const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;
+const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;
 
 export interface ConversationJob<
   Kind extends (typeof CONVERSATION_JOB_KINDS)[number] = (typeof CONVERSATION_JOB_KINDS)[number],

@@ -155,7 +155,7 @@ function resultOf(ours: Line, peer: Line): Comparison["result"] {
 }
 
 /** Compares each of ours with each peer, line by line. Only equal numbers are level. */
-export function compareLines(lines: Line[]): Comparison[] {
+function compareLines(lines: Line[]): Comparison[] {
   return lines
     .filter(({ isOurs }) => isOurs)
     .flatMap((ours) =>

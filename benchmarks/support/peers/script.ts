@@ -3,7 +3,7 @@ import type { Exchange } from "../dialogues/dialogue.ts";
 
 const TURNS = 50;
 
-export const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS }).flatMap(({ exchanges }) => exchanges);
+const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS }).flatMap(({ exchanges }) => exchanges);
 
 export const FIRST_CHINESE = EXCHANGES.length / 2;
 

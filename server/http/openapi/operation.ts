@@ -103,7 +103,7 @@ export function makeRouter<Routes extends Readonly<Record<string, Route>>>(
   return router;
 }
 
-export const BODY_ERRORS = ["body_too_large", "unsupported_media_type"] as const satisfies readonly ErrorCode[];
+const BODY_ERRORS = ["body_too_large", "unsupported_media_type"] as const satisfies readonly ErrorCode[];
 
 export function listOperations({ tag, routes }: OperationGroup): Operation[] {
   return Object.entries(routes).map(([id, { answer, answers, errors = [], ...rest }]) => ({

@@ -82,7 +82,7 @@ returning conversation_id`;
 
 const KEY_INDEX = "turns_by_key";
 
-export async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
+async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
   if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();

@@ -7,7 +7,7 @@ import type { Database, Queryable, Statement } from "./database.ts";
 const VARIANT = /-(\d+|[0-9a-f]{16})$/;
 
 /** The name of a statement without its variant; `other` without a name. */
-export function statementKind({ name }: Pick<Statement, "name">): string {
+function statementKind({ name }: Pick<Statement, "name">): string {
   return name?.replace(VARIANT, "") ?? "other";
 }
 

@@ -63,7 +63,7 @@ export async function addTurnsToReread(
   return noted.length > 0;
 }
 
-export const TURNS_TO_REREAD = `
+const TURNS_TO_REREAD = `
 from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
 where tenant_id = $1 and user_id = $2`;
 

@@ -108,7 +108,6 @@ describe("memory agents of two processes on one Postgres", () => {
     expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "I have a cat." });
   });
 
-  // Fails: a step decides five times on what it read first, erased words too, then fails and is tried again.
   test("one that decides while a message it read is deleted is not given it again", async () => {
     expect(await readWhileDeleted()).toEqual(["I moved to Porto. I have a cat.", "I have a cat."]);
   });

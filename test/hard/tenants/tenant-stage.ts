@@ -3,7 +3,8 @@ import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startMilvusServer } from "../../servers/milvus-server.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { apiKeysOf, buildTenantWorld, JWT_SECRET, TENANTS } from "./tenant-world.ts";
+import { JWT_SECRET } from "../../servers/token-issuer.ts";
+import { apiKeysOf, buildTenantWorld, TENANTS } from "./tenant-world.ts";
 
 export const STRANGERS = ["acm-", "Acme", "acme-", "acme_cor", "default"];
 

@@ -1,9 +1,7 @@
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson, type ApiResponse } from "../../support/clients/api-client.ts";
-import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
+import { bearer, secretToken } from "../../servers/token-issuer.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-
-export { bearer, JWT_SECRET };
 
 export const TENANTS = ["acme", "acme-corp", "acme_corp", "acme.corp", "ACME", "acm"];
 

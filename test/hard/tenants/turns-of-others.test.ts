@@ -6,7 +6,8 @@ import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { coreMemoryApi } from "../../support/services/service-with-core-memory.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { apiKeysOf, bearer, JWT_SECRET, keyOf, tokenOf } from "./tenant-world.ts";
+import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
+import { apiKeysOf, keyOf, tokenOf } from "./tenant-world.ts";
 
 const ACME = bearer(keyOf("acme"));
 const CORP = bearer(keyOf("acme-corp"));

@@ -10,7 +10,8 @@ import type { TestService } from "../../support/services/service.ts";
 import { FOREIGN_IDS, HOLDS_NOBODYS, READS, WRITES } from "./tenant-routes.ts";
 import { fingerprints, readOwnedRows } from "./tenant-rows.ts";
 import { openTenantStage, STRANGERS, type TenantStage } from "./tenant-stage.ts";
-import { bearer, keyOf, type Person, secretsIn, type TenantDocument, TENANTS, type TenantWorld, tokenOf } from "./tenant-world.ts";
+import { bearer } from "../../servers/token-issuer.ts";
+import { keyOf, type Person, secretsIn, type TenantDocument, TENANTS, type TenantWorld, tokenOf } from "./tenant-world.ts";
 
 const NEVER = "00000000-0000-7000-8000-000000000000";
 

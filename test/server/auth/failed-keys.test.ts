@@ -3,7 +3,7 @@ import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { JWT_SECRET, tokenOf } from "../../hard/tenants/tenant-world.ts";
+import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 
 describe("wrong keys", () => {
   let keys: FailedKeys;
@@ -53,7 +53,7 @@ test("an address with too many wrong keys is refused, right or wrong, with the t
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   }
   expect((await withKey("key-in-use")).status).toBe(200);
-  expect((await ask(tokenOf("acme", "ada"))).status).toBe(200);
+  expect((await ask(bearer(secretToken({ sub: "ada", tenant: "acme" })))).status).toBe(200);
   expect((await ask({})).status).toBe(401);
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
   await service.close();

@@ -10,7 +10,8 @@ import { createRealDatabase } from "../../support/databases/databases.ts";
 import { makeDescribedClient } from "../../support/clients/described-call.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
-import { apiKeysOf, bearer, JWT_SECRET, keyOf, tokenOf } from "../../hard/tenants/tenant-world.ts";
+import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
+import { apiKeysOf, keyOf, tokenOf } from "../../hard/tenants/tenant-world.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** Far more than a statement may take out within the limit below, and enough for a kill in the middle. */

@@ -4,7 +4,8 @@ import { callApi, messagesOf, postJson } from "../../support/clients/api-client.
 import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
-import { bearer, JWT_SECRET, tokenOf } from "../../hard/tenants/tenant-world.ts";
+import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
+import { tokenOf } from "../../hard/tenants/tenant-world.ts";
 
 const WORDS = Array.from({ length: 20 }, (_, index) => `word${index} `);
 const NOBODY = "00000000-0000-7000-8000-000000000000";

@@ -25,7 +25,7 @@ export interface DescribedClient {
   answered: Set<string>;
 }
 
-export function operationOf(id: string): Operation {
+function operationOf(id: string): Operation {
   const operation = OPERATIONS.find((known) => known.id === id);
   if (!operation) throw new Error(`the description has no operation ${id}`);
   return operation;

@@ -9,7 +9,7 @@ export interface TestService extends Service {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;
 }
 
-export function withGet(service: Service): TestService {
+function withGet(service: Service): TestService {
   return {
     ...service,
     async get(path, headers = {}) {
