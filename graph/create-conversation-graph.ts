@@ -5,7 +5,7 @@ import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
-import { DEFAULT_SUMMARY } from "../memory/summary/summary-due.ts";
+import { DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
@@ -18,11 +18,10 @@ import type { Database } from "../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
-import { TURN_DEFAULTS } from "../turn/defaults.ts";
+import { TURN_DEFAULTS, TurnContext } from "../turn/context.ts";
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { instrumented, type Node } from "../nodes/node.ts";
 import { ConversationState } from "../turn/state.ts";
-import { TurnContext } from "../turn/context.ts";
 
 /** The parts of a graph. The caller opens and closes them. */
 export interface ConversationGraphParts {
@@ -65,14 +64,8 @@ export interface ConversationGraphParts {
 
 /** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
-  const {
-    database,
-    chatModel,
-    historyWindow = DEFAULT_SUMMARY.historyWindow,
-    summary = DEFAULT_SUMMARY,
-    leaseMs = TURN_DEFAULTS.leaseMs,
-    observer = NOOP_OBSERVER,
-  } = parts;
+  const { database, chatModel, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
+  const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const episodes = parts.episodes ?? null;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
   const findPassages = parts.documents?.find ?? null;
@@ -132,10 +125,8 @@ export interface Nodes {
   persist: Node;
 }
 
-export function buildGraph(
-  { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist }: Nodes,
-  observer: Observer = NOOP_OBSERVER,
-) {
+export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
+  const { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist } = nodes;
   const chooseGenerator = ({ kbPrefix, error }: ConversationState): "generate_kb" | "generate_rag" =>
     error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
   return new StateGraph(ConversationState, TurnContext)

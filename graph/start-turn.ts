@@ -1,11 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { TurnKey } from "../turn/key.ts";
+import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
 import type { ConversationGraph } from "./create-conversation-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
-import type { OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
 import { toTurnResult, turnOutcome } from "../turn/outcome.ts";
 
 /** A user's message to answer. Ids have 1 to 200 characters. */

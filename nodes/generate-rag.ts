@@ -1,6 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState, ConversationUpdate, Usage } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, Usage, WindowMessage } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
@@ -8,7 +10,6 @@ import { estimateTokens } from "../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { answerUpdate } from "./answer-update.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { withLease } from "./turn-lease.ts";
@@ -101,5 +102,39 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       partialAnswer: answer.error !== null,
       error: answer.error?.toContent() ?? null,
     };
+  };
+}
+
+function toMessage({ id, role, content }: WindowMessage): BaseMessage {
+  return role === "user" ? new HumanMessage({ id, content }) : new AIMessage({ id, content });
+}
+
+/** The changes that make the thread's messages those of the store, also when the thread was edited or forked or has missed turns. */
+function changeMessages({ messages: thread, recentMessages }: ConversationState, turn: BaseMessage[]): BaseMessage[] {
+  if (thread.length === 0) return turn;
+  const known = new Set(recentMessages.map(({ id }) => id));
+  const shared = thread.findIndex(({ id }) => id !== undefined && known.has(id));
+  // Before the first shared message stands what is older than the window.
+  const older = thread.slice(0, Math.max(shared, 0));
+  const window = recentMessages.slice(recentMessages.findIndex(({ id }) => id === thread[shared]?.id));
+  const stored = [...older, ...(shared < 0 ? recentMessages : window).map(toMessage), ...turn];
+
+  const storedIds = new Set(stored.map(({ id }) => id));
+  const threadIds = new Set(thread.map(({ id }) => id));
+  const kept = thread.filter(({ id }) => storedIds.has(id));
+  const missing = stored.filter(({ id }) => !threadIds.has(id));
+  const staysInOrder = [...kept, ...missing].every(({ id }, index) => id === stored[index]?.id);
+  if (!staysInOrder) return [new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...stored];
+  const unknown = thread.flatMap(({ id }) => (id === undefined || storedIds.has(id) ? [] : [new RemoveMessage({ id })]));
+  return [...unknown, ...missing];
+}
+
+/** The answer in a generator's update, under the id it is stored with. An empty answer is not stored. */
+export function answerUpdate(state: ConversationState, id: string, answer: string): ConversationUpdate {
+  const asked = new HumanMessage({ id: state.currentMessageId, content: state.message });
+  return {
+    answer,
+    answerMessageId: answer === "" ? null : id,
+    messages: changeMessages(state, answer === "" ? [asked] : [asked, new AIMessage({ id, content: answer })]),
   };
 }

@@ -2,8 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import { TURN_DEFAULTS } from "../turn/defaults.ts";
-import { emit, type TurnRuntime } from "../turn/context.ts";
+import { TURN_DEFAULTS, emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate, RouteDecision } from "../turn/state.ts";
 import { retryWhileUnreachable } from "./turn-lease.ts";
@@ -41,13 +40,9 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
  * Picks the knowledge base and the worker. It sets `error` instead of throwing: history runs beside it and may already hold the conversation,
  * which persist releases.
  */
-export function makeRoute({
-  knowledge,
-  embedder = null,
-  routerModel = null,
-  timeoutMs = TURN_DEFAULTS.memoryReadTimeoutMs,
-  observer = NOOP_OBSERVER,
-}: RouteParts): Node {
+export function makeRoute(parts: RouteParts): Node {
+  const { knowledge, embedder = null, routerModel = null, observer = NOOP_OBSERVER } = parts;
+  const { timeoutMs = TURN_DEFAULTS.memoryReadTimeoutMs } = parts;
   const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
   const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
 

@@ -1,12 +1,44 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { z } from "zod";
-import type { AppError } from "../errors/app-error.ts";
-import type { TurnKey } from "./key.ts";
+import { AppError } from "../errors/app-error.ts";
 import type { NodeEvent, Notice } from "./events.ts";
+
+export const TURN_DEFAULTS = {
+  /** In milliseconds. */
+  leaseMs: 15_000,
+  memoryReadTimeoutMs: 800,
+  topK: 3,
+  passages: 4,
+  scope: "user",
+} as const;
 
 /** What a turn does while another holds the conversation. */
 export const OnBusy = z.enum(["refuse", "enqueue"]);
 export type OnBusy = z.infer<typeof OnBusy>;
+
+/** An Idempotency-Key, as hashes. One turn of a user holds it at a time. */
+export interface TurnKey {
+  keyHash: string;
+  bodyHash: string;
+  /** The attempt whose message is answered again; null for a new message. */
+  earlier: EarlierAttempt | null;
+}
+
+/** An attempt that failed or whose process died. */
+export interface EarlierAttempt {
+  turnId: string;
+  /** Stored when it was looked up. */
+  hadOutcome: boolean;
+  /** It may still hold the conversation. */
+  isOverHere: boolean;
+}
+
+/** Another turn has the key by now: look it up again. */
+export class KeyTaken extends AppError {
+  constructor() {
+    super("conversation_busy", "A turn with this Idempotency-Key has begun meanwhile. Send the request again to get its answer.");
+  }
+}
 
 /** Milliseconds since the turn began. */
 export interface TurnProgress {

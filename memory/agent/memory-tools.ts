@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { unquoteLines } from "../../text/fence.ts";
-import { SECTION_CHARACTERS } from "./core-sections.ts";
+
+/** CORE_MEMORY_SECTIONS adds more. */
+export const DEFAULT_SECTIONS = ["profile", "preferences", "goals", "relationships", "constraints"] as const;
+
+export const SECTION_NAME = /^[a-z][a-z0-9_-]{0,39}$/;
+
+/** With five sections of this size core memory stays a small part of a prompt. */
+export const SECTION_CHARACTERS = 2_000;
 
 const NO_TEXT = "must be a text that is not blank";
 const text = (limit: number) =>
@@ -10,26 +17,40 @@ const text = (limit: number) =>
     .refine((value) => [...value].length <= limit, `has more than ${limit} characters; shorten it`);
 
 const EPISODE_TYPE = z.enum(["preference", "decision", "context", "outcome"]);
-const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } };
+const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } } as const;
+const TURNS_OF_LINES =
+  "For each line of the content the numbers of the turns that it rests on: [[1], [2, 3]]. [] for a line you do not change.";
 
+/** What a model is told of each tool, and what its calls are checked by. `turns` is read by parseTurnNumbers. */
 export const TOOL_ARGUMENTS = {
-  core_memory_update: z.object({
-    section: text(100),
-    content: text(SECTION_CHARACTERS).transform(unquoteLines),
-    reason: text(1_000).optional(),
-    turns: z.unknown().optional(),
-  }),
-  archival_insert: z.object({
-    content: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
-    episode_type: EPISODE_TYPE,
-    importance: z.number().min(0).max(1).default(0.5),
-    turns: z.unknown().optional(),
-  }),
-  archival_search: z.object({
-    query: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
-    limit: z.number().int().min(1).max(20).default(5),
-    episode_type: EPISODE_TYPE.optional(),
-  }),
+  core_memory_update: z
+    .object({
+      section: text(100),
+      content: text(SECTION_CHARACTERS)
+        .transform(unquoteLines)
+        .describe(`One fact a line, at most ${SECTION_CHARACTERS} characters. Empty to clear the section.`),
+      reason: text(1_000).optional().describe("Why, in a few words."),
+      turns: z.unknown().optional().meta({ type: "array", items: NUMBERS, description: TURNS_OF_LINES }),
+    })
+    .describe("Writes the whole new content of one section of the core memory. What is not in it any more is forgotten."),
+  archival_insert: z
+    .object({
+      content: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
+      episode_type: EPISODE_TYPE,
+      importance: z.number().min(0).max(1).default(0.5),
+      turns: z
+        .unknown()
+        .optional()
+        .meta({ ...NUMBERS, description: "The numbers of the turns that it rests on." }),
+    })
+    .describe("Keeps something worth remembering that does not belong into the core memory; it comes back when a question fits it."),
+  archival_search: z
+    .object({
+      query: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
+      limit: z.number().int().min(1).max(20).default(5),
+      episode_type: EPISODE_TYPE.optional(),
+    })
+    .describe("Searches the user's earlier exchanges and archived memories."),
 } as const;
 
 export type ToolName = keyof typeof TOOL_ARGUMENTS;
@@ -53,54 +74,16 @@ export function checkArguments(name: ToolName, given: unknown): CheckedCall | { 
   return { refused: parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ") };
 }
 
-function describeTool(name: ToolName, description: string, properties: object, required: string[]): object {
-  return {
-    type: "function",
-    function: { name, description, parameters: { type: "object", properties, required, additionalProperties: false } },
-  };
-}
-
-/** The tools in OpenAI's form, for a model. */
+/** The tools in OpenAI's form, for a model that may write these sections. */
 export function toolDefinitions(sections: readonly string[]): object[] {
-  return [
-    describeTool(
-      "core_memory_update",
-      "Writes the whole new content of one section of the core memory. What is not in it any more is forgotten.",
-      {
-        section: { type: "string", enum: sections },
-        content: { type: "string", description: `One fact a line, at most ${SECTION_CHARACTERS} characters. Empty to clear the section.` },
-        reason: { type: "string", description: "Why, in a few words." },
-        turns: {
-          type: "array",
-          items: NUMBERS,
-          description:
-            "For each line of the content the numbers of the turns that it rests on: [[1], [2, 3]]. [] for a line you do not change.",
-        },
-      },
-      ["section", "content"],
-    ),
-    describeTool(
-      "archival_insert",
-      "Keeps something worth remembering that does not belong into the core memory; it comes back when a question fits it.",
-      {
-        content: { type: "string" },
-        episode_type: { type: "string", enum: EPISODE_TYPE.options },
-        importance: { type: "number", minimum: 0, maximum: 1 },
-        turns: { ...NUMBERS, description: "The numbers of the turns that it rests on." },
-      },
-      ["content", "episode_type"],
-    ),
-    describeTool(
-      "archival_search",
-      "Searches the user's earlier exchanges and archived memories.",
-      {
-        query: { type: "string" },
-        limit: { type: "integer", minimum: 1, maximum: 20 },
-        episode_type: { type: "string", enum: EPISODE_TYPE.options },
-      },
-      ["query"],
-    ),
-  ];
+  return Object.entries(TOOL_ARGUMENTS).map(([name, schema]) => {
+    const { type, description, properties = {}, required } = z.toJSONSchema(schema, { io: "input" });
+    const chosen = "section" in properties ? { ...properties, section: { type: "string", enum: sections } } : properties;
+    return {
+      type: "function",
+      function: { name, description, parameters: { type, properties: chosen, required, additionalProperties: false } },
+    };
+  });
 }
 
 /** The numbers for each line, and all of them; or why they cannot be understood. */

@@ -50,13 +50,8 @@ function isAskedLater({ asked, answer }: ReadExchange): boolean {
  * Indexes each exchange as an episode: a completed turn, an imported question with its answer, or an imported message without a partner. An
  * episode has the id of its first message, so indexing it again changes nothing. What is erased meanwhile is removed.
  */
-export function makeIndexEpisodes({
-  episodes,
-  archive,
-  index,
-  embedder,
-  timeZone,
-}: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
+export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
+  const { episodes, archive, index, embedder, timeZone } = parts;
   let unflushed = 0;
   /** Conversations whose last step was full. */
   const inBulk = new Set<string>();

@@ -82,16 +82,9 @@ type Ended = Pick<JobRun, "outcome" | "error">;
  * Works off the queue in this process: starts a job as soon as it is committed, wherever that was, one for each conversation and kind,
  * several side by side.
  */
-export async function runJobs({
-  queue,
-  handlers,
-  onRun = () => undefined,
-  onError = () => undefined,
-  concurrency = 8,
-  pollMs = 2_000,
-  whenQuiet,
-  observer = NOOP_OBSERVER,
-}: RunJobsParts): Promise<RunningJobs> {
+export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
+  const { queue, handlers, concurrency = 8, pollMs = 2_000, whenQuiet } = parts;
+  const { onRun = () => undefined, onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
   let stopping = false;
   let filling = false;

@@ -12,7 +12,7 @@ import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts"
 import { makeErasureStore } from "../../stores/postgres/erase/purge-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/memory/memory-agent-store.ts";
-import { DEFAULT_SECTIONS } from "../agent/core-sections.ts";
+import { DEFAULT_SECTIONS } from "../agent/memory-tools.ts";
 import { decideByRules } from "../agent/decide-by-rules.ts";
 import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
@@ -21,10 +21,9 @@ import { makeEraseJob, makeSweepIndex, makeSweepIndexJob, makeVacuumJob } from "
 import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-document.ts";
-import { makeSummariseConversation } from "../summary/summarise-conversation.ts";
+import { makeSummariseConversation, DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
-import { DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summary-due.ts";
 import { type ConversationState, uncoveredMessages } from "../../turn/state.ts";
 import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
 

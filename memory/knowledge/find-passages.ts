@@ -3,7 +3,7 @@ import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { ChunkStore, StoredPassage } from "../../stores/postgres/knowledge/chunk-store.ts";
 import type { DocumentPlace } from "../../stores/postgres/knowledge/document-store.ts";
 import { knowledgeKey } from "../../stores/search/index-keys.ts";
-import { lexicalQuery } from "../../text/lexical-query.ts";
+import { lexicalQuery } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { completeQuestion } from "../recall/complete-question.ts";
@@ -51,13 +51,8 @@ const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
 const DOCUMENT_SHARE = 0.4;
 
 /** Searches by words and by meaning side by side. Texts come from Postgres, without deleted or replaced documents. */
-export function makeFindPassages({
-  index,
-  chunks,
-  embedder,
-  onError = () => undefined,
-  observer = NOOP_OBSERVER,
-}: FindPassagesParts): FindPassages {
+export function makeFindPassages(parts: FindPassagesParts): FindPassages {
+  const { index, chunks, embedder, onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const askIndex = makeCircuitBreaker("passage_index", observer);
   const askEmbedder = makeCircuitBreaker("passage_embedder", observer);
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());

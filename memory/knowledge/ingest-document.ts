@@ -2,7 +2,7 @@ import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/knowledge/chunk-store.ts";
-import { readChunks } from "../parsing/parse-document.ts";
+import { parseDocument } from "../parsing/parse-document.ts";
 import { indexSwitchedOff } from "../erase/erase-jobs.ts";
 import type { JobHandler, Remaining } from "../jobs/run-jobs.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
@@ -60,7 +60,7 @@ async function storeChunks(chunks: ChunkStore, documentId: string, document: Doc
   const { bytes, contentType, title, tenantId } = document;
   if (!bytes) return;
   try {
-    const parsed = await readChunks({ bytes, contentType, title }, signal);
+    const parsed = await parseDocument({ bytes, contentType, title }, signal);
     if (parsed.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
     if (parsed.length > MAX_CHUNKS)
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);

@@ -31,11 +31,7 @@ export interface DocumentPart {
   heading: string;
   /** Plain text, with tables, lists and code as Markdown. */
   text: string;
-  /** Of a PDF, from 1. */
-  page?: number;
 }
-
-export type ParsedDocument = DocumentPart[];
 
 export const HEADING_SEPARATOR = " > ";
 

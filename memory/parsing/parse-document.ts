@@ -5,7 +5,6 @@ import {
   DOCUMENT_TYPES,
   type DocumentLimits,
   type DocumentType,
-  type ParsedDocument,
   readContentType,
   unreadable,
   UnreadableReason,
@@ -19,47 +18,30 @@ interface UploadedDocument {
   title: string;
 }
 
-/** Parses a document in a worker thread. Throws AppError `unsupported_media_type` or `document_unreadable`, or the signal's reason. */
-export async function parseDocument(
-  document: UploadedDocument,
-  signal: AbortSignal,
-  limits: Partial<DocumentLimits> = {},
-): Promise<ParsedDocument> {
-  const answer = await askWorker(document, false, signal, limits);
-  return "parts" in answer ? answer.parts : [];
-}
-
-/** Parses a document and cuts it into chunks in that thread. Throws like parseDocument. */
-export async function readChunks(document: UploadedDocument, signal: AbortSignal): Promise<Chunk[]> {
-  const answer = await askWorker(document, true, signal, {});
-  return "chunks" in answer ? answer.chunks : [];
-}
-
 export interface WorkerTask {
   bytes: Uint8Array<ArrayBuffer>;
   type: DocumentType;
   charset: string | null;
   limits: DocumentLimits;
-  /** Whether to answer with chunks or with parts. */
-  splits: boolean;
 }
 
 /** `cause` is the error as text, for the log: errors lose their class between threads. */
-export type WorkerAnswer = { parts: ParsedDocument } | { chunks: Chunk[] } | { reason: string; cause: string };
+export type WorkerAnswer = { chunks: Chunk[] } | { reason: string; cause: string };
 
-async function askWorker(
+/**
+ * Parses a document into chunks, in a worker thread. Throws AppError `unsupported_media_type` or `document_unreadable`, or the signal's
+ * reason.
+ */
+export async function parseDocument(
   { bytes, contentType, title }: UploadedDocument,
-  splits: boolean,
   signal: AbortSignal,
-  limits: Partial<DocumentLimits>,
-): Promise<Exclude<WorkerAnswer, { reason: string }>> {
-  signal.throwIfAborted();
-  const allLimits = { ...DOCUMENT_LIMITS, ...limits };
-  assertSize({ bytes, title }, allLimits);
-  const task = { bytes: new Uint8Array(bytes), ...readContentType(contentType), limits: allLimits, splits };
-  const answer = await runParseWorker(task, signal);
+  changedLimits: Partial<DocumentLimits> = {},
+): Promise<Chunk[]> {
+  const limits = { ...DOCUMENT_LIMITS, ...changedLimits };
+  assertSize({ bytes, title }, limits);
+  const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits }, signal);
   if ("reason" in answer) throw unreadable(answer.reason, { title, cause: answer.cause });
-  return answer;
+  return answer.chunks;
 }
 
 /** .ts in the sources and .js in dist: tsc rewrites imports but not URLs. */

@@ -1,23 +1,21 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
 import { checkContent, decodeText, type WorkerAnswer, type WorkerTask } from "./parse-document.ts";
-import { type DocumentPart, type ParsedDocument, UnreadableReason } from "./document.ts";
+import { storableText } from "../../text/storable-text.ts";
+import { type DocumentPart, UnreadableReason } from "./document.ts";
+import { splitDocument } from "./split-document.ts";
 
 /** The thread that reads one document and answers once. */
-const answer = await answerTo(workerData as WorkerTask).catch((error: unknown): WorkerAnswer => {
-  return { reason: reasonOf(error), cause: inspect(error) };
-});
+const answer = await readDocument(workerData as WorkerTask)
+  .then(async (parts): Promise<WorkerAnswer> => ({ chunks: await splitDocument(parts) }))
+  .catch((error: unknown): WorkerAnswer => ({ reason: reasonOf(error), cause: inspect(error) }));
 parentPort?.postMessage(answer);
 
-async function answerTo(task: WorkerTask): Promise<WorkerAnswer> {
-  const parts = await readDocument(task);
-  return task.splits ? { chunks: await (await import("./split-document.ts")).splitDocument(parts) } : { parts };
-}
-
-async function readDocument(task: WorkerTask): Promise<ParsedDocument> {
+async function readDocument(task: WorkerTask): Promise<DocumentPart[]> {
   const { characters } = task.limits;
   checkContent(task.bytes, task.type, task.charset);
-  const parts = (await readParts(task)).map((part) => ({ ...part, heading: storable(part.heading), text: storable(part.text) }));
+  const read = await readParts(task);
+  const parts = read.map(({ heading, text }) => ({ heading: storableText(heading), text: storableText(text) }));
   const total = parts.reduce((sum, { heading, text }) => sum + heading.length + text.length, 0);
   if (total > characters) {
     throw new UnreadableReason(`it has ${total} characters of text, more than the ${characters} allowed. Split it into smaller documents.`);
@@ -43,11 +41,6 @@ async function readParts({ bytes, type, charset, limits }: WorkerTask): Promise<
     case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
       return (await import("./read-docx.ts")).readDocx(bytes, limits);
   }
-}
-
-/** Postgres stores neither NUL nor halves of surrogate pairs. */
-function storable(text: string): string {
-  return text.replaceAll("\0", "").toWellFormed();
 }
 
 function reasonOf(error: unknown): string {

@@ -35,11 +35,7 @@ export async function readPdf(bytes: Uint8Array<ArrayBuffer>, { pages }: Pick<Do
   const documents = await new PDFLoader(new Blob([bytes]), { pdfjs }).load().catch((error: unknown) => {
     throw reasonOf(error);
   });
-  return documents.map(({ pageContent, metadata }) => ({
-    heading: "",
-    text: joinChineseLines(pageContent),
-    page: (metadata.loc as { pageNumber: number }).pageNumber,
-  }));
+  return documents.map(({ pageContent }) => ({ heading: "", text: joinChineseLines(pageContent) }));
 }
 
 function joinChineseLines(text: string): string {

@@ -1,5 +1,5 @@
 import type { SearchHit } from "../../stores/search/search-index.ts";
-import { WORD_WEIGHT } from "../../text/lexical-query.ts";
+import { WORD_WEIGHT } from "../../text/lexical-text.ts";
 
 /** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason. */
 export async function searchBoth(words: Promise<SearchHit[]>, vectors: Promise<SearchHit[]>, onError: (error: unknown) => void) {

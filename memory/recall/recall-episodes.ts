@@ -4,13 +4,12 @@ import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts
 import type { EpisodeText } from "../../stores/postgres/memory/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
-import { lexicalQuery } from "../../text/lexical-query.ts";
+import { lexicalQuery } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
-import { completeQuestion } from "./complete-question.ts";
+import { completeQuestion, findReference } from "./complete-question.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
-import { findReference } from "./find-reference.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
@@ -83,18 +82,8 @@ function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | u
 
 /** Searches by words and by meaning side by side. Texts come from Postgres: what was erased there is not recalled. */
 export function makeRecall(parts: RecallParts): Recall {
-  const {
-    index,
-    episodes,
-    embedder,
-    timeZone,
-    minSimilarity,
-    maxAgeDays,
-    now = () => new Date(),
-    onError = () => undefined,
-    observer = NOOP_OBSERVER,
-  } = parts;
-
+  const { index, episodes, embedder, timeZone, minSimilarity, maxAgeDays } = parts;
+  const { now = () => new Date(), onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const askIndex = makeCircuitBreaker("episode_index", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
@@ -125,16 +114,8 @@ export function makeRecall(parts: RecallParts): Recall {
     if (findReference(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
   }
 
-  async function recall({
-    tenantId,
-    userId,
-    question,
-    recent = [],
-    conversationId,
-    limit,
-    except,
-    signal,
-  }: RecallRequest): Promise<Recalled> {
+  async function recall(request: RecallRequest): Promise<Recalled> {
+    const { tenantId, userId, question, recent = [], conversationId, limit, except, signal } = request;
     const moment = now();
     const complete = completeQuestion(question, [...recent]);
     const query = lexicalQuery(complete);

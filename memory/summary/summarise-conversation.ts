@@ -3,7 +3,32 @@ import type { PromptMessage } from "../../stores/postgres/conversations/conversa
 import type { SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
-import { isSummaryDue, type SummarySettings, uncoveredCountLimit } from "./summary-due.ts";
+
+/** When a conversation is summarised, counted in completed messages. */
+export interface SummarySettings {
+  /** From here on there is a first summary. */
+  minMessages: number;
+  /** Messages between the cover point and the window that make a later summary due. */
+  updateDelta: number;
+  /** The newest, which no summary covers. */
+  historyWindow: number;
+}
+
+export const DEFAULT_SUMMARY: Readonly<SummarySettings> = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
+
+/** `uncovered`: completed messages that no summary covers. */
+export function isSummaryDue(
+  { minMessages, updateDelta, historyWindow }: SummarySettings,
+  { hasSummary, uncovered }: { hasSummary: boolean; uncovered: number },
+): boolean {
+  const beforeWindow = uncovered - historyWindow;
+  return hasSummary ? beforeWindow >= updateDelta : uncovered >= minMessages && beforeWindow >= 1;
+}
+
+/** Counting beyond this cannot change `isSummaryDue`. */
+export function uncoveredCountLimit({ minMessages, updateDelta, historyWindow }: SummarySettings): number {
+  return Math.max(minMessages, historyWindow + updateDelta, historyWindow + 1);
+}
 
 export interface SummaryInput {
   /** Null for the first. */
@@ -17,7 +42,7 @@ export interface SummaryInput {
 /** Throws AppError. */
 export type Summarise = (input: SummaryInput, signal: AbortSignal) => Promise<string>;
 
-export interface SummariseConversationParts {
+interface SummariseConversationParts {
   summaries: SummaryStore;
   settings: SummarySettings;
   summarise: Summarise;
@@ -38,12 +63,8 @@ function takeStep(messages: PromptMessage[], maxTokens: number): PromptMessage[]
  * Summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. When another process
  * was faster nothing is written.
  */
-export function makeSummariseConversation({
-  summaries,
-  settings,
-  summarise,
-  stepTokens,
-}: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
+export function makeSummariseConversation(parts: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
+  const { summaries, settings, summarise, stepTokens } = parts;
   return {
     async step(conversation, signal) {
       const backlog = await summaries.readBacklog(

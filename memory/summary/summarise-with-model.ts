@@ -31,17 +31,14 @@ export function summaryPrompt({ previous, messages }: SummaryParts, messageToken
 /** Of a longer summary the middle is cut, and marked. */
 const MAX_SUMMARY_TOKENS = 2 * ASKED_SUMMARY_TOKENS;
 
-export function makeSummariseWithModel({
-  model,
-  timeouts,
-  stepTokens,
-  observer = NOOP_OBSERVER,
-}: {
+interface SummariseWithModelParts {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;
   stepTokens: number;
   observer?: Observer;
-}): Summarise {
+}
+
+export function makeSummariseWithModel({ model, timeouts, stepTokens, observer = NOOP_OBSERVER }: SummariseWithModelParts): Summarise {
   return async function summariseWithModel(input, signal) {
     const { text, error } = await streamAnswer({
       model,

@@ -1,5 +1,4 @@
-import { lexicalQuery } from "../../text/lexical-query.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
 import type { Embedder } from "../embedder.ts";
 

@@ -37,6 +37,11 @@ interface Candidate extends Line {
 
 type Message = { role: "user" | "assistant"; content: string };
 
+interface ToSummarise {
+  previous: string | null;
+  messages: Message[];
+}
+
 const LABELS = { english: { user: "- User: ", assistant: "- Assistant: " }, chinese: { user: "- 用户：", assistant: "- 助手：" } };
 const LINE = /^- (?:(User|用户)|Assistant|助手)(?:: ?|：)(.+)$/u;
 /** Of a longer text, its beginning and its end are read. */
@@ -129,15 +134,7 @@ function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
 }
 
 /** The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were said. */
-export function offlineSummary({
-  previous,
-  messages,
-  maxTokens,
-}: {
-  previous: string | null;
-  messages: Message[];
-  maxTokens: number;
-}): string {
+export function offlineSummary({ previous, messages, maxTokens }: ToSummarise & { maxTokens: number }): string {
   const lines = ranked(candidatesOf([...oldLines(previous ?? ""), ...messages.flatMap(newLines)], maxTokens));
   const lasting = lines.filter(({ isOld, worth }) => isOld && worth >= LASTING_WORTH);
   return fitting([...new Set([...fitting(lasting, maxTokens * LASTING_SHARE), ...lines])], maxTokens)
@@ -152,10 +149,7 @@ const LEAST_TOKENS = 100;
 const MOST_TOKENS = 400;
 
 /** Empty when no sentence says anything. */
-export async function summariseOffline({
-  coveredMessageCount,
-  ...input
-}: Omit<Parameters<typeof offlineSummary>[0], "maxTokens"> & { coveredMessageCount: number }): Promise<string> {
+export async function summariseOffline({ coveredMessageCount, ...input }: ToSummarise & { coveredMessageCount: number }): Promise<string> {
   const maxTokens = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, Math.round(TOKENS_PER_COVERED_MESSAGE * coveredMessageCount)));
   return offlineSummary({ ...input, maxTokens });
 }

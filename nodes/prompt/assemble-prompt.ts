@@ -83,15 +83,8 @@ function stablePart(
  * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache. Users' text is joined,
  * never expanded as a template.
  */
-export function assemblePrompt({
-  coreMemory = [],
-  summary,
-  window,
-  episodes = [],
-  documents = null,
-  message,
-  tokenBudget,
-}: PromptParts): AssembledPrompt {
+export function assemblePrompt(parts: PromptParts): AssembledPrompt {
+  const { coreMemory = [], summary, window, episodes = [], documents = null, message, tokenBudget } = parts;
   const { system, known, coreTokens, summaryTokens } = stablePart({ coreMemory, summary }, tokenBudget);
   const systemTokens = SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens - coreTokens - summaryTokens - TOKENS_PER_MESSAGE);

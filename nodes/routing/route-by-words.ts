@@ -92,21 +92,19 @@ function matchKeywords(message: string, bases: readonly KnowledgeBase[]): { base
     .sort((one, other) => other.words.length - one.words.length);
 }
 
-/**
- * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between which
- * words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as `requested`.
- */
-export function routeByWords({
-  message,
-  requested,
-  agentType,
-  bases,
-}: {
+interface WordQuestion {
   message: string;
   requested: string | null;
   agentType: AgentType;
   bases: KnowledgeBase[];
-}): { decision: RouteDecision; candidates: KnowledgeBase[] } {
+}
+
+/**
+ * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between which
+ * words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as `requested`.
+ */
+export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: KnowledgeBase[] } {
+  const { message, requested, agentType, bases } = asked;
   assertKnowledgeBase(requested, bases);
   type Method = RouteDecision["method"];
   const to = (prefix: string, confidence: number, method: Method, reason: string, candidates: KnowledgeBase[] = []) => {

@@ -1,7 +1,7 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/core-sections.ts";
+import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/memory-tools.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";

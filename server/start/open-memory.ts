@@ -7,11 +7,10 @@ import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-se
 import { dropRetiredIndexes, type DropParts } from "../../stores/search/retired-indexes.ts";
 import { findIndexRecord, OLD_NAME_UNUSED_MS } from "../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchStore } from "../../stores/search/search-index.ts";
-import { observedSearchStore } from "../../stores/search/search-index.ts";
+import { type SearchStore, observedSearchStore } from "../../stores/search/search-index.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { type Erase, makeErase } from "../../memory/erase/erase.ts";
-import { DEFAULT_SECTIONS } from "../../memory/agent/core-sections.ts";
+import { DEFAULT_SECTIONS } from "../../memory/agent/memory-tools.ts";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
 import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";

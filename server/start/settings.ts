@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { DEFAULT_SUMMARY } from "../../memory/summary/summary-due.ts";
+import { DEFAULT_SUMMARY } from "../../memory/summary/summarise-conversation.ts";
 import { DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
-import { TURN_DEFAULTS } from "../../turn/defaults.ts";
+import { TURN_DEFAULTS } from "../../turn/context.ts";
 import { apiKeys } from "../auth/api-keys.ts";
 import {
   decimalNumber,

@@ -3,7 +3,7 @@ import type { Request } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
-import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/key.ts";
+import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/context.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
 import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { messagesStateReducer } from "@langchain/langgraph";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { answerUpdate } from "../../nodes/answer-update.ts";
+import { answerUpdate } from "../../nodes/generate-rag.ts";
 import type { ConversationState, WindowMessage } from "../../turn/state.ts";
 import { sampleWindow } from "../support/samples/sample-window.ts";
 

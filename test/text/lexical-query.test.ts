@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { dayWords } from "../../text/days.ts";
-import { lexicalQuery } from "../../text/lexical-query.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
 import { anyText } from "../support/samples/any-text.ts";
 
 /** How often the query has each of its words. */

@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors/app-error.ts";
-import { KeyTaken, type TurnKey } from "../../../turn/key.ts";
+import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { KeyTaken } from "../../../turn/key.ts";
+import { KeyTaken } from "../../../turn/context.ts";
 import type { Job } from "../../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";

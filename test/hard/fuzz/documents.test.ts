@@ -6,16 +6,13 @@ import { createDataFolder } from "../../servers/data-folder.ts";
 import { problemOf } from "./fuzz-answer.ts";
 import { canaryTurn, complaintsOf } from "./fuzz-world.ts";
 import { makeKnowledgeClient, type ShownDocument } from "../../support/clients/knowledge-client.ts";
-import { sampleDocx, wordParagraph } from "../../memory/parsing/sample-docx.ts";
-import { pdfOf } from "../../memory/parsing/sample-pdf.ts";
+import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../../memory/parsing/sample-documents.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
 const FILES = 300;
-const PDF = "application/pdf";
-const DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 const TYPES = [
   PDF,
   DOCX,

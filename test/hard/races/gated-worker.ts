@@ -1,6 +1,5 @@
 import { type JobHandler, runJobs, type RunningJobs } from "../../../memory/jobs/run-jobs.ts";
-import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
-import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import { makeSummariseConversation, type Summarise, type SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";

@@ -1,6 +1,6 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { isSummaryDue } from "../../../memory/summary/summary-due.ts";
+import { isSummaryDue } from "../../../memory/summary/summarise-conversation.ts";
 import { DEAD_LETTERS, QUEUE } from "../../../stores/jobs/pg-boss.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeWindowStore } from "../../../stores/postgres/conversations/window-store.ts";

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 
 /** A conversation at one moment. A message's content is its mark; the summary's text is the marks that it covers. */

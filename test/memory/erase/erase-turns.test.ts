@@ -4,7 +4,7 @@ import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import type { EarlierAttempt, TurnKey } from "../../../turn/key.ts";
+import type { EarlierAttempt, TurnKey } from "../../../turn/context.ts";
 import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { SummarySettings } from "../../../memory/summary/summary-due.ts";
+import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
 import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
 import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../../support/samples/sample-window.ts";

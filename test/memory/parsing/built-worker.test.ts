@@ -6,9 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import typescript from "typescript";
-import { DOCX, PDF } from "./parse-sample.ts";
-import { sampleDocx, wordParagraph } from "./sample-docx.ts";
-import { pdfOf } from "./sample-pdf.ts";
+import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "./sample-documents.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -25,7 +23,7 @@ beforeAll(async () => {
     rewriteRelativeImportExtensions: true,
     verbatimModuleSyntax: true,
   };
-  for await (const file of glob("{errors,memory/parsing}/*.ts", { cwd: root })) {
+  for await (const file of glob("{errors/*,memory/parsing/*,text/storable-text}.ts", { cwd: root })) {
     const source = await readFile(path.join(root, file), "utf8");
     const { outputText } = typescript.transpileModule(source, { compilerOptions, fileName: file });
     const target = path.join(built, file.replace(/ts$/, "js"));
@@ -43,8 +41,8 @@ test("the built JavaScript reads every type in its worker, prints nothing and le
   const script = `
     const { parseDocument } = await import("./memory/parsing/parse-document.js");
     for (const { contentType, content } of ${JSON.stringify(documents)}) {
-      const parts = await parseDocument({ bytes: Buffer.from(content, "base64"), contentType, title: "t" }, new AbortController().signal);
-      console.log(parts.map(({ text }) => text).join());
+      const chunks = await parseDocument({ bytes: Buffer.from(content, "base64"), contentType, title: "t" }, new AbortController().signal);
+      console.log(chunks.map(({ text }) => text).join());
     }`;
   const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: built });
   expect({ stdout, stderr }).toEqual({ stdout: "words\n".repeat(documents.length), stderr: "" });

@@ -1,8 +1,54 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseDocument } from "../../../memory/parsing/parse-document.ts";
-import { DOCX, parseSample, PDF } from "./parse-sample.ts";
-import { sampleDocx, wordParagraph, wordTable } from "./sample-docx.ts";
-import { chinesePdf, pdfOf, samplePdf } from "./sample-pdf.ts";
+import { DOCUMENT_LIMITS } from "../../../memory/parsing/document.ts";
+import { assertLooksReadable, parseDocument } from "../../../memory/parsing/parse-document.ts";
+import { readDocx } from "../../../memory/parsing/read-docx.ts";
+import { readHtml } from "../../../memory/parsing/read-html.ts";
+import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
+import { chinesePdf, DOCX, parseSample, PDF, pdfOf, sampleDocx, samplePdf, wordParagraph, wordTable } from "./sample-documents.ts";
+
+const check = (contentType: string, content: string | Uint8Array) => (): void =>
+  assertLooksReadable({ bytes: typeof content === "string" ? Buffer.from(content) : content, contentType });
+
+test.each<[string, string | Uint8Array]>([
+  ["Text/Plain; Charset=UTF-8", "words"],
+  ["text/markdown; variant=GFM", "# words"],
+  ["text/csv; header=present", "a,b"],
+  [PDF, Buffer.concat([Buffer.from("\r\n\u0000"), pdfOf("words")])],
+  [DOCX, sampleDocx("")],
+])("%s looks readable", (contentType, content) => expect(check(contentType, content)).not.toThrow());
+
+test.each(["application/msword", "image/png", "text/plainly", "", "no type", "text/plain\r\nx: y", "__proto__/x"])(
+  "the type %j is refused with those that are read",
+  (contentType) => {
+    const named = /text\/plain \(plain text\), text\/markdown .* application\/pdf \(PDF\), .*\(DOCX\)\.$/;
+    const refused = { code: "unsupported_media_type", message: expect.stringMatching(named) as unknown };
+    expect(check(contentType, "words")).toThrow(expect.objectContaining(refused));
+  },
+);
+
+describe("what cannot be read", () => {
+  test.each<[string, string, string | Uint8Array, RegExp]>([
+    ["nothing", "text/plain", "", /empty/],
+    ["blanks", "text/markdown", " \n\t\u3000\uFEFF", /blank/],
+    ["text as PDF", PDF, "words", /no PDF file, though its type is application\/pdf/],
+    ["text as DOCX", DOCX, "words", /no DOCX file/],
+    ["an old .doc as DOCX", DOCX, Uint8Array.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /no DOCX file/],
+    ["GBK without its charset", "text/plain", Uint8Array.from([0xb4, 0xfc, 0xca, 0xf3]), /not valid utf-8 text/],
+    ["text that is not of its charset", "text/plain; charset=gbk", Uint8Array.from([0xff, 0xff]), /not valid gbk text/],
+    ["a charset nobody knows", "text/plain; charset=klingon", "words", /charset "klingon" is unknown/],
+    ["NUL characters", "text/plain", "wor\0ds", /NUL/],
+    ["half a character at the end", "text/plain", Uint8Array.from([0x61, 0xe7, 0x9f]), /not valid utf-8/],
+  ])("%s", (_name, contentType, content, says) => {
+    expect(check(contentType, content)).toThrow(
+      expect.objectContaining({ code: "document_unreadable", message: expect.stringMatching(says) as unknown }),
+    );
+  });
+
+  test("more bytes than 20 MiB", () => {
+    expect(check("text/plain", Buffer.alloc(20 * 2 ** 20, "a"))).not.toThrow();
+    expect(check("text/plain", Buffer.alloc(20 * 2 ** 20 + 1, "a"))).toThrow(/20971521 bytes, more than the 20971520 allowed/);
+  });
+});
 
 test.each([
   ["text/plain", Buffer.from("first\r\nsecond 😀\rthird"), "first\nsecond 😀\nthird"],
@@ -21,7 +67,7 @@ test("a Buffer that is part of a larger one is read alone, and stays usable", as
   expect(bytes.toString()).toBe("inside");
 });
 
-test("Markdown is cut at its headings, underlined ones too, and not in code, lists or front matter", async () => {
+test("Markdown is cut at its headings, underlined ones too, and not in code, lists or front matter", () => {
   const markdown = `---
 title: x
 ---
@@ -39,7 +85,7 @@ Use
 |---|---|
 | 1 | 2 |
 # Last words`;
-  expect(await parseSample("text/markdown", markdown)).toEqual([
+  expect(readMarkdown(markdown)).toEqual([
     { heading: "", text: "---\ntitle: x\n---\nIntro" },
     { heading: "Guide `v2` > Install", text: "```sh\n# no heading\n```\n- # in a list" },
     { heading: "Guide `v2` > Use", text: "| a | b |\n|---|---|\n| 1 | 2 |" },
@@ -47,15 +93,15 @@ Use
   ]);
 });
 
-test("a heading is what a reader sees of it: no badges, no addresses of links", async () => {
+test("a heading is what a reader sees of it: no badges, no addresses of links", () => {
   const badge = "[![Weekly downloads](https://x.example/a.svg)](https://x.example/b) ![logo][1]";
   const text = `# Chokidar ${badge}\n\nWatches.\n\n## See [the guide](https://x.example)\n\nMore.`;
-  expect((await parseSample("text/markdown", text)).map(({ heading }) => heading)).toEqual(["Chokidar", "Chokidar > See the guide"]);
+  expect(readMarkdown(text).map(({ heading }) => heading)).toEqual(["Chokidar", "Chokidar > See the guide"]);
 });
 
-test("a heading of a page's length is cut in the path and kept in the text", async () => {
+test("a heading of a page's length is cut in the path and kept in the text", () => {
   const words = "word ".repeat(100).trim();
-  const [part] = await parseSample("text/markdown", `# ${words}\n\nText`);
+  const [part] = readMarkdown(`# ${words}\n\nText`);
   expect(part?.heading.length).toBeLessThanOrEqual(200);
   expect(part?.text).toMatch(new RegExp(`^${words}\n\n+Text$`));
 });
@@ -70,7 +116,7 @@ describe("HTML", () => {
     y
 
 z</pre><p>See <a href="https://example.org/long">the list</a> <img alt="A map" src="x.png"></p><script>alert(1)</script></body></html>`;
-    expect(await parseSample("text/html; charset=UTF-8", html)).toEqual([
+    expect(await readHtml(html)).toEqual([
       { heading: "", text: "Lead with bold snake_case & 1 < 2" },
       { heading: "Animals of Rottnest", text: "- one\n  - inner\n- two" },
       {
@@ -81,7 +127,7 @@ z</pre><p>See <a href="https://example.org/long">the list</a> <img alt="A map" s
   });
 
   test("without a body, or with text after it, loses nothing", async () => {
-    expect(await parseSample("text/html", "<p>one</p><body>two</body>three<body>four")).toMatchObject([
+    expect(await readHtml("<p>one</p><body>two</body>three<body>four")).toMatchObject([
       { text: expect.stringMatching(/one\s+two\s*three\s*four/) },
     ]);
   });
@@ -98,12 +144,12 @@ test.each([
   ["a header alone", "name,limit\n", ["name\nlimit"]],
   ["a quotation that never ends", 'a,b\n"never, ends', ["a: never, ends"]],
   ["a column called __proto__", "__proto__,constructor\nx,y", ["__proto__: x\nconstructor: y"]],
-])("CSV is a part per row, with %s", async (_name, csv, texts) => {
-  expect(await parseSample("text/csv", csv)).toEqual(texts.map((text) => ({ heading: "", text })));
+])("CSV is read row by row, with %s", async (_name, csv, texts) => {
+  expect(await parseSample("text/csv", csv)).toEqual([{ heading: "", text: texts.join("\n\n") }]);
 });
 
 test.each([
-  ["a part per page, with its number", pdfOf("again", { repeatedPages: 2 }), ["again", "again"]],
+  ["its pages", pdfOf("again", { repeatedPages: 2 }), ["again", "again"]],
   ["its lines", samplePdf("BT /F1 18 Tf 20 100 Td (First line) Tj 0 -20 Td (second line) Tj ET"), ["First line\nsecond line"]],
   [
     "Chinese without its font, its sentences whole again",
@@ -112,7 +158,7 @@ test.each([
   ],
   ["the pages it has, when it claims a million", pdfOf("one page", { claimedPages: 1_000_000 }), ["one page"]],
 ])("PDF is read with %s", async (_name, file, texts) => {
-  expect(await parseSample(PDF, file)).toEqual(texts.map((text, index) => ({ heading: "", text, page: index + 1 })));
+  expect(await parseSample(PDF, file)).toEqual([{ heading: "", text: texts.join("\n\n") }]);
 });
 
 test("DOCX is cut at its headings, with its tables, in Chinese too", async () => {
@@ -127,7 +173,7 @@ test("DOCX is cut at its headings, with its tables, in Chinese too", async () =>
     wordParagraph("Others", 2),
     wordParagraph("None &amp; nothing"),
   ];
-  expect(await parseSample(DOCX, sampleDocx(body.join("")))).toEqual([
+  expect(await readDocx(sampleDocx(body.join("")), DOCUMENT_LIMITS)).toEqual([
     { heading: "知识库 > 限量", text: "袋鼠的上限是七十二。\n\n| name | limit\n| quokka | 72" },
     { heading: "知识库 > Others", text: "None & nothing" },
   ]);

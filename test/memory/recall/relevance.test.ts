@@ -7,7 +7,7 @@ import {
   type RelevantParts,
   strongMatcher,
 } from "../../../memory/recall/rank-hits.ts";
-import { lexicalQuery } from "../../../text/lexical-query.ts";
+import { lexicalQuery } from "../../../text/lexical-text.ts";
 
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];
 const OF_JUNE = { from: JUNE, until: new Date(JUNE.getTime() + 1) };

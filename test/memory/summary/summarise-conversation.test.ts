@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Summarise } from "../../../memory/summary/summarise-conversation.ts";
-import { DEFAULT_SUMMARY } from "../../../memory/summary/summary-due.ts";
+import { type Summarise, DEFAULT_SUMMARY } from "../../../memory/summary/summarise-conversation.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { messagesFromTo, storeConversation } from "../../support/databases/stored-conversation.ts";

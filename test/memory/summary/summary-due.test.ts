@@ -1,6 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DEFAULT_SUMMARY, isSummaryDue, type SummarySettings, uncoveredCountLimit } from "../../../memory/summary/summary-due.ts";
+import {
+  DEFAULT_SUMMARY,
+  isSummaryDue,
+  type SummarySettings,
+  uncoveredCountLimit,
+} from "../../../memory/summary/summarise-conversation.ts";
 
 const anySettings: fc.Arbitrary<SummarySettings> = fc.record({
   minMessages: fc.integer({ min: 1, max: 50 }),

@@ -1,6 +1,10 @@
 import type { JobHandler, Remaining } from "../../../memory/jobs/run-jobs.ts";
-import { makeSummariseConversation, type Summarise } from "../../../memory/summary/summarise-conversation.ts";
-import { DEFAULT_SUMMARY, type SummarySettings } from "../../../memory/summary/summary-due.ts";
+import {
+  makeSummariseConversation,
+  type Summarise,
+  DEFAULT_SUMMARY,
+  type SummarySettings,
+} from "../../../memory/summary/summarise-conversation.ts";
 import type { Job } from "../../../stores/jobs/job.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { KeyTaken, type TurnKey } from "../../../../turn/key.ts";
+import { KeyTaken, type TurnKey } from "../../../../turn/context.ts";
 import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { beginFreely, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
