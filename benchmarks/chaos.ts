@@ -1,6 +1,7 @@
 import { defineBench } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
-import { LEASE_MS, runChaos } from "../test/hard/chaos/chaos-run.ts";
+import { LEASE_MS } from "../test/hard/chaos/chaos-model.ts";
+import { runChaos } from "../test/hard/chaos/chaos-run.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { killServiceProcesses } from "../test/servers/service-process.ts";
 import { figureOf, type Goal } from "./support/figures.ts";

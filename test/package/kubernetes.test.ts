@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
 import { makeMetrics } from "../../server/observe/metrics.ts";
 import { pythonEnvironment } from "../servers/python-environment.ts";
+import { describeUnless } from "../support/describe-unless.ts";
 import { openTestService } from "../support/services/service.ts";
 
 type Labels = Record<string, string>;
@@ -152,9 +153,7 @@ test("the metrics that docs/scaling.md tells to watch are there", async () => {
 });
 
 const { python, missing } = await pythonEnvironment(["kubernetes-validate==1.37.0"]);
-const title = "Kubernetes' own schemas, nothing unknown allowed,";
-
-(missing === undefined ? describe : describe.skip)(missing === undefined ? title : `${title} (skipped: ${missing})`, () => {
+describeUnless(missing, "Kubernetes' own schemas, nothing unknown allowed,", () => {
   const run = promisify(execFile);
   const validate = (version: string, ...given: string[]) =>
     run(python, ["-m", "kubernetes_validate", "--strict", "--kubernetes-version", version, ...given]);

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { runScript } from "../support/run-script.ts";
-import { openTestService, type TestService } from "../support/services/service.ts";
+import { openTestService } from "../support/services/service.ts";
+import { useOpened } from "../support/use-opened.ts";
 
 describe("npm run chat", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await openTestService();
-  });
-  afterAll(() => service.close());
+  const service = useOpened(() => openTestService());
 
   const chat = async (lines: string, url = service.url): Promise<string> => {
     const { code, stdout } = await runScript("chat", ["--url", url, "--user", "ada"], {}, lines);

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
-import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
-import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
-import { createRealDatabase } from "../support/databases/databases.ts";
+import { openTestPostgres } from "../support/databases/databases.ts";
 import { runScript } from "../support/run-script.ts";
 import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/samples/sample-jobs.ts";
+import { useOpened } from "../support/use-opened.ts";
 
 const OWNER = { tenantId: "default", userId: "ada" };
 
@@ -36,17 +35,8 @@ test.each([
 });
 
 describe("on a real Postgres", () => {
-  let real: Awaited<ReturnType<typeof createRealDatabase>>;
-  let database: Database;
-  beforeAll(async () => {
-    real = await createRealDatabase();
-    database = await openPostgres(real.url);
-  });
-  afterAll(async () => {
-    await database.close();
-    await real.drop();
-  });
-  const run = (name: string, ...words: string[]) => runScript(name, words, { DATABASE_URL: real.url });
+  const database = useOpened(openTestPostgres);
+  const run = (name: string, ...words: string[]) => runScript(name, words, { DATABASE_URL: database.url });
 
   test("npm run audit lists what every store holds of a user, with status 2; after an erase there is nothing, with status 0", async () => {
     await makeCoreMemoryStore(database).put(OWNER, { section: "profile", content: "Lives in Porto." });

@@ -4,13 +4,13 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { runScript } from "../support/run-script.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { useOpened } from "../support/use-opened.ts";
 
 describe("npm run ingest", () => {
-  let running: ServiceWithEpisodes;
+  const running = useOpened(() => openServiceWithEpisodes());
   let folder: string;
   beforeAll(async () => {
-    running = await openServiceWithEpisodes();
     folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-ingest-"));
     await mkdir(path.join(folder, "deep"));
     await Promise.all([
@@ -20,11 +20,8 @@ describe("npm run ingest", () => {
       writeFile(path.join(folder, "broken.pdf"), `%PDF-1.4 ${"nothing ".repeat(30)}`),
       writeFile(path.join(folder, "photo.png"), "png"),
     ]);
-  }, 60_000);
-  afterAll(async () => {
-    await running.close();
-    await rm(folder, { recursive: true });
   });
+  afterAll(() => rm(folder, { recursive: true }));
   const ingest = (from = folder, url = running.url) => runScript("ingest", ["handbook", from, "--url", url]);
 
   test("brings in what it can read, says what failed and why, and ends with status 1", async () => {

@@ -1,40 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../stores/postgres/database/database.ts";
-import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
-import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
-import type { SearchStore } from "../../stores/search/search-index.ts";
-import { createRealDatabase } from "../support/databases/databases.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../servers/milvus-server.ts";
+import { expect, test } from "@jest/globals";
+import { whyNoMilvus } from "../servers/milvus-server.ts";
+import { describeUnless } from "../support/describe-unless.ts";
+import { openPostgresAndMilvus } from "../support/databases/postgres-and-milvus.ts";
 import { runScript } from "../support/run-script.ts";
 import { storeConversation } from "../support/databases/stored-conversation.ts";
+import { useOpened } from "../support/use-opened.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const SLOW_MS = 11_000;
 const WAITING = "select 1 from pg_locks where relation = 'messages'::regclass and not granted";
 
-function describeOnServers(): void {
-  let place: Awaited<ReturnType<typeof createRealDatabase>>;
-  let milvus: MilvusServer;
-  let database: Database;
-  let store: SearchStore;
-  beforeAll(async () => {
-    [place, milvus] = await Promise.all([createRealDatabase(), startMilvusServer()]);
-    database = await openPostgres(place.url);
-    store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 30_000 });
-  }, 120_000);
-  afterAll(async () => {
-    await store.close();
-    await database.close();
-    await place.drop();
-    await milvus.remove();
-  });
+describeUnless(await whyNoMilvus(), "npm run reindex on a real Postgres and Milvus Lite", () => {
+  const servers = useOpened(openPostgresAndMilvus, 120_000);
 
   test("has more time for a statement than a turn has", async () => {
+    const { database, environment } = servers;
     await storeConversation(database, { count: 4 });
     const run = await database.transaction(async (transaction) => {
       await transaction.query({ text: "lock table messages in access exclusive mode" });
-      const started = runScript("reindex", [], { DATABASE_URL: place.url, MILVUS_ADDRESS: milvus.address });
+      const started = runScript("reindex", [], environment);
       await waitUntil("it waits for the messages", async () => (await database.query({ text: WAITING })).length > 0, 60_000);
       await sleep(SLOW_MS);
       return { started };
@@ -43,23 +28,19 @@ function describeOnServers(): void {
   }, 120_000);
 
   test("-- --drop-old drops what is left where it can, and names what is left where it cannot", async () => {
+    const { database, environment, store } = servers;
     const name = "episodes_left";
     const add = `insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at, left_at)
       values ($1, 'episodes', 'leaving ' || $1::text, 'milvus', 'e', 8, now(), now() - interval '1 hour')`;
     await database.query({ text: add, values: [name] });
     await store.openIndex({ name, dimensions: 8, attributes: {} });
-    const withoutMilvus = await runScript("reindex", ["--drop-old"], { DATABASE_URL: place.url });
+    const withoutMilvus = await runScript("reindex", ["--drop-old"], { DATABASE_URL: database.url });
     expect(withoutMilvus).toMatchObject({ code: 1, stdout: "" });
     expect(withoutMilvus.stderr).toMatch(/episodes_left_part0 to episodes_left_part15 and chunks_left_part0 .* in Milvus.*MILVUS_ADDRESS/);
     expect(await store.listIndexes()).toContain(name);
 
-    const environment = { DATABASE_URL: place.url, MILVUS_ADDRESS: milvus.address };
     expect(await runScript("reindex", ["--drop-old"], environment)).toMatchObject({ code: 0, stderr: "" });
     expect(await store.listIndexes()).not.toContain(name);
     expect(await database.query({ text: "select name from search_indexes where state <> 'current'" })).toEqual([]);
   }, 120_000);
-}
-
-const missing = await whyNoMilvus();
-if (missing) test.skip(`npm run reindex on Milvus Lite (skipped: ${missing})`, () => undefined);
-else describe("npm run reindex on a real Postgres and Milvus Lite", describeOnServers);
+});

@@ -1,12 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createDataFolder } from "../servers/data-folder.ts";
-import { startEmbeddingServer, type EmbeddingServer } from "../servers/embedding-server.ts";
+import { startEmbeddingServer } from "../servers/embedding-server.ts";
 import { scriptFile, startFile } from "../support/run-script.ts";
 import { freePort } from "../servers/postgres-server.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../servers/service-process.ts";
-import { callApi, postJson } from "../support/clients/api-client.ts";
-import { importedTurns, type ImportedBody, type ShownEpisode } from "../support/services/service-with-episodes.ts";
+import { conversationApi, importedTurns, type ShownEpisode } from "../support/services/service-with-episodes.ts";
+import { useOpened } from "../support/use-opened.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const TURNS = 300;
@@ -14,10 +14,7 @@ const TURNS = 300;
 describe("npm run reindex", () => {
   let folder: string;
   let remove: () => Promise<void>;
-  let embedder: EmbeddingServer;
-  beforeAll(async () => {
-    embedder = await startEmbeddingServer();
-  });
+  const embedder = useOpened(startEmbeddingServer);
   beforeEach(async () => {
     ({ folder, remove } = await createDataFolder());
     embedder.answer({});
@@ -27,7 +24,6 @@ describe("npm run reindex", () => {
     await killServiceProcesses();
     await remove();
   });
-  afterAll(() => embedder.close());
 
   const withServer = (): Record<string, string> => ({
     DATA_DIR: folder,
@@ -42,17 +38,14 @@ describe("npm run reindex", () => {
   async function fill(): Promise<void> {
     const service = await openTestService({ DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true" });
     const messages = importedTurns(Array.from({ length: TURNS }, (_, number) => [`My secret number ${number} is kept.`, "Good."] as const));
-    const address = `${service.url}/api/v1/conversations`;
-    const { json } = await postJson<ImportedBody>(`${address}/import`, { user_id: "ada", session_id: "s", messages });
-    const settled = await callApi<{ settled: boolean }>(`${address}/${json.conversation_id}/settle?timeout_ms=60000`, { method: "POST" });
-    expect(settled.json.settled).toBe(true);
+    const { bring, settle } = conversationApi(service.url);
+    expect(await settle((await bring("ada", messages)).conversation_id, {}, 60_000)).toMatchObject({ settled: true });
     await service.close();
   }
 
   async function search(environment: Record<string, string>): Promise<{ episodes: ShownEpisode[]; degraded: string[] }> {
     const service = await startServiceProcess({ MEMORY_READ_TIMEOUT_MS: "10000", ...environment });
-    const address = `${service.url}/api/v1/users/ada/episodes?query=secret%20number%20217`;
-    const { json } = await callApi<{ episodes: ShownEpisode[]; degraded: string[] }>(address);
+    const { json } = await conversationApi(service.url).episodes("ada", { query: "secret number 217" });
     service.kill("SIGTERM");
     await service.exited;
     return json;

@@ -1,14 +1,11 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
-import { isRunning } from "./is-running.ts";
+import { removeOrphans } from "./orphans.ts";
 import { freePort } from "./postgres-server.ts";
 import { pythonEnvironment, pythonOf } from "./python-environment.ts";
-
-const run = promisify(execFile);
 
 /** milvus-lite needs pymilvus to serve and does not name it. */
 const PACKAGES = ["milvus-lite==3.2.2", "pymilvus==3.0.2"];
@@ -21,23 +18,6 @@ export type MilvusServer = Awaited<ReturnType<typeof startMilvusServer>>;
 export async function whyNoMilvus(): Promise<string | undefined> {
   if (process.platform === "win32") return "Milvus Lite does not run on Windows";
   return (await pythonEnvironment(PACKAGES)).missing;
-}
-
-async function killServerOf(folder: string): Promise<void> {
-  const pid = Number.parseInt(await readFile(path.join(folder, "server.pid"), "utf8").catch(() => ""), 10);
-  if (!pid || !isRunning(pid)) return;
-  const { stdout } = await run("ps", ["-o", "args=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
-  if (stdout.includes(folder)) process.kill(pid, "SIGKILL");
-}
-
-/** Ends servers of killed test runs, and removes their folders, whose names have the id of the process that made them. */
-async function removeOrphans(): Promise<void> {
-  for (const name of await readdir(os.tmpdir())) {
-    if (!name.startsWith(FOLDER_PREFIX) || isRunning(Number.parseInt(name.slice(FOLDER_PREFIX.length), 10))) continue;
-    const folder = path.join(os.tmpdir(), name);
-    await killServerOf(folder);
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 async function listening(server: ChildProcess): Promise<void> {
@@ -60,7 +40,7 @@ async function listening(server: ChildProcess): Promise<void> {
 
 /** A real Milvus Lite in a folder of its own. Only when `whyNoMilvus` gave no reason. */
 export async function startMilvusServer() {
-  await removeOrphans();
+  await removeOrphans(FOLDER_PREFIX, "server.pid", "SIGKILL");
   const folder = await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   let server: ChildProcess | undefined;

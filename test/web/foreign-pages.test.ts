@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import { expect, test } from "@jest/globals";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
-import { postJson } from "../support/clients/api-client.ts";
+import { postJson, putJson } from "../support/clients/api-client.ts";
 import { openTestService } from "../support/services/service.ts";
-import { describePage, putJson } from "./tested-page.ts";
+import { describePage } from "./tested-page.ts";
 
 const KNOWLEDGE = "/api/v1/knowledge/travel";
 /** What a page can send without being asked first: a document as plain text. */

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { callApi, postJson } from "../support/clients/api-client.ts";
+import { callApi, postJson, putJson } from "../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
-import { describePage, putJson, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
+import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
 
 const startService = () => startOfflineService({ HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2" });
 

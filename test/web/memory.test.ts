@@ -1,8 +1,8 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "@jest/globals";
-import { callApi, listConversations } from "../support/clients/api-client.ts";
+import { callApi, listConversations, putJson } from "../support/clients/api-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { describePage, putJson, sayAndSettle, startOfflineService, texts, type TestedPage } from "./tested-page.ts";
+import { describePage, sayAndSettle, startOfflineService, texts, type TestedPage } from "./tested-page.ts";
 
 const startService = () => startOfflineService({ CORE_MEMORY_SECTIONS: "allergies" });
 

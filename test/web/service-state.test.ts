@@ -1,16 +1,14 @@
 import { expect, test } from "@jest/globals";
-import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
-import { createRealDatabase } from "../support/databases/databases.ts";
+import { openTestPostgres } from "../support/databases/databases.ts";
 import { openServiceWithSummaries } from "../support/services/service-with-summaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, texts, type TestedPage } from "./tested-page.ts";
 
 async function startService() {
-  const real = await createRealDatabase();
-  const database = await openPostgres(real.url);
-  const running = await openServiceWithSummaries({ DATABASE_URL: real.url });
-  return { ...running, database, close: () => Promise.all([running.close(), database.close()]).then(() => real.drop()) };
+  const database = await openTestPostgres();
+  const running = await openServiceWithSummaries({ DATABASE_URL: database.url });
+  return { ...running, database, close: () => running.close().then(() => database.close()) };
 }
 
 describePage("the state of the service on the page", startService, (on) => {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import { messagesOf, listConversations, listMessages } from "../support/clients/api-client.ts";
+import { messagesOf, listConversations, listMessages, putJson } from "../support/clients/api-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { describePage, putJson, startModelService, texts, words } from "./tested-page.ts";
+import { describePage, startModelService, texts, words } from "./tested-page.ts";
 
 describePage("talking on the page", startModelService, (on) => {
   beforeEach(() => {

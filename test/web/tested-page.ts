@@ -38,9 +38,6 @@ export async function startModelService(environment: Record<string, string> = {}
   return { url, model, close: () => killServiceProcesses().then(() => model.close()) };
 }
 
-export const putJson = (address: string, body: object): Promise<Response> =>
-  fetch(address, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-
 /** Says a message over the API and waits for what memory makes of it. Resolves with the id of the conversation. */
 export async function sayAndSettle(url: string, user_id: string, message: string, session_id = "s"): Promise<string> {
   const { json } = await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, { user_id, session_id, message });

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { findWrongs } from "./chaos-checks.ts";
+import { findWrongs, sendAllOnceMore, waitForJobs } from "./chaos-checks.ts";
 import { watchLeases, type LeaseFigures } from "./chaos-leases.ts";
-import { makeChaosModel, MEMORY_MODEL, SUMMARY_MODEL } from "./chaos-model.ts";
+import { CHAOS_SETTINGS, HISTORY_WINDOW, LEASE_MS, makeChaosModel } from "./chaos-model.ts";
 import { openChaosProcesses, type ChaosProcesses } from "./chaos-processes.ts";
-import { sendAllOnceMore, waitForJobs } from "./chaos-settle.ts";
 import { findWrongSummaries, recordSummaries } from "./chaos-summaries.ts";
 import { talk } from "./chaos-users.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
@@ -12,8 +11,6 @@ import { startModelServer } from "../../servers/model-server.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 
 const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
-export const LEASE_MS = 2_000;
-const HISTORY_WINDOW = 2;
 /** Milliseconds in which replies of Postgres are lost: less than a lease, in which a renewal must come through. */
 const SHORTEST_SILENCE_MS = 100;
 const LONGEST_SILENCE_MS = 600;
@@ -55,11 +52,7 @@ export async function runChaos(databaseUrl: string, seconds: number, seed: numbe
     await proxy.restore();
   }
   const processes = await openChaosProcesses(
-    {
-      ...{ DATABASE_URL: proxy.url, OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true" },
-      ...{ TURN_LEASE_MS: String(LEASE_MS), SHUTDOWN_GRACE_MS: "500", MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000", MODEL_IDLE_TIMEOUT_MS: "1500" },
-      ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: String(HISTORY_WINDOW) },
-    },
+    { ...CHAOS_SETTINGS, DATABASE_URL: proxy.url, OPENAI_BASE_URL: model.url },
     random,
     loseReplies,
   );

@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { LEASE_MS, runChaos } from "./chaos-run.ts";
+import { expect, test } from "@jest/globals";
+import { LEASE_MS } from "./chaos-model.ts";
+import { runChaos } from "./chaos-run.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { killServiceProcesses } from "../../servers/service-process.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 60);
 const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
 const TIMEOUT_MS = SECONDS * 1_000 + 400_000;
 
-let place: Awaited<ReturnType<typeof createRealDatabase>>;
-beforeEach(async () => {
-  place = await createRealDatabase();
-});
-afterEach(async () => {
-  await killServiceProcesses();
-  await place.drop();
+const place = useOpened(async () => {
+  const { url, drop } = await createRealDatabase();
+  return { url, close: () => killServiceProcesses().then(drop) };
 });
 
 test(

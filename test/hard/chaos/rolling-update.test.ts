@@ -1,9 +1,19 @@
 import { readdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
-import { rollOut, type RollOut } from "./roll-out.ts";
-import { killServiceProcesses } from "../../servers/service-process.ts";
+import { startModelServer } from "../../servers/model-server.ts";
+import type { Network } from "../../servers/real-client.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
+import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+import { within } from "../../support/within.ts";
+import { findWrongs, sendAllOnceMore, waitForJobs } from "./chaos-checks.ts";
+import { CHAOS_SETTINGS, LEASE_MS, makeChaosModel } from "./chaos-model.ts";
+import { faultsIn } from "./chaos-processes.ts";
+import { talk, type Exchange } from "./chaos-users.ts";
 import { checkOutVersion, findPreviousVersion, makeNextVersion, type VersionTree } from "./version-tree.ts";
 
 const MIGRATIONS = new URL("../../../stores/postgres/migrations/", import.meta.url);
@@ -21,6 +31,107 @@ const TIMEOUT_MS = 400_000;
 
 const seed = Number(process.env["ROLL_OUT_SEED"] ?? Date.now() % 1_000_000);
 const [noMilvus, previous] = await Promise.all([whyNoMilvus(), findPreviousVersion()]);
+
+const USERS = Array.from({ length: 10 }, (_, number) => `user ${number}`);
+const STAGE_MS = 4_000;
+const STOP_MS = 30_000;
+const SERVER_FAULT = /^\S+ (5\d\d) (\{.*)$/;
+
+/** Which version is started from where; undefined is this one. */
+interface Versions {
+  old: string | undefined;
+  next: string | undefined;
+}
+
+interface RollOut {
+  migrationsBefore: string[];
+  migrationsAfter: string[];
+  messages: number;
+  answeredByBoth: number;
+  /** Status and code of everything that was answered with 5xx, each once. */
+  serverFaults: string[];
+  wrongs: string[];
+}
+
+function answeredBy(exchanges: readonly Exchange[], addresses: ReadonlySet<string>): Set<string> {
+  const isOne = ({ reports }: Exchange): boolean => reports.some(({ done, address }) => done && addresses.has(address));
+  return new Set(exchanges.filter(isOne).map(({ userId }) => userId));
+}
+
+function serverFaultsOf(exchanges: readonly Exchange[]): string[] {
+  const lines = exchanges.flatMap(({ reports }) => reports.flatMap(({ journal }) => journal));
+  const faults = lines.flatMap((line) => {
+    const [, status, body] = SERVER_FAULT.exec(line) ?? [];
+    return body === undefined ? [] : [`${status} ${(JSON.parse(body) as { error: { code: string } }).error.code}`];
+  });
+  return [...new Set(faults)].sort();
+}
+
+/**
+ * A rolling update on this empty database, under people who talk all the time: the old version serves alone, the new one starts and migrates beside it,
+ * another process of the old one starts on the newer schema, all three serve, the old ones are told to stop, the new one serves alone.
+ */
+async function rollOut(databaseUrl: string, { old, next }: Versions, environment: Record<string, string>, seed: number): Promise<RollOut> {
+  const random = makeSeededRandom(seed);
+  await using opened = new AsyncDisposableStack();
+  const [model, embedder] = await Promise.all([startModelServer({ keepSeen: false }), startEmbeddingServer()]);
+  opened.defer(() => Promise.all([model.close(), embedder.close()]).then(() => undefined));
+  model.answer(makeChaosModel(random));
+  const settings = {
+    ...CHAOS_SETTINGS,
+    ...{ DATABASE_URL: databaseUrl, OPENAI_BASE_URL: model.url },
+    ...{ EMBEDDING_BASE_URL: embedder.url, EMBEDDING_MODEL: "test-embed", EMBEDDING_DIMENSIONS: "4" },
+    ...environment,
+  };
+  const first = await startServiceProcess(settings, old);
+  const database = await openPostgres(databaseUrl);
+  opened.defer(() => database.close());
+  const migrations = async (): Promise<string[]> =>
+    (await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" })).map(({ name }) => name);
+  const wrongs: string[] = [];
+
+  let serving: readonly ServiceProcess[] = [first];
+  const network: Network = { addresses: () => serving.map(({ url }) => url), isKilled: () => false };
+  let over = false;
+  const talking = Promise.all(USERS.map((user, index) => talk(network, user, seed + 2 * index, () => over)));
+
+  /** Told to stop while the balancer still sends requests there. */
+  async function stop(service: ServiceProcess): Promise<void> {
+    service.kill("SIGTERM");
+    const code = await within("the end after SIGTERM", service.exited, () => service.output().slice(-3_000), STOP_MS);
+    serving = serving.filter((one) => one !== service);
+    if (code !== 0) wrongs.push(`${service.url} ended with ${code} after SIGTERM: ${service.output().slice(-3_000)}`);
+    wrongs.push(...faultsIn(service.output()).map((line) => `${service.url} printed: ${line}`));
+  }
+
+  await sleep(STAGE_MS);
+  const migrationsBefore = await migrations();
+  const newcomer = await startServiceProcess(settings, next);
+  const migrationsAfter = await migrations();
+  serving = [first, newcomer];
+  await sleep(STAGE_MS);
+  const second = await startServiceProcess(settings, old);
+  serving = [first, newcomer, second];
+  await sleep(STAGE_MS);
+  await stop(first);
+  await stop(second);
+  await sleep(STAGE_MS);
+  over = true;
+  const exchanges = (await talking).flat();
+  await sleep(LEASE_MS + 100); // what clients who went away left behind has run out
+  const [byOld, byNext] = [answeredBy(exchanges, new Set([first.url, second.url])), answeredBy(exchanges, new Set([newcomer.url]))];
+  await sendAllOnceMore(network, exchanges, random);
+  wrongs.push(...(await waitForJobs(database)).wrongs, ...(await findWrongs(database, exchanges)));
+  await stop(newcomer);
+  return {
+    migrationsBefore,
+    migrationsAfter,
+    messages: exchanges.length,
+    answeredByBoth: [...byOld].filter((user) => byNext.has(user)).length,
+    serverFaults: serverFaultsOf(exchanges),
+    wrongs,
+  };
+}
 
 let place: Awaited<ReturnType<typeof createEmptyDatabase>>;
 let milvus: MilvusServer | undefined;

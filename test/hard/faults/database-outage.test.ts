@@ -1,32 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const UNAVAILABLE = { status: 503, code: "storage_unavailable", says: /database cannot be reached.*again in a few seconds/ };
 const WORDS = Array.from({ length: 10 }, (_, index) => `word${index} `);
 
+/** A service that reaches its Postgres through a proxy, which can take that away. */
+async function openBehindProxy(environment: Record<string, string> = {}, touched: { only?: string } = {}) {
+  const database = await createRealDatabase();
+  const proxy = await startTcpProxy(database.url, touched);
+  const running = await openServiceWithModel({ DATABASE_URL: proxy.url, ...environment });
+  const close = () => running.close().then(proxy.close).then(database.drop);
+  return { ...running, proxy, close };
+}
+
 describe("while Postgres is gone", () => {
-  let running: ServiceWithModel;
-  let proxy: TcpProxy;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    proxy = await startTcpProxy(database.url);
-    running = await openServiceWithModel({ DATABASE_URL: proxy.url, TURN_LEASE_MS: "1000" });
-  });
-  afterEach(async () => {
-    await proxy.restore();
-  });
-  afterAll(async () => {
-    await running.close();
-    await proxy.close();
-    await database.drop();
-  });
+  const running = useOpened(() => openBehindProxy({ TURN_LEASE_MS: "1000" }));
+  afterEach(() => running.proxy.restore());
 
   const ask = (session_id: string, message = "hello", fields: object = {}): object => ({ user_id: "ada", session_id, message, ...fields });
   const summary = async (sessionId: string): Promise<unknown[]> =>
@@ -35,14 +31,14 @@ describe("while Postgres is gone", () => {
   test("for seconds in mid-turn, other turns are refused, and the answer waits for it and is stored when it is back", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     async function outage(): Promise<void> {
-      await proxy.refuse();
+      await running.proxy.refuse();
       await sleep(6_000); // the model's answer takes 300 ms
       const refused = await postJson(`${running.url}/api/v1/chat`, ask("another", "too early"));
       expectRefusal(refused, UNAVAILABLE);
       expect(refused.headers.get("retry-after")).toBe("1");
       expect(JSON.stringify(refused.json)).not.toMatch(/ECONN|127\.0\.0\.1|postgres/i);
       expect((await callApi(`${running.url}/healthz`)).status).toBe(200);
-      await proxy.restore();
+      await running.proxy.restore();
     }
     let over: Promise<void> | undefined;
     const onEvent = (_event: unknown, sofar: unknown[]) => void (sofar.length === 4 && (over = outage()));
@@ -65,7 +61,7 @@ describe("while Postgres is gone", () => {
   test("everything that needs it is a plain 503, before any stream begins", async () => {
     const [conversation] = await listConversations(running.url, "ada");
     const asked = running.model.seen.length;
-    await proxy.refuse();
+    await running.proxy.refuse();
     const conversations = `${running.url}/api/v1/conversations`;
     for (const refused of [
       await postJson(`${running.url}/api/v1/chat/stream`, ask("refused")),
@@ -76,7 +72,7 @@ describe("while Postgres is gone", () => {
     ]) {
       expectRefusal(refused, UNAVAILABLE);
     }
-    await proxy.restore();
+    await running.proxy.restore();
     expect(running.model.seen).toHaveLength(asked);
     expect(await summary("refused")).toEqual([]);
   });
@@ -88,13 +84,13 @@ describe("while Postgres is gone", () => {
       onEvent(_event, sofar) {
         if (sofar.length !== 3) return;
         const second = postTurn(running.url, ask("line", "second", { on_busy: "enqueue" }), {
-          onEvent: (_first, own) => void (own.length === 1 && proxy.refuse()),
+          onEvent: (_first, own) => void (own.length === 1 && running.proxy.refuse()),
         });
         second.then(({ events }) => waiting.resolve(events), waiting.reject);
       },
     });
     expect(contentOf(await waiting.promise, "error").code).toBe("storage_unavailable");
-    await proxy.restore();
+    await running.proxy.restore();
     expect(contentOf((await first).events, "done").completed).toBe(true);
     expect((await summary("line"))[0]).toEqual(["user", "first", true]);
     expect(await summary("line")).not.toContainEqual(["user", "second", true]);
@@ -103,11 +99,45 @@ describe("while Postgres is gone", () => {
   test("between two turns, nobody notices", async () => {
     running.model.answer({ tokens: ["fine"] });
     await postTurn(running.url, ask("between", "first"));
-    await proxy.refuse();
-    await proxy.restore();
+    await running.proxy.refuse();
+    await running.proxy.restore();
     await sleep(50); // the resets arrive
     const { status, events } = await postTurn(running.url, ask("between", "second"));
     expect(status).toBe(200);
     expect(contentOf(events, "done").receipt.window_messages).toBe(2);
   });
+});
+
+describe.each([
+  ["begins a turn", "turn-begin"],
+  ["commits its end", "commit"],
+])("a Postgres whose reply is lost when it %s", (_when, only) => {
+  const running = useOpened(() => openBehindProxy({}, { only }));
+
+  test.each([
+    ["the connection ends", (): void => running.proxy.resetAfter(1), 1_500],
+    ["nothing comes any more", (): void => running.proxy.loseReplies(), 12_000],
+  ])(
+    "and %s: the turn is answered, and everything of it is stored once",
+    async (sessionId, lose, ms) => {
+      const message = "say this once";
+      await postTurn(running.url, { user_id: "ada", session_id: sessionId, message: "warm up" });
+      running.model.answer({ tokens: ["once ", "only"] });
+      lose();
+      const turn = postTurn(running.url, { user_id: "ada", session_id: sessionId, message });
+      await Promise.race([turn, sleep(ms)]);
+      await running.proxy.restore();
+      const { status, events } = await turn;
+      expect(status).toBe(200);
+      expect(contentOf(events, "done")).toMatchObject({ answer: "once only", completed: true });
+      const stored = await messagesOf(running.url, "ada", sessionId);
+      expect(stored.slice(2).map(({ content, completed }) => [content, completed])).toEqual([
+        [message, true],
+        ["once only", true],
+      ]);
+      const conversation = (await listConversations(running.url, "ada")).find((listed) => listed.session_id === sessionId);
+      expect(conversation?.message_count).toBe(4);
+    },
+    40_000,
+  );
 });

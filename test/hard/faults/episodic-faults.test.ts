@@ -1,36 +1,28 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { FACTS } from "./fault-stage.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
-import { startEmbeddingServer, type EmbeddingScript, type EmbeddingServer } from "../../servers/embedding-server.ts";
+import { startEmbeddingServer, type EmbeddingScript } from "../../servers/embedding-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
-import { importedTurns, openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-const FACTS = importedTurns([
-  ["My favourite director is Agnès Varda.", "A fine choice."],
-  ["I am allergic to peanuts.", "Noted."],
-]);
 const READ_TIMEOUT_MS = 1_000;
 const EMBEDDING_TIMEOUT_MS = 8_000;
 
 describe("turns while the embedder is in trouble", () => {
-  let embedder: EmbeddingServer;
-  let running: ServiceWithEpisodes;
-  beforeAll(async () => {
-    embedder = await startEmbeddingServer();
-    running = await openServiceWithEpisodes({
+  const embedder = useOpened(startEmbeddingServer);
+  const running = useOpened(() =>
+    openServiceWithEpisodes({
       EMBEDDING_BASE_URL: embedder.url,
       EMBEDDING_MODEL: "test-embed",
       EMBEDDING_DIMENSIONS: "4",
       EMBEDDING_QUERY_PREFIX: "question: ",
       MEMORY_READ_TIMEOUT_MS: String(READ_TIMEOUT_MS),
       MODEL_FIRST_TOKEN_TIMEOUT_MS: String(EMBEDDING_TIMEOUT_MS),
-    });
-  });
-  afterAll(async () => {
-    await running.close();
-    await embedder.close();
-  });
+    }),
+  );
   beforeEach(() => {
     embedder.answer({});
     embedder.seen.splice(0);

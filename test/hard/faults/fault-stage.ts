@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import { expect } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { callApi, postJson, type ErrorBody } from "../../support/clients/api-client.ts";
+import { postJson, type ErrorBody } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import type { Dependency } from "./fault-matrix.ts";
 import { startMilvusServer } from "../../servers/milvus-server.ts";
 import { startModelServer, type ChatRequestBody, type ModelScript } from "../../servers/model-server.ts";
 import { callOnce, writing } from "../../support/services/service-with-core-memory.ts";
-import { importedTurns } from "../../support/services/service-with-episodes.ts";
-import { startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { conversationApi, importedTurns } from "../../support/services/service-with-episodes.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 
@@ -40,6 +40,11 @@ export interface FaultStage {
   ask(session: string, message: string): Promise<SeenTurn>;
   close(): Promise<void>;
 }
+
+export const FACTS = importedTurns([
+  ["My favourite director is Agnès Varda.", "A fine choice."],
+  ["I am allergic to peanuts.", "Noted."],
+]);
 
 /** Answers with the question, summarises with a word, and remembers every word that is new in what was said. */
 function script({ model, messages }: ChatRequestBody): ModelScript {
@@ -126,18 +131,12 @@ export async function openFaultStage(dependency: Dependency): Promise<FaultStage
       const ms = performance.now() - began;
       return { outcome: status === 200 ? "done" : json.error.code, ms, text, result: status === 200 ? json : undefined };
     },
-    close: () => opened.disposeAsync(),
+    close: () => opened.disposeAsync().finally(killServiceProcesses),
   };
   await stage.start();
-  const messages = importedTurns([
-    ["My favourite director is Agnès Varda.", "A fine choice."],
-    ["I am allergic to peanuts.", "Noted."],
-  ]);
-  const conversations = `${stage.url()}/api/v1/conversations`;
-  const imported = { user_id: USER, session_id: "imported", messages };
-  const { json } = await postJson<{ conversation_id: string }>(`${conversations}/import`, imported);
-  const settled = await callApi<unknown>(`${conversations}/${json.conversation_id}/settle?timeout_ms=90000`, { method: "POST" });
-  expect(settled.json).toEqual({ settled: true, pending: 0 });
+  const { bring, settle } = conversationApi(stage.url());
+  const imported = await bring(USER, FACTS);
+  expect(await settle(imported.conversation_id, {}, 90_000)).toEqual({ settled: true, pending: 0 });
   const opened = opening.move();
   return stage;
 }

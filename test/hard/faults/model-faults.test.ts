@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
 import { freePort } from "../../servers/postgres-server.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const TOKENS = ["one ", "two ", "three "];
@@ -39,11 +40,7 @@ function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): vo
 }
 
 describe("a turn whose model", () => {
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "600", MODEL_IDLE_TIMEOUT_MS: "500" });
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "600", MODEL_IDLE_TIMEOUT_MS: "500" }));
 
   const ask = (sessionId: string, message = "hello"): object => ({ user_id: "ada", session_id: sessionId, message });
 

@@ -1,11 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import type { JobKind } from "../../../stores/jobs/job.ts";
 import { callApi, listConversations, listMessages } from "../../support/clients/api-client.ts";
 import { FAULTS, MATRIX, WAYS, type Cell, type Dependency, type Fault } from "./fault-matrix.ts";
 import { newWord, openFaultStage, USER, type FaultStage, type SeenTurn } from "./fault-stage.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";
-import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
+import { spawnService, startServiceProcess } from "../../servers/service-process.ts";
 import { freePort } from "../../servers/postgres-server.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const question = (word: string): string => `Which director do I like? I wear a ${word} hat.`;
@@ -121,20 +123,14 @@ async function playCell(stage: FaultStage, session: string, fault: Fault, cell: 
 }
 
 export async function testFaultsOf(dependency: Dependency): Promise<void> {
-  const reason = await whyNoMilvus();
   const row = MATRIX[dependency];
   const cells = FAULTS.flatMap((fault) =>
     Object.keys(WAYS[fault]).map((way) => ({ fault, way, name: way === "" ? fault : `${fault}: ${way}` })),
   );
-  const title = `a turn while ${dependency}`;
 
-  (reason ? describe.skip : describe)(reason ? `${title} (skipped: ${reason})` : title, () => {
-    let stage: FaultStage;
-    beforeAll(async () => {
-      stage = await openFaultStage(dependency);
-    }, 180_000);
+  describeUnless(await whyNoMilvus(), `a turn while ${dependency}`, () => {
+    const stage = useOpened(() => openFaultStage(dependency), 180_000);
     afterEach(() => stage.proxy.restore());
-    afterAll(() => stage.close().finally(killServiceProcesses), 60_000);
 
     test.each(cells.map((cell) => [cell.name, cell] as const))(
       "%s",

@@ -1,14 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { callApi } from "../../support/clients/api-client.ts";
-import { createDataFolder } from "../../servers/data-folder.ts";
 import { problemOf } from "./fuzz-answer.ts";
-import { canaryTurn, complaintsOf } from "./fuzz-world.ts";
+import { canaryTurn, complaintsOf, useServiceProcess } from "./fuzz-world.ts";
 import { makeKnowledgeClient, type ShownDocument } from "../../support/clients/knowledge-client.ts";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../../memory/parsing/sample-documents.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
-import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
@@ -60,16 +58,7 @@ async function allDocuments(url: string, kb: string): Promise<ShownDocument[]> {
 }
 
 describe(`hostile documents, with FUZZ_SEED=${SEED}`, () => {
-  let data: Awaited<ReturnType<typeof createDataFolder>>;
-  let service: ServiceProcess;
-  beforeAll(async () => {
-    data = await createDataFolder();
-    service = await startServiceProcess({ DATA_DIR: data.folder });
-  });
-  afterAll(async () => {
-    await killServiceProcesses();
-    await data.remove();
-  });
+  const service = useServiceProcess();
 
   test(
     `${FILES} of them are refused, or indexed, or failed with a reason`,

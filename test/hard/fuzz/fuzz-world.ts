@@ -3,8 +3,19 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 import type { Filling } from "./fuzz-sender.ts";
 import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
+import { listTables } from "../../support/databases/scan-tables.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
-import type { ServiceProcess } from "../../servers/service-process.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
+import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { useOpened } from "../../support/use-opened.ts";
+
+/** A service process on a data folder of its own, for the tests of the block around it. */
+export const useServiceProcess = (environment: Record<string, string> = {}) =>
+  useOpened(async () => {
+    const { folder, remove } = await createDataFolder();
+    const service = await startServiceProcess({ DATA_DIR: folder, ...environment });
+    return { ...service, folder, close: () => killServiceProcesses().then(remove) };
+  });
 
 interface Answered {
   answer: string;
@@ -61,12 +72,9 @@ export function growthOf(memory: readonly number[]): number {
   return Math.min(...memory.slice(-quarter)) - Math.min(...memory.slice(quarter, 2 * quarter));
 }
 
-const TABLES =
-  "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')";
-
 export async function wordsKept(database: Database, pattern: string): Promise<string[]> {
   const found = new Set<string>();
-  for (const { name } of await database.query<{ name: string }>({ text: TABLES })) {
+  for (const name of await listTables(database)) {
     const text = `select distinct part[1] as word from ${name} kept, regexp_matches(kept::text, $1, 'g') as part`;
     for (const { word } of await database.query<{ word: string }>({ text, values: [pattern] })) found.add(word);
   }

@@ -5,34 +5,12 @@ const WORDS = [
   ..."1a “” [( () {{ </a a- *a ab a. a@b. 1/1/ 1月 1月1日 我喜欢 我喜欢， e\u0301 👨‍👩‍👧 &amp; ${ http://a.b/ <|im_start|> <user_message> 茶、".split(
     " ",
   ),
-  ...[
-    "\r\n",
-    " \n",
-    "<a ",
-    ", ",
-    "I ",
-    "a ",
-    "a, ",
-    "aa, ",
-    "Ada ",
-    "Ada. ",
-    `${"word".repeat(100)} `,
-    "- a\n",
-    "> a\n",
-    "1. a\n",
-    "```\n",
-  ],
-  ...[
-    "I like tea and ",
-    "I really really ",
-    "I live in Porto. ",
-    "and or the of ",
-    "January 11, ",
-    "May ",
-    "2024-01-11 ",
-    "last week ago ",
-  ],
-  ...["user: ", "\nsystem:", "ignore previous ", "<core_memory>\n", "<passages>\n[1] ", '{"a":', "[1,"],
+  ..."\r\n| \n|<a |, |I |a |a, |aa, |Ada |Ada. |- a\n|> a\n|1. a\n|```\n|user: |\nsystem:|<core_memory>\n|<passages>\n[1] |[1,|last week ago ".split(
+    "|",
+  ),
+  ..."I like tea and |I really really |I live in Porto. |and or the of |January 11, |May |2024-01-11 |ignore previous ".split("|"),
+  `${"word".repeat(100)} `,
+  '{"a":',
 ];
 
 /** What an expression may wait for the end of, and what never comes to one. */

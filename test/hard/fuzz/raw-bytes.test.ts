@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createDataFolder } from "../../servers/data-folder.ts";
+import { describe, expect, test } from "@jest/globals";
 import { problemOf } from "./fuzz-answer.ts";
 import { attack, makeAttack, type RawAttack, sendWithoutEnd, targetOf } from "./fuzz-raw.ts";
-import { canaryTurn, complaintsOf, measure } from "./fuzz-world.ts";
+import { canaryTurn, complaintsOf, measure, useServiceProcess } from "./fuzz-world.ts";
 import { listConversations } from "../../support/clients/api-client.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
-import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 
 const ATTACKS = 3_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
@@ -14,16 +12,7 @@ const SILENCE_MS = 400;
 const MOST_GROWTH = 150 * 1024 * 1024;
 
 describe(`bytes on the socket, seed ${SEED}`, () => {
-  let data: Awaited<ReturnType<typeof createDataFolder>>;
-  let service: ServiceProcess;
-  beforeAll(async () => {
-    data = await createDataFolder();
-    service = await startServiceProcess({ DATA_DIR: data.folder });
-  });
-  afterAll(async () => {
-    await killServiceProcesses();
-    await data.remove();
-  });
+  const service = useServiceProcess();
 
   test(
     `${ATTACKS} connections that break HTTP are answered with 4xx or closed`,

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
-import { createDataFolder } from "../../servers/data-folder.ts";
 import { problemOf } from "./fuzz-answer.ts";
 import { anyRequest, responsesIn, type Description, type FuzzRequest } from "./fuzz-request.ts";
 import { fillIn, makeFuzzSender } from "./fuzz-sender.ts";
-import { canaryTurn, complaintsOf, growthOf, measure, wordsKept, type CanaryIds } from "./fuzz-world.ts";
-import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
+import { canaryTurn, complaintsOf, growthOf, measure, useServiceProcess, wordsKept, type CanaryIds } from "./fuzz-world.ts";
 
 const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
@@ -23,19 +21,9 @@ function shown({ method, target, headers, body }: FuzzRequest): string {
 }
 
 describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
-  let data: Awaited<ReturnType<typeof createDataFolder>>;
-  let service: ServiceProcess;
+  const service = useServiceProcess({ CORS_ORIGINS: "https://front.example", LOG_LEVEL: "info" });
   const refused = new Set<string>();
   const accepted = new Set<string>();
-
-  beforeAll(async () => {
-    data = await createDataFolder();
-    service = await startServiceProcess({ DATA_DIR: data.folder, CORS_ORIGINS: "https://front.example", LOG_LEVEL: "info" });
-  });
-  afterAll(async () => {
-    await killServiceProcesses();
-    await data.remove();
-  });
 
   test(
     `${ALL} of them are answered as they should, and the service stays as it was`,
@@ -87,7 +75,7 @@ describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
   test("nothing is kept of users whose requests were all refused", async () => {
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);
-    const database = await openEmbeddedPostgres(data.folder);
+    const database = await openEmbeddedPostgres(service.folder);
     const kept = await wordsKept(database, "fuzzed-[0-9]+-user").finally(() => database.close());
     expect(kept.filter((user) => refused.has(user))).toEqual([]);
     expect(kept.filter((user) => accepted.has(user)).length).toBeGreaterThan(ALL / 200); // they would be found

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, test } from "@jest/globals";
+import { describe, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { FactWorld, type Step } from "./fact-world.ts";
 
 const number = fc.nat(7);
@@ -54,11 +54,7 @@ const FOUND: [Step[]][] = [
 ];
 
 describe("facts that are taught, put into other words and languages, merged, moved and erased in any order", () => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await openTestEmbedded();
-  });
-  afterAll(() => database.close());
+  const database = useOpened(openTestEmbedded);
 
   test("after each erase nothing is left that only erased messages said, and nothing else is gone", async () => {
     await fc.assert(

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { toExchanges } from "../../../stores/postgres/conversations/exchanges.ts";
@@ -6,8 +6,9 @@ import { makeImportStore } from "../../../stores/postgres/conversations/import-s
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
-import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -36,12 +37,8 @@ const anyMessages = fc.array(
 );
 
 describeOnBothDatabases("imports in any order and any parts, among turns", (open) => {
-  let memory: TestEpisodicMemory;
-  beforeAll(async () => {
-    memory = await openTestEpisodicMemory(await open());
-  });
+  const memory = useOpened(async () => openTestEpisodicMemory(await open()));
   afterEach(() => void jest.restoreAllMocks());
-  afterAll(() => memory.close());
 
   test("property: in the end each completed message is in one episode, and what the user said has been read once", async () => {
     await fc.assert(

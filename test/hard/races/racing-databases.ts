@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "@jest/globals";
 import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** Connections of two processes to a real Postgres of their own, there as long as the suite that calls `useRacingDatabases`. */
@@ -35,15 +35,10 @@ export function useRacingDatabases(): RacingDatabases {
       return [first, await (waiting as ReturnType<typeof late>)];
     },
   } as RacingDatabases;
-  let drop: () => Promise<void>;
   beforeAll(async () => {
-    const real = await createRealDatabase();
-    drop = real.drop;
-    [racing.one, racing.other] = await Promise.all([openPostgres(real.url), openPostgres(real.url)]);
+    const one = await openTestPostgres();
+    Object.assign(racing, { one, other: await openPostgres(one.url) });
   });
-  afterAll(async () => {
-    await Promise.all([racing.one.close(), racing.other.close()]);
-    await drop();
-  });
+  afterAll(() => racing.other.close().then(() => racing.one.close()));
   return racing;
 }

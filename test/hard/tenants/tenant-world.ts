@@ -1,6 +1,9 @@
 import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson, type ApiResponse } from "../../support/clients/api-client.ts";
-import { bearer, secretToken } from "../../servers/token-issuer.ts";
+import { callApi, listMessages, postJson, putJson, type ApiResponse } from "../../support/clients/api-client.ts";
+import { openPostgresAndMilvus } from "../../support/databases/postgres-and-milvus.ts";
+import { conversationApi } from "../../support/services/service-with-episodes.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 export const TENANTS = ["acme", "acme-corp", "acme_corp", "acme.corp", "ACME", "acm"];
@@ -28,7 +31,7 @@ export interface TenantDocument {
   passageId: string;
 }
 
-export interface TenantWorld {
+interface TenantWorld {
   people: Person[];
   documents: Map<string, TenantDocument>;
 }
@@ -46,42 +49,31 @@ async function succeed<Body>(what: string, call: Promise<ApiResponse<Body>>): Pr
   return answer;
 }
 
-async function settle(url: string, conversationId: string, headers: Record<string, string>): Promise<void> {
-  const address = `${url}/api/v1/conversations/${conversationId}/settle?timeout_ms=60000`;
-  const isSettled = async () => (await callApi<{ settled: boolean }>(address, { method: "POST", headers })).json.settled;
-  await waitUntil(`the jobs of ${conversationId} are done`, isSettled, 180_000);
-}
-
 async function addPerson(url: string, tenantId: string, userId: string, secret: string): Promise<Person> {
   const headers = bearer(keyOf(tenantId));
   const api = `${url}/api/v1`;
+  const { bring, settle } = conversationApi(url);
   // The same session, the same key and the same external ids for everybody.
   const body = { user_id: userId, session_id: "session", message: `I live in ${secret} town.` };
   const answer = await succeed("a turn", postJson<TurnResult>(`${api}/chat`, body, { ...headers, "idempotency-key": "the-same" }));
   const messages = ["user", "assistant"].map((role) => ({ role, content: `${role} ${secret}`, metadata: { external_id: `m-${role}` } }));
-  const history = { user_id: userId, session_id: "imported", messages };
-  const imported = await succeed(
-    "an import",
-    postJson<{ conversation_id: string; imported: number }>(`${api}/conversations/import`, history, headers),
-  );
-  if (imported.json.imported !== 2) throw new Error(`${imported.json.imported} of 2 messages were imported`);
-  const address = `${api}/users/${encodeURIComponent(userId)}/core-memory/goals`;
-  const section = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify({ content: secret }) };
-  await succeed("a section", callApi(address, section));
+  const imported = await bring(userId, messages, "imported", headers);
+  if (imported.imported !== 2) throw new Error(`${imported.imported} of 2 messages were imported`);
+  await succeed("a section", putJson(`${api}/users/${encodeURIComponent(userId)}/core-memory/goals`, { content: secret }, headers));
   const turn = { ...answer.json, turnId: answer.headers.get("x-turn-id") ?? "" };
-  const listed = await callApi<{ messages: { id: string }[] }>(`${api}/conversations/${turn.conversation_id}/messages`, { headers });
-  const questionId = listed.json.messages[0]?.id ?? "";
-  await settle(url, turn.conversation_id, headers);
-  await settle(url, imported.json.conversation_id, headers);
-  return { tenantId, userId, secret, headers, turn, questionId };
+  const [question] = await listMessages(url, turn.conversation_id, headers);
+  for (const { conversation_id } of [turn, imported]) {
+    const isSettled = async () => (await settle(conversation_id, headers)).settled;
+    await waitUntil(`the jobs of ${conversation_id} are done`, isSettled, 180_000);
+  }
+  return { tenantId, userId, secret, headers, turn, questionId: question?.id ?? "" };
 }
 
 async function addDocument(url: string, tenantId: string, secret: string): Promise<Omit<TenantDocument, "passageId">> {
   const headers = bearer(keyOf(tenantId));
-  const base = { description: `handbook ${secret}` };
-  const put = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(base) };
   const own = `only-${tenantId.toLowerCase().replaceAll(".", "-dot-")}${tenantId === "ACME" ? "-big" : ""}`;
-  for (const kb of ["handbook", own]) await succeed("a base", callApi(`${url}/api/v1/knowledge/${kb}`, put));
+  const base = { description: `handbook ${secret}` };
+  for (const kb of ["handbook", own]) await succeed("a base", putJson(`${url}/api/v1/knowledge/${kb}`, base, headers));
   const documents = `${url}/api/v1/knowledge/handbook/documents`;
   const document = { title: `The ${secret} book`, text: `# ${secret}\n\nAbout ${secret}.`, external_id: "document" };
   const { id } = (await succeed("a document", postJson<{ id: string }>(documents, document, headers))).json;
@@ -90,8 +82,8 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
   return { secret, documentId: id };
 }
 
-/** Everybody with everything, through the service at this address, whose keys are those of `apiKeysOf(TENANTS)`. */
-export async function buildTenantWorld(url: string, passageOf: (documentId: string) => Promise<string>): Promise<TenantWorld> {
+/** Everybody with everything. */
+async function buildTenantWorld(url: string, passageOf: (documentId: string) => Promise<string>): Promise<TenantWorld> {
   const pairs = [...USERS.map((userId) => ["acme", userId] as const), ...TENANTS.slice(1).flatMap((tenant) => [[tenant, "ada"] as const])];
   const secretOf = (number: number): string => `secret${100 + number}x`;
   const people: Person[] = [];
@@ -109,4 +101,47 @@ export async function buildTenantWorld(url: string, passageOf: (documentId: stri
     documents.set(tenant, { ...document, passageId: await passageOf(document.documentId) });
   }
   return { people, documents };
+}
+
+export const STRANGERS = ["acm-", "Acme", "acme-", "acme_cor", "default"];
+
+async function readEntities(address: string): Promise<{ ownerKey: string; text: string }[]> {
+  const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // only once uuid is loaded: the two in one cycle do not load
+  const client = new MilvusClient({ address, timeout: 60_000 });
+  await client.connectPromise;
+  const found: Awaited<ReturnType<typeof readEntities>> = [];
+  for (const { name } of (await client.showCollections()).data) {
+    const { data } = await client.query({
+      collection_name: name,
+      filter: 'id != ""',
+      output_fields: ["owner_key", "lexical_text"],
+      limit: 16_000,
+    });
+    found.push(...data.map((row) => ({ ownerKey: String(row["owner_key"]), text: String(row["lexical_text"]) })));
+  }
+  await client.closeConnection();
+  return found;
+}
+
+export async function openTenantStage() {
+  const servers = await openPostgresAndMilvus();
+  const service = await openTestService({
+    ...servers.environment,
+    API_KEYS: apiKeysOf([...TENANTS, ...STRANGERS]),
+    JWT_SECRET,
+    JWT_TENANT_CLAIM: "tenant",
+    ENABLE_EPISODIC_MEMORY: "true",
+    ENABLE_CORE_MEMORY: "true",
+    HISTORY_WINDOW: "0",
+    SUMMARY_MIN_MESSAGES: "2",
+    SUMMARY_UPDATE_DELTA: "1",
+    MEMORY_READ_TIMEOUT_MS: "30000",
+  });
+  const { database, store, milvus } = servers;
+  const text = "select id from knowledge_chunks where document_id = $1 order by position limit 1";
+  const passageOf = async (documentId: string): Promise<string> =>
+    (await database.query<{ id: string }>({ text, values: [documentId] }))[0]?.id ?? "none";
+  const world = await buildTenantWorld(service.url, passageOf);
+  const close = () => service.close().then(() => servers.close());
+  return { url: service.url, database, store, ...world, entities: () => readEntities(milvus.address), close };
 }

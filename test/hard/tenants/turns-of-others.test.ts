@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { parseConfig } from "../../../server/start/config.ts";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { coreMemoryApi } from "../../support/services/service-with-core-memory.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
 import { apiKeysOf, keyOf, tokenOf } from "./tenant-world.ts";
 
@@ -13,19 +14,9 @@ const ACME = bearer(keyOf("acme"));
 const CORP = bearer(keyOf("acme-corp"));
 
 describe("turns of others", () => {
-  let running: ServiceWithModel;
-  let url: string;
-  beforeAll(async () => {
-    running = await openServiceWithModel({
-      API_KEYS: apiKeysOf(["acme", "acme-corp"]),
-      JWT_SECRET,
-      JWT_TENANT_CLAIM: "tenant",
-      ENABLE_CORE_MEMORY: "true",
-    });
-    ({ url } = running);
-    running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""] }));
-  });
-  afterAll(() => running.close());
+  const settings = { API_KEYS: apiKeysOf(["acme", "acme-corp"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant", ENABLE_CORE_MEMORY: "true" };
+  const running = useOpened(() => openServiceWithModel(settings));
+  beforeEach(() => running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""] })));
 
   const strangers = [CORP, tokenOf("acme", "Ada"), tokenOf("acme", "ad"), tokenOf("acme-corp", "ada")];
 
@@ -34,7 +25,7 @@ describe("turns of others", () => {
     running.model.answer(() => ({ tokens: ["the ", "end"], until: gate.promise }));
     const body = { user_id: "ada", session_id: "slow", message: "a secret", on_disconnect: "continue" };
     const headers = { "content-type": "application/json", ...ACME };
-    const asked = await fetch(`${url}/api/v1/chat/stream`, { method: "POST", headers, body: JSON.stringify(body) });
+    const asked = await fetch(`${running.url}/api/v1/chat/stream`, { method: "POST", headers, body: JSON.stringify(body) });
     const turnId = asked.headers.get("x-turn-id") ?? "";
     for (const headers of strangers) {
       for (const [method, path] of [
@@ -42,16 +33,18 @@ describe("turns of others", () => {
         ["GET", "/stream"],
         ["POST", "/cancel"],
       ] as const) {
-        const answer = await callApi(`${url}/api/v1/turns/${turnId}${path}`, { method, headers: { ...headers, "last-event-id": "1.0" } });
+        const answer = await callApi(`${running.url}/api/v1/turns/${turnId}${path}`, {
+          method,
+          headers: { ...headers, "last-event-id": "1.0" },
+        });
         expectRefusal(answer, { status: 404, code: "not_found", says: new RegExp(`no turn ${turnId}`) });
       }
     }
     for (const headers of [ACME, tokenOf("acme", "ada")]) {
-      expect((await callApi<{ state: string }>(`${url}/api/v1/turns/${turnId}`, { headers })).json.state).toBe("running");
+      expect((await callApi<{ state: string }>(`${running.url}/api/v1/turns/${turnId}`, { headers })).json.state).toBe("running");
     }
     gate.resolve();
     expect(await asked.text()).toContain('"the end"');
-    running.model.answer((sent) => ({ tokens: ["re: ", sent.messages.at(-1)?.content ?? ""] }));
   });
 
   test("have keys of their own: the same key of another tenant or user is another turn", async () => {
@@ -64,7 +57,7 @@ describe("turns of others", () => {
       ["ada", tokenOf("acme-corp2", "ada")],
     ];
     const keyed = (user_id: string, headers: Record<string, string>, message: string) =>
-      postTurn(url, { user_id, session_id: "keyed", message }, { headers: { ...headers, "idempotency-key": "the-same" } });
+      postTurn(running.url, { user_id, session_id: "keyed", message }, { headers: { ...headers, "idempotency-key": "the-same" } });
     const turns = await Promise.all(askers.map(([user, headers], number) => keyed(user, headers, `message ${number}`)));
     expect(turns.map(({ status }) => status)).toEqual(askers.map(() => 200));
     const done = turns.map(({ events }) => contentOf(events, "done"));
@@ -79,23 +72,23 @@ describe("turns of others", () => {
   test("in OpenAI's protocol belong to the user as it is spelt, in the session of that name, in the tenant of the key", async () => {
     const complete = (user: string, headers: Record<string, string>) => {
       const body = { model: "conversation-graph", user, messages: [{ role: "user", content: `I am "${user}"` }] };
-      return postJson<TurnResult>(`${url}/v1/chat/completions`, body, { ...headers, "x-session-id": "chat" });
+      return postJson<TurnResult>(`${running.url}/v1/chat/completions`, body, { ...headers, "x-session-id": "chat" });
     };
     const users = ["eve", "eve ", " eve", "Eve", "\u0435ve", "eve\u200b"];
     for (const user of users) expect((await complete(user, ACME)).status).toBe(200);
     expect((await complete("eve", CORP)).status).toBe(200);
     const ids: string[] = [];
     for (const [user, headers] of [...users.map((one) => [one, ACME] as const), ["eve", CORP] as const]) {
-      const [conversation, ...others] = await listConversations(url, user, headers);
+      const [conversation, ...others] = await listConversations(running.url, user, headers);
       expect({ user, session: conversation?.session_id, others }).toEqual({ user, session: "chat", others: [] });
       ids.push(conversation?.id ?? "");
-      expect((await listMessages(url, conversation?.id ?? "", headers))[0]?.content).toBe(`I am "${user}"`);
+      expect((await listMessages(running.url, conversation?.id ?? "", headers))[0]?.content).toBe(`I am "${user}"`);
     }
     expect(new Set(ids).size).toBe(users.length + 1);
   });
 
   test("core memory is written, reverted and removed for the one user of the one tenant", async () => {
-    const api = coreMemoryApi(url);
+    const api = coreMemoryApi(running.url);
     const put = (user: string, headers: Record<string, string>, content: string) => api.put(user, "goals", { content }, headers);
     const read = async (user: string, headers: Record<string, string>) =>
       (await api.read(user, headers)).map(({ content, version }) => [content, version]);
@@ -112,10 +105,10 @@ describe("turns of others", () => {
 
   test("are not among the last turns that the status tells of", async () => {
     const count = async (headers: Record<string, string>): Promise<number> =>
-      (await callApi<{ turns: unknown[] }>(`${url}/api/v1/status`, { headers })).json.turns.length;
+      (await callApi<{ turns: unknown[] }>(`${running.url}/api/v1/status`, { headers })).json.turns.length;
     expect(await count(tokenOf("nobodys", "ada"))).toBe(0);
     const [acme, corp, kim] = [await count(ACME), await count(CORP), await count(tokenOf("acme", "kim"))];
-    await postJson(`${url}/api/v1/chat`, { user_id: "kim", session_id: "s", message: "hi" }, ACME);
+    await postJson(`${running.url}/api/v1/chat`, { user_id: "kim", session_id: "s", message: "hi" }, ACME);
     expect([await count(ACME), await count(CORP), await count(tokenOf("acme", "kim"))]).toEqual([acme + 1, corp, kim + 1]);
   });
 });

@@ -1,207 +1,202 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { findResidualData, type ResidualData } from "../../../memory/erase/find-residual-data.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { addressOf, routesOfService } from "../../support/clients/app-routes.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import type { TestService } from "../../support/services/service.ts";
+import { bearer } from "../../servers/token-issuer.ts";
 import { FOREIGN_IDS, HOLDS_NOBODYS, READS, WRITES } from "./tenant-routes.ts";
 import { fingerprints, readOwnedRows } from "./tenant-rows.ts";
-import { openTenantStage, STRANGERS, type TenantStage } from "./tenant-stage.ts";
-import { bearer } from "../../servers/token-issuer.ts";
-import { keyOf, type Person, secretsIn, type TenantDocument, TENANTS, type TenantWorld, tokenOf } from "./tenant-world.ts";
+import {
+  keyOf,
+  openTenantStage,
+  type Person,
+  secretsIn,
+  STRANGERS,
+  type TenantDocument,
+  TENANTS,
+  tokenOf,
+} from "./tenant-world.ts";
 
 const NEVER = "00000000-0000-7000-8000-000000000000";
 
-const missing = await whyNoMilvus();
-(missing ? describe.skip : describe)(
-  `people whose ids look alike, on real Postgres and Milvus Lite${missing ? ` (skipped: ${missing})` : ""}`,
-  () => {
-    let stage: TenantStage;
-    let database: Database;
-    let service: TestService;
-    let world: TenantWorld;
-    beforeAll(async () => {
-      stage = await openTenantStage();
-      ({ database, service, world } = stage);
-    }, 600_000);
-    afterAll(() => stage.close(), 60_000);
+describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgres and Milvus Lite", () => {
+  const stage = useOpened(openTenantStage, 600_000);
 
-    const read = (address: string, headers: Record<string, string>) => fetch(service.url + address, { headers });
-    const adaOf = (tenant: string): Person =>
-      world.people.find(({ tenantId, userId }) => tenantId === tenant && userId === "ada") as Person;
-    const documentOf = (tenant: string): TenantDocument => world.documents.get(tenant) as TenantDocument;
+  const read = (address: string, headers: Record<string, string>) => fetch(stage.url + address, { headers });
+  const adaOf = (tenant: string): Person => stage.people.find(({ tenantId, userId }) => tenantId === tenant && userId === "ada") as Person;
+  const documentOf = (tenant: string): TenantDocument => stage.documents.get(tenant) as TenantDocument;
 
-    test("every route is known to these tests", async () => {
-      const routes = (await routesOfService(service.url)).map(({ method, path }) => `${method} ${path}`);
-      const known = [...Object.keys(READS), ...HOLDS_NOBODYS, ...Object.keys(WRITES)];
-      expect(known.toSorted()).toEqual(routes.toSorted());
-    });
+  test("every route is known to these tests", async () => {
+    const routes = (await routesOfService(stage.url)).map(({ method, path }) => `${method} ${path}`);
+    const known = [...Object.keys(READS), ...HOLDS_NOBODYS, ...Object.keys(WRITES)];
+    expect(known.toSorted()).toEqual(routes.toSorted());
+  });
 
-    test("each reads its own and nothing of another, with a key of the tenant and with a token of its own", async () => {
-      for (const person of world.people) {
-        const document = documentOf(person.tenantId);
-        for (const headers of [person.headers, tokenOf(person.tenantId, person.userId)]) {
-          for (const [route, { address, holds }] of Object.entries(READS)) {
-            const response = await read(address(person, document), headers);
-            const own = { own: person.secret, tenant: document.secret, nothing: "" }[holds];
-            const text = await response.text();
-            const seen = { of: [person.tenantId, person.userId], route, status: response.status, secrets: secretsIn(text) };
-            expect(seen).toEqual({ ...seen, status: 200, secrets: own === "" ? [] : [own] });
-          }
-        }
-      }
-    }, 600_000);
-
-    test("what holds nothing of anybody holds nothing of anybody", async () => {
-      for (const route of HOLDS_NOBODYS) {
-        const address = addressOf({ method: "GET", path: route.replace("GET ", "") }, { file: "x" });
-        for (const tenant of ["acme", "acm-"]) expect(secretsIn(await (await read(address, bearer(keyOf(tenant)))).text())).toEqual([]);
-      }
-    });
-
-    test("episodes of a foreign conversation are none, whatever is asked", async () => {
-      for (const asking of [...TENANTS.map(adaOf), ...world.people.slice(1, 12)]) {
-        const victim = asking === adaOf("acme") ? adaOf("acm") : adaOf("acme");
-        const query = new URLSearchParams({ query: `Who lives in ${victim.secret} town?`, conversation_id: victim.turn.conversation_id });
-        const address = `${service.url}/api/v1/users/${encodeURIComponent(asking.userId)}/episodes?${query.toString()}`;
-        expect((await callApi<object>(address, { headers: asking.headers })).json).toMatchObject({ episodes: [] });
-      }
-    }, 120_000);
-
-    test("the place in another's list is only a place: behind it there is one's own or nothing", async () => {
-      const lists = (person: Person) => [
-        `/api/v1/conversations?user_id=${encodeURIComponent(person.userId)}&limit=1`,
-        `/api/v1/conversations/${person.turn.conversation_id}/messages?limit=1`,
-        `/api/v1/users/${encodeURIComponent(person.userId)}/memory-operations?limit=1`,
-      ];
-      const victim = adaOf("acme");
-      const nextOf = async (address: string) =>
-        (await callApi<{ next: string | null }>(service.url + address, { headers: victim.headers })).json.next;
-      const cursors = await Promise.all(lists(victim).map(nextOf));
-      expect(cursors.slice(0, 2)).toEqual([expect.any(String), expect.any(String)]);
-      for (const person of world.people.filter((other) => other !== victim)) {
-        for (const [number, address] of lists(person).entries()) {
-          const after = cursors[number];
-          if (after === null) continue;
-          const response = await read(`${address}&limit=200&after=${after}`.replace("limit=1&", ""), person.headers);
+  test("each reads its own and nothing of another, with a key of the tenant and with a token of its own", async () => {
+    for (const person of stage.people) {
+      const document = documentOf(person.tenantId);
+      for (const headers of [person.headers, tokenOf(person.tenantId, person.userId)]) {
+        for (const [route, { address, holds }] of Object.entries(READS)) {
+          const response = await read(address(person, document), headers);
+          const own = { own: person.secret, tenant: document.secret, nothing: "" }[holds];
           const text = await response.text();
-          const foreign = secretsIn(text).filter((secret) => secret !== person.secret);
-          expect({ status: response.status, foreign }).toEqual({ status: 200, foreign: [] });
-          expect(text).not.toContain(victim.turn.conversation_id);
+          const seen = { of: [person.tenantId, person.userId], route, status: response.status, secrets: secretsIn(text) };
+          expect(seen).toEqual({ ...seen, status: 200, secrets: own === "" ? [] : [own] });
         }
       }
-    }, 120_000);
+    }
+  }, 600_000);
 
-    test("a foreign id is like one that never was, on every route that takes one, and nothing changes", async () => {
-      const before = fingerprints(await readOwnedRows(database));
-      const victims = [adaOf("acme"), adaOf("acme-corp")];
-      for (const victim of victims) {
-        const others = [...TENANTS, ...STRANGERS].filter((tenant) => tenant !== victim.tenantId).map((tenant) => bearer(keyOf(tenant)));
-        const neighbours = ["ad", "Ada", "ada ", "\u0430da", "eve"].map((user) => tokenOf(victim.tenantId, user));
-        for (const headers of [...others, ...neighbours]) {
-          for (const { method, address } of FOREIGN_IDS) {
-            const init = { method, headers: { "content-type": "application/json", ...headers } };
-            const foreign = await callApi(service.url + address(victim), init);
-            const id =
-              [victim.turn.conversation_id, victim.turn.turnId, victim.questionId].find((one) => address(victim).includes(one)) ?? "";
-            expect({ method, address: address(victim), status: foreign.status }).toMatchObject({ status: 404 });
-            const unknown = await callApi(service.url + address(victim).replace(id, NEVER), init);
-            expect(foreign.text.replaceAll(id, NEVER)).toBe(unknown.text);
-          }
-          const retry = await postJson(`${service.url}/api/v1/jobs/retry`, { conversation_id: victim.turn.conversation_id }, headers);
-          expect(retry.status).toBe(404);
+  test("what holds nothing of anybody holds nothing of anybody", async () => {
+    for (const route of HOLDS_NOBODYS) {
+      const address = addressOf({ method: "GET", path: route.replace("GET ", "") }, { file: "x" });
+      for (const tenant of ["acme", "acm-"]) expect(secretsIn(await (await read(address, bearer(keyOf(tenant)))).text())).toEqual([]);
+    }
+  });
+
+  test("episodes of a foreign conversation are none, whatever is asked", async () => {
+    for (const asking of [...TENANTS.map(adaOf), ...stage.people.slice(1, 12)]) {
+      const victim = asking === adaOf("acme") ? adaOf("acm") : adaOf("acme");
+      const query = new URLSearchParams({ query: `Who lives in ${victim.secret} town?`, conversation_id: victim.turn.conversation_id });
+      const address = `${stage.url}/api/v1/users/${encodeURIComponent(asking.userId)}/episodes?${query.toString()}`;
+      expect((await callApi<object>(address, { headers: asking.headers })).json).toMatchObject({ episodes: [] });
+    }
+  }, 120_000);
+
+  test("the place in another's list is only a place: behind it there is one's own or nothing", async () => {
+    const lists = (person: Person) => [
+      `/api/v1/conversations?user_id=${encodeURIComponent(person.userId)}&limit=1`,
+      `/api/v1/conversations/${person.turn.conversation_id}/messages?limit=1`,
+      `/api/v1/users/${encodeURIComponent(person.userId)}/memory-operations?limit=1`,
+    ];
+    const victim = adaOf("acme");
+    const nextOf = async (address: string) =>
+      (await callApi<{ next: string | null }>(stage.url + address, { headers: victim.headers })).json.next;
+    const cursors = await Promise.all(lists(victim).map(nextOf));
+    expect(cursors.slice(0, 2)).toEqual([expect.any(String), expect.any(String)]);
+    for (const person of stage.people.filter((other) => other !== victim)) {
+      for (const [number, address] of lists(person).entries()) {
+        const after = cursors[number];
+        if (after === null) continue;
+        const response = await read(`${address}&limit=200&after=${after}`.replace("limit=1&", ""), person.headers);
+        const text = await response.text();
+        const foreign = secretsIn(text).filter((secret) => secret !== person.secret);
+        expect({ status: response.status, foreign }).toEqual({ status: 200, foreign: [] });
+        expect(text).not.toContain(victim.turn.conversation_id);
+      }
+    }
+  }, 120_000);
+
+  test("a foreign id is like one that never was, on every route that takes one, and nothing changes", async () => {
+    const before = fingerprints(await readOwnedRows(stage.database));
+    const victims = [adaOf("acme"), adaOf("acme-corp")];
+    for (const victim of victims) {
+      const others = [...TENANTS, ...STRANGERS].filter((tenant) => tenant !== victim.tenantId).map((tenant) => bearer(keyOf(tenant)));
+      const neighbours = ["ad", "Ada", "ada ", "\u0430da", "eve"].map((user) => tokenOf(victim.tenantId, user));
+      for (const headers of [...others, ...neighbours]) {
+        for (const { method, address } of FOREIGN_IDS) {
+          const init = { method, headers: { "content-type": "application/json", ...headers } };
+          const foreign = await callApi(stage.url + address(victim), init);
+          const id =
+            [victim.turn.conversation_id, victim.turn.turnId, victim.questionId].find((one) => address(victim).includes(one)) ?? "";
+          expect({ method, address: address(victim), status: foreign.status }).toMatchObject({ status: 404 });
+          const unknown = await callApi(stage.url + address(victim).replace(id, NEVER), init);
+          expect(foreign.text.replaceAll(id, NEVER)).toBe(unknown.text);
         }
-        // The path names a user of the stranger's own tenant, who has nothing.
-        const user = `/api/v1/users/${encodeURIComponent(victim.userId)}`;
-        const episode = `${user}/episodes/${victim.questionId}`;
-        for (const headers of [...STRANGERS.map((tenant) => bearer(keyOf(tenant))), ...neighbours]) {
-          expect((await callApi(service.url + episode, { method: "DELETE", headers })).status).toBe(404);
-          expect(secretsIn((await callApi(`${service.url}${user}/core-memory`, { headers })).text)).toEqual([]);
-          expect([200, 404]).toContain((await callApi(service.url + user, { method: "DELETE", headers })).status);
-        }
+        const retry = await postJson(`${stage.url}/api/v1/jobs/retry`, { conversation_id: victim.turn.conversation_id }, headers);
+        expect(retry.status).toBe(404);
       }
-      expect(fingerprints(await readOwnedRows(database))).toEqual(before);
-    }, 300_000);
+      // The path names a user of the stranger's own tenant, who has nothing.
+      const user = `/api/v1/users/${encodeURIComponent(victim.userId)}`;
+      const episode = `${user}/episodes/${victim.questionId}`;
+      for (const headers of [...STRANGERS.map((tenant) => bearer(keyOf(tenant))), ...neighbours]) {
+        expect((await callApi(stage.url + episode, { method: "DELETE", headers })).status).toBe(404);
+        expect(secretsIn((await callApi(`${stage.url}${user}/core-memory`, { headers })).text)).toEqual([]);
+        expect([200, 404]).toContain((await callApi(stage.url + user, { method: "DELETE", headers })).status);
+      }
+    }
+    expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
+  }, 300_000);
 
-    test("the knowledge of another tenant cannot be named, read, changed or deleted", async () => {
-      const before = fingerprints(await readOwnedRows(database));
-      const own = { user_id: "ada", session_id: "s", message: "What does the handbook say?" };
-      const { documentId, passageId } = documentOf("acme");
-      for (const tenant of ["acme-corp", "ACME", "acm"]) {
-        const headers = bearer(keyOf(tenant));
-        expect((await postJson(`${service.url}/api/v1/chat`, { ...own, kb_prefix: "only-acme" }, headers)).status).toBe(400);
-        const completion = { model: "conversation-graph/only-acme", user: "ada", messages: [{ role: "user", content: "hi" }] };
-        expect([400, 404]).toContain((await postJson(`${service.url}/v1/chat/completions`, completion, headers)).status);
-        for (const [method, path] of [
-          ["GET", "only-acme"],
-          ["DELETE", "only-acme"],
-          ["GET", "only-acme/documents"],
-          ["GET", `handbook/passages/${passageId}`],
-          ["DELETE", `handbook/documents/${documentId}`],
-          ["DELETE", `only-acme/documents/${documentId}`],
-        ] as const) {
-          const { status } = await callApi(`${service.url}/api/v1/knowledge/${path}`, { method, headers });
-          expect({ path, status }).toEqual({ path, status: 404 });
-        }
-        const document = { title: "intruder", text: "intruder" };
-        expect((await postJson(`${service.url}/api/v1/knowledge/only-acme/documents`, document, headers)).status).toBe(404);
+  test("the knowledge of another tenant cannot be named, read, changed or deleted", async () => {
+    const before = fingerprints(await readOwnedRows(stage.database));
+    const own = { user_id: "ada", session_id: "s", message: "What does the handbook say?" };
+    const { documentId, passageId } = documentOf("acme");
+    for (const tenant of ["acme-corp", "ACME", "acm"]) {
+      const headers = bearer(keyOf(tenant));
+      expect((await postJson(`${stage.url}/api/v1/chat`, { ...own, kb_prefix: "only-acme" }, headers)).status).toBe(400);
+      const completion = { model: "conversation-graph/only-acme", user: "ada", messages: [{ role: "user", content: "hi" }] };
+      expect([400, 404]).toContain((await postJson(`${stage.url}/v1/chat/completions`, completion, headers)).status);
+      for (const [method, path] of [
+        ["GET", "only-acme"],
+        ["DELETE", "only-acme"],
+        ["GET", "only-acme/documents"],
+        ["GET", `handbook/passages/${passageId}`],
+        ["DELETE", `handbook/documents/${documentId}`],
+        ["DELETE", `only-acme/documents/${documentId}`],
+      ] as const) {
+        const { status } = await callApi(`${stage.url}/api/v1/knowledge/${path}`, { method, headers });
+        expect({ path, status }).toEqual({ path, status: 404 });
       }
-      expect(fingerprints(await readOwnedRows(database))).toEqual(before);
-    }, 120_000);
+      const document = { title: "intruder", text: "intruder" };
+      expect((await postJson(`${stage.url}/api/v1/knowledge/only-acme/documents`, document, headers)).status).toBe(404);
+    }
+    expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
+  }, 120_000);
 
-    test("each row in Postgres belongs to whoever said what is in it", async () => {
-      const owners = new Map(world.people.map((person) => [person.secret, [person.tenantId, person.userId]]));
-      for (const [tenantId, { secret }] of world.documents) owners.set(secret, [tenantId, ""]);
-      const rows = await readOwnedRows(database);
-      for (const { table, tenantId, userId, text } of rows) {
-        for (const secret of secretsIn(text)) {
-          const [tenant, user] = owners.get(secret) ?? [];
-          expect({ table, secret, of: [tenantId, userId] }).toEqual({ table, secret, of: [tenant, user === "" ? null : user] });
-        }
+  test("each row in Postgres belongs to whoever said what is in it", async () => {
+    const owners = new Map(stage.people.map((person) => [person.secret, [person.tenantId, person.userId]]));
+    for (const [tenantId, { secret }] of stage.documents) owners.set(secret, [tenantId, ""]);
+    const rows = await readOwnedRows(stage.database);
+    for (const { table, tenantId, userId, text } of rows) {
+      for (const secret of secretsIn(text)) {
+        const [tenant, user] = owners.get(secret) ?? [];
+        expect({ table, secret, of: [tenantId, userId] }).toEqual({ table, secret, of: [tenant, user === "" ? null : user] });
       }
-      const known = new Set(rows.map(({ table }) => `public.${table}`));
-      for (const { secret } of world.people.slice(0, 5)) {
-        const tables = Object.keys(await tablesHolding(database, secret));
-        expect(tables).toEqual(expect.arrayContaining(["public.messages", "public.core_memory_sections", "public.conversation_summaries"]));
-        expect(tables.filter((table) => !known.has(table))).toEqual([]);
-      }
-      for (const person of world.people) {
-        const texts = rows.filter(({ table, text }) => table === "messages" && secretsIn(text).includes(person.secret));
-        expect(texts.length).toBeGreaterThanOrEqual(3);
-      }
-    }, 120_000);
+    }
+    const known = new Set(rows.map(({ table }) => `public.${table}`));
+    for (const { secret } of stage.people.slice(0, 5)) {
+      const tables = Object.keys(await tablesHolding(stage.database, secret));
+      expect(tables).toEqual(expect.arrayContaining(["public.messages", "public.core_memory_sections", "public.conversation_summaries"]));
+      expect(tables.filter((table) => !known.has(table))).toEqual([]);
+    }
+    for (const person of stage.people) {
+      const texts = rows.filter(({ table, text }) => table === "messages" && secretsIn(text).includes(person.secret));
+      expect(texts.length).toBeGreaterThanOrEqual(3);
+    }
+  }, 120_000);
 
-    test("each entity in Milvus has the key that is derived from its owner", async () => {
-      const keys = new Map(world.people.map(({ secret, tenantId, userId }) => [secret, ownerKey(tenantId, userId)]));
-      for (const [tenantId, { secret }] of world.documents) keys.set(secret, knowledgeKey(tenantId, "handbook"));
-      expect(new Set(keys.values()).size).toBe(keys.size);
-      const found = new Map<string, number>();
-      for (const { ownerKey: key, text } of await stage.entities()) {
-        const [secret = "none", ...more] = secretsIn(text);
-        expect({ secret, more, key }).toEqual({ secret, more: [], key: keys.get(secret) });
-        found.set(secret, (found.get(secret) ?? 0) + 1);
-      }
-      expect([...found.keys()].toSorted()).toEqual([...keys.keys()].toSorted());
-      for (const { secret } of world.people) expect({ secret, episodes: found.get(secret) }).toEqual({ secret, episodes: 2 });
-    }, 120_000);
+  test("each entity in Milvus has the key that is derived from its owner", async () => {
+    const keys = new Map(stage.people.map(({ secret, tenantId, userId }) => [secret, ownerKey(tenantId, userId)]));
+    for (const [tenantId, { secret }] of stage.documents) keys.set(secret, knowledgeKey(tenantId, "handbook"));
+    expect(new Set(keys.values()).size).toBe(keys.size);
+    const found = new Map<string, number>();
+    for (const { ownerKey: key, text } of await stage.entities()) {
+      const [secret = "none", ...more] = secretsIn(text);
+      expect({ secret, more, key }).toEqual({ secret, more: [], key: keys.get(secret) });
+      found.set(secret, (found.get(secret) ?? 0) + 1);
+    }
+    expect([...found.keys()].toSorted()).toEqual([...keys.keys()].toSorted());
+    for (const { secret } of stage.people) expect({ secret, episodes: found.get(secret) }).toEqual({ secret, episodes: 2 });
+  }, 120_000);
 
-    test("erasing one leaves every row and entity of those who look like it", async () => {
-      const [erased, ...others] = [adaOf("acme"), ...world.people.filter((person) => person !== adaOf("acme"))];
-      const leftOf = (person: Person): Promise<ResidualData[]> => findResidualData(database, stage.store, person);
-      const rowsOf = async () => [...fingerprints(await readOwnedRows(database))];
-      const isErased = ([owner]: [string, string]): boolean => owner.startsWith(`["acme","ada"] `);
-      const before = { rows: await rowsOf(), others: await Promise.all(others.slice(0, 14).map(leftOf)) };
-      expect((await leftOf(erased)).length).toBeGreaterThan(6);
-      expect(before.rows.filter(isErased).length).toBeGreaterThan(6);
+  test("erasing one leaves every row and entity of those who look like it", async () => {
+    const [erased, ...others] = [adaOf("acme"), ...stage.people.filter((person) => person !== adaOf("acme"))];
+    const leftOf = (person: Person): Promise<ResidualData[]> => findResidualData(stage.database, stage.store, person);
+    const rowsOf = async () => [...fingerprints(await readOwnedRows(stage.database))];
+    const isErased = ([owner]: [string, string]): boolean => owner.startsWith(`["acme","ada"] `);
+    const before = { rows: await rowsOf(), others: await Promise.all(others.slice(0, 14).map(leftOf)) };
+    expect((await leftOf(erased)).length).toBeGreaterThan(6);
+    expect(before.rows.filter(isErased).length).toBeGreaterThan(6);
 
-      const answer = await callApi(`${service.url}/api/v1/users/ada`, { method: "DELETE", headers: erased.headers });
-      expect(answer.status).toBe(200);
-      expect(await leftOf(erased)).toEqual([]);
-      expect(await rowsOf()).toEqual(before.rows.filter((row) => !isErased(row)));
-      expect(await Promise.all(others.slice(0, 14).map(leftOf))).toEqual(before.others);
-    }, 300_000);
-  },
-);
+    const answer = await callApi(`${stage.url}/api/v1/users/ada`, { method: "DELETE", headers: erased.headers });
+    expect(answer.status).toBe(200);
+    expect(await leftOf(erased)).toEqual([]);
+    expect(await rowsOf()).toEqual(before.rows.filter((row) => !isErased(row)));
+    expect(await Promise.all(others.slice(0, 14).map(leftOf))).toEqual(before.others);
+  }, 300_000);
+});

@@ -1,10 +1,11 @@
 import { createParser } from "eventsource-parser";
 import type { TurnEvent } from "../../../turn/events.ts";
+import type { ErrorBody } from "./api-client.ts";
 
 export interface ReceivedEvent {
   id: string | undefined;
   data: TurnEvent;
-  /** Milliseconds since the request was sent. */
+  /** Milliseconds since the headers came. */
   at: number;
 }
 
@@ -12,7 +13,7 @@ export interface EventStreamResponse {
   status: number;
   headers: Headers;
   events: ReceivedEvent[];
-  json: { error: { code: string; message: string; details?: { field: string; problem: string }[] } } | undefined;
+  json: ErrorBody | undefined;
 }
 
 export interface StreamOptions {
@@ -29,6 +30,34 @@ export interface BegunTurn {
   leave(): void;
 }
 
+/** The events of a response to its end, or until `onEvent` ends it; its error when it has no events. */
+export async function readEvents(
+  response: Response,
+  onEvent: (event: ReceivedEvent, events: ReceivedEvent[]) => unknown = () => undefined,
+  leaving?: AbortSignal,
+): Promise<EventStreamResponse> {
+  const began = performance.now();
+  const events: ReceivedEvent[] = [];
+  const result = { status: response.status, headers: response.headers, events, json: undefined };
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    return { ...result, json: (await response.json()) as ErrorBody };
+  }
+  const parser = createParser({
+    onEvent({ id, data }) {
+      const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
+      events.push(event);
+      onEvent(event, events);
+    },
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+  } catch (error) {
+    if (!leaving?.aborted) throw error;
+  }
+  return result;
+}
+
 /** Posts a turn and returns when its headers have come. */
 export async function beginTurn(
   url: string,
@@ -36,35 +65,18 @@ export async function beginTurn(
   { headers = {}, path = "/api/v1/chat/stream", onEvent }: StreamOptions = {},
 ): Promise<BegunTurn> {
   const leaving = new AbortController();
-  const began = performance.now();
   const response = await fetch(url + path, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
     signal: leaving.signal,
   });
-  async function read(): Promise<EventStreamResponse> {
-    const events: ReceivedEvent[] = [];
-    const result = { status: response.status, headers: response.headers, events, json: undefined };
-    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
-    }
-    const parser = createParser({
-      onEvent({ id, data }) {
-        const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
-        events.push(event);
-        if (onEvent?.(event, events) === "leave") leaving.abort();
-      },
-    });
-    const decoder = new TextDecoder();
-    try {
-      for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
-    } catch (error) {
-      if (!leaving.signal.aborted) throw error;
-    }
-    return result;
-  }
-  return { turnId: response.headers.get("x-turn-id") ?? "", ended: read(), leave: () => leaving.abort() };
+  const onRead: typeof onEvent = (event, events) => void (onEvent?.(event, events) === "leave" && leaving.abort());
+  return {
+    turnId: response.headers.get("x-turn-id") ?? "",
+    ended: readEvents(response, onRead, leaving.signal),
+    leave: () => leaving.abort(),
+  };
 }
 
 /** Posts a turn and reads its events to the end, or until `onEvent` leaves. */

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { callApi, type ErrorBody } from "./api-client.ts";
+import { callApi, postJson, putJson, type ErrorBody } from "./api-client.ts";
 import { waitUntil } from "../wait-until.ts";
 
 export interface ShownDocument {
@@ -16,19 +16,14 @@ export type KnowledgeClient = ReturnType<typeof makeKnowledgeClient>;
 
 export function makeKnowledgeClient(url: string, headers: Record<string, string> = {}) {
   const at = (path: string): string => `${url}/api/v1/knowledge/${path}`;
-  const json = (method: string, body: object) => ({
-    method,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
   const list = async (kb: string): Promise<ShownDocument[]> => {
     const answer = await callApi<{ documents: ShownDocument[] }>(at(`${kb}/documents`), { headers });
     expect(answer.status).toBe(200);
     return answer.json.documents;
   };
   return {
-    put: (kb: string, body: object) => callApi(at(kb), json("PUT", body)),
-    add: (kb: string, body: object) => callApi<ErrorBody & ShownDocument>(at(`${kb}/documents`), json("POST", body)),
+    put: (kb: string, body: object) => putJson(at(kb), body, headers),
+    add: (kb: string, body: object) => postJson<ErrorBody & ShownDocument>(at(`${kb}/documents`), body, headers),
     /** A file as it is. */
     upload: (kb: string, query: Record<string, string>, contentType: string, bytes: string | Uint8Array<ArrayBuffer>) =>
       callApi<ErrorBody & ShownDocument>(at(`${kb}/documents?${new URLSearchParams(query).toString()}`), {

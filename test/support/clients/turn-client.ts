@@ -1,7 +1,5 @@
 import { callApi, type ApiResponse } from "./api-client.ts";
-import { createParser } from "eventsource-parser";
-import type { TurnEvent } from "../../../turn/events.ts";
-import type { EventStreamResponse, ReceivedEvent } from "./event-client.ts";
+import { readEvents, type EventStreamResponse } from "./event-client.ts";
 
 export interface ShownTurn {
   id: string;
@@ -32,10 +30,5 @@ export async function streamTurn(
 ): Promise<EventStreamResponse> {
   const headers = { ...given, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
   const response = await fetch(`${url}/api/v1/turns/${turnId}/stream`, { headers, ...(signal ? { signal } : {}) });
-  const events: ReceivedEvent[] = [];
-  const result = { status: response.status, headers: response.headers, events, json: undefined };
-  if (response.status !== 200) return { ...result, json: (await response.json()) as EventStreamResponse["json"] };
-  const parser = createParser({ onEvent: ({ id, data }) => void events.push({ id, data: JSON.parse(data) as TurnEvent, at: 0 }) });
-  parser.feed(await response.text());
-  return result;
+  return readEvents(response);
 }

@@ -28,10 +28,10 @@ export async function openTestEmbedded(): Promise<Database> {
   return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
 }
 
-export async function openTestPostgres(): Promise<Database> {
+export async function openTestPostgres(): Promise<Database & { url: string }> {
   const { url, drop } = await createRealDatabase();
   const database = await openPostgres(url);
-  return { ...database, close: () => database.close().then(drop) };
+  return { ...database, url, close: () => database.close().then(drop) };
 }
 
 /** Runs the same suite on the embedded and on a real Postgres; `open` gives a new, migrated database, which the suite closes. */

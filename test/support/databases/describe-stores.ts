@@ -1,4 +1,3 @@
-import { afterAll, beforeAll } from "@jest/globals";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
@@ -12,6 +11,7 @@ import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-st
 import { makeOperationStore } from "../../../stores/postgres/memory/operation-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
+import { useOpened } from "../use-opened.ts";
 import { describeOnBothDatabases } from "./databases.ts";
 
 export function storesOf(database: Database) {
@@ -44,24 +44,5 @@ export function storesOf(database: Database) {
 
 /** Runs the suite on the embedded and on a real Postgres, whose database is opened before and closed after its tests. */
 export function describeStores(title: string, suite: (stores: ReturnType<typeof storesOf>) => void): void {
-  describeOnBothDatabases(title, (open) => {
-    let opened: Database;
-    beforeAll(async () => {
-      opened = await open();
-    });
-    afterAll(() => opened.close());
-    const database: Database = {
-      get description() {
-        return opened.description;
-      },
-      get isEmbedded() {
-        return opened.isEmbedded;
-      },
-      query: (statement) => opened.query(statement),
-      transaction: (work) => opened.transaction(work),
-      listen: (channel, listener) => opened.listen(channel, listener),
-      close: () => opened.close(),
-    };
-    suite(storesOf(database));
-  });
+  describeOnBothDatabases(title, (open) => suite(storesOf(useOpened(open))));
 }

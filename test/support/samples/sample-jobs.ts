@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach } from "@jest/globals";
+import { beforeEach } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { ClaimedJob, Job } from "../../../stores/jobs/job.ts";
 import { makeJobOverview, type JobOverview, type JobState } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobFailure, type JobQueue, type JobTransaction, type RetryPlan } from "../../../stores/jobs/job-queue.ts";
 import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
+import { useOpened } from "../use-opened.ts";
 
 export const SAMPLE_FAILURE: JobFailure = { code: "model_unavailable", message: "The model is away." };
 
@@ -68,13 +69,11 @@ export async function takeBack(queue: JobQueue, work: (jobs: JobTransaction, tra
 }
 
 export function useJobs(open: () => Promise<Database>): { database: Database; queue: JobQueue; overview: JobOverview } {
-  const opened = {} as ReturnType<typeof useJobs>;
-  beforeAll(async () => {
+  const opened = useOpened(async () => {
     const database = await open();
-    Object.assign(opened, { database, queue: makeJobQueue(database), overview: makeJobOverview(database) });
+    return { database, queue: makeJobQueue(database), overview: makeJobOverview(database), close: () => database.close() };
   });
   beforeEach(() => clearJobs(opened.database));
-  afterAll(() => opened.database.close());
   return opened;
 }
 

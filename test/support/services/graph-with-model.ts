@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect } from "@jest/globals";
+import { beforeEach, expect } from "@jest/globals";
 import { type ConversationGraph, type ConversationGraphParts, createConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -9,6 +9,7 @@ import type { TurnEvent } from "../../../turn/events.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { sampleTurn } from "../samples/sample-turns.ts";
+import { useOpened } from "../use-opened.ts";
 
 export type Talk = ReturnType<typeof makeTalk>;
 
@@ -22,9 +23,7 @@ export async function eventsOf(turn: RunningTurn): Promise<TurnEvent[]> {
 
 /** Opens one for all tests of the block around it; before each the model has seen nothing and answers "Hi there." */
 export function useGraphWithModel(defaults: Partial<ConversationGraphParts> = {}): GraphWithModel {
-  const opened = {} as GraphWithModel;
-  beforeAll(async () => void Object.assign(opened, await openGraphWithModel(defaults)));
-  afterAll(() => opened.close());
+  const opened = useOpened(() => openGraphWithModel(defaults));
   beforeEach(() => {
     opened.server.answer({ tokens: ["Hi ", "there."] });
     opened.server.seen.length = 0;

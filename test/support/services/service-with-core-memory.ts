@@ -1,8 +1,7 @@
 import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson } from "../clients/api-client.ts";
+import { callApi, postJson, putJson } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, ScriptedToolCall, SeenRequest } from "../../servers/model-server.ts";
-import type { ImportedBody, ImportedMessage, ShownEpisode } from "./service-with-episodes.ts";
+import { conversationApi } from "./service-with-episodes.ts";
 import { openServiceWithModel } from "./service-with-model.ts";
 import { openTestService, type TestService } from "./service.ts";
 
@@ -46,25 +45,16 @@ export type CoreMemoryApi = ReturnType<typeof coreMemoryApi>;
 
 /** The routes of a user's core memory; names of sections go into the path as they are. */
 export function coreMemoryApi(url: string) {
-  const api = `${url}/api/v1`;
-  const user = (userId: string): string => `${api}/users/${encodeURIComponent(userId)}`;
+  const { say, bring, episodes, settle } = conversationApi(url);
+  const user = (userId: string): string => `${url}/api/v1/users/${encodeURIComponent(userId)}`;
   const section = (userId: string, name: string): string => `${user(userId)}/core-memory/${name}`;
   const put = (userId: string, name: string, body: unknown, headers: Headers = {}) =>
-    callApi<WrittenSection>(section(userId, name), {
-      method: "PUT",
-      headers: { "content-type": "application/json", ...headers },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-    });
+    putJson<WrittenSection>(section(userId, name), body, headers);
   const read = async (userId: string, headers: Headers = {}): Promise<ShownSection[]> => {
     const { status, text, json } = await callApi<{ sections: ShownSection[] }>(`${user(userId)}/core-memory`, { headers });
     expect({ status, text }).toMatchObject({ status: 200 });
     return json.sections;
   };
-  async function post<Body>(path: string, body: unknown, headers: Headers = {}): Promise<Body> {
-    const { status, text, json } = await postJson<Body>(`${api}${path}`, body, headers);
-    expect({ status, text }).toMatchObject({ status: 200 });
-    return json;
-  }
   return {
     read,
     put,
@@ -83,18 +73,11 @@ export function coreMemoryApi(url: string) {
       postJson<WrittenSection>(`${section(userId, name)}/revert`, body, headers),
     operations: (userId: string, query = "?limit=200", headers: Headers = {}) =>
       callApi<{ operations: ShownOperation[]; next: string | null }>(`${user(userId)}/memory-operations${query}`, { headers }),
-    say: (userId: string, message: string, sessionId = "s", headers: Headers = {}) =>
-      post<TurnResult>("/chat", { user_id: userId, session_id: sessionId, message }, headers),
-    bring: (userId: string, messages: readonly ImportedMessage[], sessionId = "imported") =>
-      post<ImportedBody>("/conversations/import", { user_id: userId, session_id: sessionId, messages }),
-    async episodes(userId: string, query: string, limit = 5): Promise<ShownEpisode[]> {
-      const found = `${user(userId)}/episodes?${new URLSearchParams({ query, limit: `${limit}` }).toString()}`;
-      return (await callApi<{ episodes: ShownEpisode[] }>(found)).json.episodes;
-    },
+    say,
+    bring,
+    episodes: async (userId: string, query: string, limit = 5) => (await episodes(userId, { query, limit: `${limit}` })).json.episodes,
     /** Waits until the jobs of a conversation and of its user are done, which they must be. */
-    async settle(conversationId: string): Promise<void> {
-      expect(await post(`/conversations/${conversationId}/settle?timeout_ms=50000`, {})).toEqual({ settled: true, pending: 0 });
-    },
+    settle: async (conversationId: string) => expect(await settle(conversationId)).toEqual({ settled: true, pending: 0 }),
   };
 }
 

@@ -32,6 +32,30 @@ export function importedTurns(turns: readonly (readonly [string, string])[], at 
   );
 }
 
+/** What people do with conversations, and find of them; whatever is sent must be accepted, unless by `send`. */
+export function conversationApi(url: string) {
+  const api = `${url}/api/v1`;
+  async function post<Body>(path: string, body: unknown, headers: Headers): Promise<Body> {
+    const { status, text, json } = await postJson<Body>(`${api}${path}`, body, headers);
+    expect({ status, text }).toMatchObject({ status: 200 });
+    return json;
+  }
+  return {
+    send: (body: unknown, headers: Headers = {}) => postJson(`${api}/conversations/import`, body, headers),
+    say: (userId: string, message: string, sessionId = "s", headers: Headers = {}) =>
+      post<TurnResult>("/chat", { user_id: userId, session_id: sessionId, message }, headers),
+    bring: (userId: string, messages: readonly ImportedMessage[], sessionId = "imported", headers: Headers = {}) =>
+      post<ImportedBody>("/conversations/import", { user_id: userId, session_id: sessionId, messages }, headers),
+    settle: (conversationId: string, headers: Headers = {}, timeoutMs = 50_000) =>
+      post<{ settled: boolean; pending: number }>(`/conversations/${conversationId}/settle?timeout_ms=${timeoutMs}`, {}, headers),
+    episodes: (userId: string, query: Record<string, string>, headers: Headers = {}) =>
+      callApi<{ episodes: ShownEpisode[]; degraded: string[] }>(
+        `${api}/users/${encodeURIComponent(userId)}/episodes?${new URLSearchParams(query).toString()}`,
+        { headers },
+      ),
+  };
+}
+
 /** On an embedded database in a folder, with the built-in embedder; the model says "re: " and the message. */
 export async function openServiceWithEpisodes(environment: Record<string, string> = {}) {
   const { folder, remove } = await createDataFolder();
@@ -43,37 +67,5 @@ export async function openServiceWithEpisodes(environment: Record<string, string
     ...environment,
   });
   running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
-  const api = `${running.url}/api/v1`;
-  const send = (body: unknown, headers: Headers = {}) => postJson(`${api}/conversations/import`, body, headers);
-  return {
-    ...running,
-    folder,
-    close: () => running.close().finally(remove),
-    async say(userId: string, message: string, sessionId = "s", headers: Headers = {}): Promise<TurnResult> {
-      const body = { user_id: userId, session_id: sessionId, message };
-      const { status, json, text } = await postJson<TurnResult>(`${api}/chat`, body, headers);
-      expect({ status, text }).toMatchObject({ status: 200 });
-      return json;
-    },
-    send,
-    async bring(
-      userId: string,
-      messages: readonly ImportedMessage[],
-      sessionId = "imported",
-      headers: Headers = {},
-    ): Promise<ImportedBody> {
-      const { status, text } = await send({ user_id: userId, session_id: sessionId, messages }, headers);
-      expect({ status, text }).toMatchObject({ status: 200 });
-      return JSON.parse(text) as ImportedBody;
-    },
-    async settle(conversationId: string, headers: Headers = {}): Promise<{ settled: boolean; pending: number }> {
-      const address = `${api}/conversations/${conversationId}/settle?timeout_ms=50000`;
-      return (await callApi<{ settled: boolean; pending: number }>(address, { method: "POST", headers })).json;
-    },
-    episodes: (userId: string, query: Record<string, string>, headers: Headers = {}) =>
-      callApi<{ episodes: ShownEpisode[]; degraded: string[] }>(
-        `${api}/users/${encodeURIComponent(userId)}/episodes?${new URLSearchParams(query).toString()}`,
-        { headers },
-      ),
-  };
+  return { ...running, ...conversationApi(running.url), folder, close: () => running.close().finally(remove) };
 }

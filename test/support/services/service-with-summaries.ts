@@ -1,7 +1,6 @@
-import { expect } from "@jest/globals";
-import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson } from "../clients/api-client.ts";
+import { callApi } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, SeenRequest } from "../../servers/model-server.ts";
+import { conversationApi } from "./service-with-episodes.ts";
 import { openServiceWithModel } from "./service-with-model.ts";
 
 export interface ShownSummary {
@@ -30,22 +29,15 @@ export async function openServiceWithSummaries(environment: Record<string, strin
   running.model.answer((body: ChatRequestBody) =>
     body.model === SUMMARY_MODEL ? script : { tokens: ["re: ", body.messages.at(-1)?.content ?? ""] },
   );
-  const address = (conversationId: string): string => `${running.url}/api/v1/conversations/${conversationId}`;
+  const { say, settle } = conversationApi(running.url);
   return {
     ...running,
-    async say(userId: string, message: string, headers: Headers = {}): Promise<TurnResult> {
-      const body = { user_id: userId, session_id: "s", message };
-      const { status, json } = await postJson<TurnResult>(`${running.url}/api/v1/chat`, body, headers);
-      expect(status).toBe(200);
-      return json;
-    },
+    say: (userId: string, message: string, headers?: Headers) => say(userId, message, "s", headers),
     async summaryOf(conversationId: string, headers: Headers = {}): Promise<ShownSummary | null> {
-      return (await callApi<{ summary: ShownSummary | null }>(`${address(conversationId)}/summary`, { headers })).json.summary;
+      const address = `${running.url}/api/v1/conversations/${conversationId}/summary`;
+      return (await callApi<{ summary: ShownSummary | null }>(address, { headers })).json.summary;
     },
-    async settle(conversationId: string, timeoutMs = 30_000, headers: Headers = {}): Promise<{ settled: boolean; pending: number }> {
-      const path = `${address(conversationId)}/settle?timeout_ms=${timeoutMs}`;
-      return (await callApi<{ settled: boolean; pending: number }>(path, { method: "POST", headers })).json;
-    },
+    settle: (conversationId: string, timeoutMs = 30_000, headers?: Headers) => settle(conversationId, headers, timeoutMs),
     summarise: (next: ModelScript) => void (script = next),
     summaryRequests: (): SeenRequest[] => running.model.seen.filter(({ body }) => body.model === SUMMARY_MODEL),
   };

@@ -1,40 +1,26 @@
-import { afterAll, beforeAll, beforeEach } from "@jest/globals";
+import { beforeEach } from "@jest/globals";
 import type { AnswerTimeouts } from "../../../models/deadlines.ts";
-import { type ModelScript, type ModelServer, startModelServer } from "../../servers/model-server.ts";
+import { type ModelScript, startModelServer } from "../../servers/model-server.ts";
+import { useOpened } from "../use-opened.ts";
 
 /** Deadlines that no test reaches. */
 export const PATIENT: Readonly<AnswerTimeouts> = { firstTokenMs: 20_000, idleMs: 20_000 };
 
-export interface UsedModelServer extends Omit<ModelServer, "close"> {
-  /** Answers the first request with the first script, and so on; those beyond with the last. */
-  answerInTurn(...scripts: ModelScript[]): void;
+async function startScriptedServer() {
+  const server = await startModelServer();
+  return {
+    ...server,
+    /** Answers the first request with the first script, and so on; those beyond with the last. */
+    answerInTurn: (...scripts: ModelScript[]): void => server.answer(() => scripts[Math.min(server.seen.length, scripts.length) - 1] ?? {}),
+  };
 }
 
 /** One model server for all tests of a file or `describe`. Before each, it has seen nothing and gives its default answer. */
-export function useModelServer(): UsedModelServer {
-  let server: ModelServer | undefined;
-  const running = (): ModelServer => {
-    if (!server) throw new Error("the model server starts before the first test");
-    return server;
-  };
-  beforeAll(async () => void (server = await startModelServer()));
-  afterAll(() => server?.close());
+export function useModelServer() {
+  const server = useOpened(startScriptedServer);
   beforeEach(() => {
-    running().seen.splice(0);
-    running().answer({});
+    server.seen.splice(0);
+    server.answer({});
   });
-  return {
-    get url() {
-      return running().url;
-    },
-    get seen() {
-      return running().seen;
-    },
-    answer: (script) => running().answer(script),
-    hold: (tokens) => running().hold(tokens),
-    untilAsked: (count) => running().untilAsked(count),
-    answerInTurn(...scripts) {
-      running().answer(() => scripts[Math.min(running().seen.length, scripts.length) - 1] ?? {});
-    },
-  };
+  return server;
 }
