@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi } from "../support/clients/api-client.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
-import { createRealDatabase } from "../support/databases/databases.ts";
-import { createEmptyDatabase } from "../support/databases/empty-database.ts";
+import { createEmptyDatabase, createRealDatabase } from "../support/databases/databases.ts";
 import { createExportFolder, parseLines, readExport, rowLines, type ExportFolder } from "../stores/postgres/export/export-files.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { runScript } from "../support/run-script.ts";

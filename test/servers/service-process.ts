@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { NO_LIMITS } from "../support/services/no-limits.ts";
 import { freePort } from "./postgres-server.ts";
 
 const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
+
+export const NO_LIMITS = { RATE_LIMIT_PER_MINUTE: "0", MAX_CONCURRENT_TURNS_PER_USER: "0" };
 
 export type ServiceProcess = ReturnType<typeof spawnService>;
 

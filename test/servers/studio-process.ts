@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { NO_LIMITS } from "../support/services/no-limits.ts";
 import { freePort } from "./postgres-server.ts";
+import { NO_LIMITS } from "./service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,10 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect } from "@jest/globals";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { en } from "../../web/texts/en.ts";
 import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
 import { startModelServer, type ModelServer } from "../servers/model-server.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
-import { postJson } from "../support/clients/api-client.ts";
+import { conversationApi } from "../support/services/service-with-episodes.ts";
+import { describeUnless } from "../support/describe-unless.ts";
+import { useOpened } from "../support/use-opened.ts";
 
 /** The browser shares its machine with everything else that is tested. */
 const PATIENCE_MS = 30_000;
@@ -39,28 +41,14 @@ export async function startModelService(environment: Record<string, string> = {}
 }
 
 /** Says a message over the API and waits for what memory makes of it. Resolves with the id of the conversation. */
-export async function sayAndSettle(url: string, user_id: string, message: string, session_id = "s"): Promise<string> {
-  const { json } = await postJson<{ conversation_id: string }>(`${url}/api/v1/chat`, { user_id, session_id, message });
-  await postJson(`${url}/api/v1/conversations/${json.conversation_id}/settle?timeout_ms=50000`, {});
-  return json.conversation_id;
+export async function sayAndSettle(url: string, userId: string, message: string, sessionId = "s"): Promise<string> {
+  const { say, settle } = conversationApi(url);
+  const { conversation_id } = await say(userId, message, sessionId);
+  await settle(conversation_id);
+  return conversation_id;
 }
 
-/** The page as somebody sees it, and what went wrong in it. */
-export interface TestedPage {
-  page: Page;
-  /** Errors and warnings of the console, exceptions, and requests to other places. Refusals with an expected status are left out. */
-  problems: string[];
-  /** The article of the newest answer. */
-  answer: Locator;
-  say(message: string): Promise<void>;
-  /** Waits until no answer is under way. */
-  settled(): Promise<void>;
-  /** Clicks the button of this name, in `within` or anywhere. */
-  press(name: string | RegExp, within?: Locator): Promise<void>;
-  /** Opens the conversation of this name from the list. */
-  follow(name: RegExp): Promise<void>;
-  close(): Promise<void>;
-}
+export type TestedPage = Awaited<ReturnType<typeof openTestedPage>>;
 
 export interface TestedPageOptions extends BrowserContextOptions {
   /** Who talks; null leaves the page's first question open. */
@@ -78,11 +66,11 @@ export interface TestedPageOptions extends BrowserContextOptions {
 const NO_ANSWER = /^Failed to load resource: net::ERR_/;
 const REFUSAL = /^Failed to load resource: the server responded with a status of (\d{3})/;
 
-/** Opens the page of a service in a context of its own: nothing is kept from other tests. */
+/** Opens the page of a service as somebody sees it, in a context of its own: nothing is kept from other tests. */
 async function openTestedPage(
   browser: Browser,
   { url, user, refusals = [], losesConnection = false, at = "/", ...options }: TestedPageOptions & { url: string; user: string | null },
-): Promise<TestedPage> {
+) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, locale: "en-GB", ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
@@ -101,20 +89,25 @@ async function openTestedPage(
   await page.goto(url + at);
   return {
     page,
+    /** Errors and warnings of the console, exceptions, and requests to other places. Refusals with an expected status are left out. */
     problems,
+    /** The article of the newest answer. */
     answer: page.locator("article.from-assistant").last(),
-    async say(message) {
+    async say(message: string): Promise<void> {
       await page.locator("#message").fill(message);
       await page.locator("#message").press("Enter");
       const asked = page.locator("article.from-user", { hasText: message.slice(0, 40) });
       await asked.last().waitFor();
     },
-    async settled() {
+    /** Waits until no answer is under way. */
+    async settled(): Promise<void> {
       await page.locator("article.from-assistant[aria-busy=false]").last().waitFor();
       await page.locator("button.stop").waitFor({ state: "detached" });
     },
-    press: (name, within) => (within ?? page).getByRole("button", { name }).click(),
-    follow: (name) => page.getByRole("link", { name }).click(),
+    /** Clicks the button of this name, in `within` or anywhere. */
+    press: (name: string | RegExp, within: Locator | Page = page) => within.getByRole("button", { name }).click(),
+    /** Opens the conversation of this name from the list. */
+    follow: (name: RegExp) => page.getByRole("link", { name }).click(),
     close: () => context.close(),
   };
 }
@@ -134,24 +127,19 @@ export function describePage<Service extends PageService>(
   start: () => Promise<Service>,
   define: (on: Service & PageTests) => void,
 ): void {
-  if (missing) return void test.skip(`${title} (skipped: ${missing})`, () => undefined);
-  describe(title, () => {
-    const on = {} as Service & PageTests;
+  describeUnless(missing, title, () => {
     let pages: TestedPage[] = [];
     let users = 0;
-    beforeAll(async () => {
-      Object.assign(on, await start());
-      on.browser = await openBrowser(on.hostRules);
-      on.open = async (options) => {
-        const page = await openTestedPage(on.browser, { url: on.url, user: on.user, ...options });
+    const on = useOpened(async (): Promise<Service & PageTests> => {
+      const service = await start();
+      const browser = await openBrowser(service.hostRules);
+      const open: PageTests["open"] = async (options) => {
+        const page = await openTestedPage(browser, { url: on.url, user: on.user, ...options });
         pages.push(page);
         return page;
       };
+      return { ...service, browser, user: "", open, close: () => browser.close().finally(() => service.close()) };
     }, 120_000);
-    afterAll(async () => {
-      await on.browser?.close();
-      await on.close?.();
-    });
     beforeEach(() => void (on.user = `user-${++users}`));
     afterEach(async () => {
       const opened = pages;

@@ -7,7 +7,7 @@ import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers
 import { startModelServer } from "../../servers/model-server.ts";
 import type { Network } from "../../servers/real-client.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
+import { createEmptyDatabase } from "../../support/databases/databases.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { within } from "../../support/within.ts";
 import { findWrongs, sendAllOnceMore, waitForJobs } from "./chaos-checks.ts";

@@ -116,11 +116,9 @@ describe("a service that is killed with kill -9", () => {
     const leaseMs = 3_000;
     const [survivor, killed] = await Promise.all([start(leaseMs), start(leaseMs)]);
     await killInTurn(killed);
-    const began = performance.now();
     expect((await postJson(`${survivor.url}/api/v1/chat`, ask("held", "too early"))).status).toBe(409);
     const waited = await postTurn(survivor.url, ask("held", "and now?", { on_busy: "enqueue" }));
     expect(contentOf(waited.events, "done")).toMatchObject({ answer: "fine", receipt: { window_messages: 1 } });
-    expect(performance.now() - began).toBeLessThan(leaseMs + 5_000);
     expect(await contents(survivor.url, "held")).toEqual(["cut off", "and now?", "fine"]);
   });
 });

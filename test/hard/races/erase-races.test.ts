@@ -2,14 +2,9 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { Stores } from "../../support/databases/describe-stores.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
-import { useRacingDatabases } from "./racing-databases.ts";
+import { insideOf, useRacingDatabases } from "./racing-databases.ts";
 import { addJobs } from "../../support/samples/sample-jobs.ts";
 import {
   beginFreely,
@@ -25,8 +20,8 @@ import { rememberConversation, storeExchange, type RememberedConversation } from
 
 describe("an erase beside another process on real Postgres", () => {
   const databases = useRacingDatabases();
-  let one: Database;
-  let other: Database;
+  let one: Stores;
+  let other: Stores;
   let owner: Owner;
   let kept: RememberedConversation;
   let word: string;
@@ -34,25 +29,24 @@ describe("an erase beside another process on real Postgres", () => {
     ({ one, other } = databases);
     owner = { tenantId: `tenant ${uuidv7()}`, userId: `user ${uuidv7()}` };
     word = `canary${uuidv7()}`;
-    kept = await rememberConversation(one, owner, word);
+    kept = await rememberConversation(one.database, owner, word);
   });
 
-  const begin = (database: Database, sessionId: string) =>
-    beginFreely(makeTurnStore(database), sampleTurn({ ...owner, sessionId, message: word }));
-  const eraseUser = (database: Database) => makeEraseStore(database).user(owner);
-  const eraseConversation = (database: Database) => makeEraseStore(database).conversation(kept);
-  const eraseExchange = (database: Database, messageId: string) => makeEraseStore(database).episode(owner, messageId);
+  const begin = (stores: Stores, sessionId: string) => beginFreely(stores.turns, sampleTurn({ ...owner, sessionId, message: word }));
+  const eraseUser = (stores: Stores) => stores.erases.user(owner);
+  const eraseConversation = (stores: Stores) => stores.erases.conversation(kept);
+  const eraseExchange = (stores: Stores, messageId: string) => stores.erases.episode(owner, messageId);
   const errorOf = (error: unknown): unknown => error;
-  const importOne = (database: Database, sessionId: string) => {
+  const importOne = (stores: Stores, sessionId: string) => {
     const messages = [{ role: "user" as const, content: word, createdAt: null, metadata: {} }];
-    return makeImportStore(database).import({ ...owner, sessionId, messages, jobKinds: ["summarise", "remember"] });
+    return stores.imports.import({ ...owner, sessionId, messages, jobKinds: ["summarise", "remember"] });
   };
   const sessionOf = (which: string): string => (which === "a new session" ? uuidv7() : kept.sessionId);
   async function expectNothingLeft(): Promise<void> {
-    for (const trace of [word, owner.userId, kept.conversationId]) expect(await tablesHolding(one, trace)).toEqual({});
+    for (const trace of [word, owner.userId, kept.conversationId]) expect(await tablesHolding(one.database, trace)).toEqual({});
   }
   const left = () =>
-    one.query<{ id: string; count: number }>({
+    one.database.query<{ id: string; count: number }>({
       text: "select conversation_id as id, count(*)::int as count from messages where strpos(content, $1) > 0 group by 1",
       values: [word],
     });
@@ -64,7 +58,7 @@ describe("an erase beside another process on real Postgres", () => {
         () => eraseUser(other),
       );
       await expectNothingLeft();
-      expect(await makeTurnStore(one).finish(turn, sampleAnswer({ content: word }), [{ kind: "remember", ...owner }])).toBe("gone");
+      expect(await one.turns.finish(turn, sampleAnswer({ content: word }), [{ kind: "remember", ...owner }])).toBe("gone");
       await expectNothingLeft();
     });
 
@@ -72,7 +66,7 @@ describe("an erase beside another process on real Postgres", () => {
       const [, turn] = await databases.meet(eraseUser, () => begin(other, sessionOf(which)));
       expect(turn.conversationId).not.toBe(kept.conversationId);
       expect(await left()).toEqual([{ id: turn.conversationId, count: 1 }]);
-      expect(await makeTurnStore(other).finish(turn, sampleAnswer())).toBe("stored");
+      expect(await other.turns.finish(turn, sampleAnswer())).toBe("stored");
     });
 
     test("an import during an erase waits, and makes a new conversation", async () => {
@@ -89,16 +83,16 @@ describe("an erase beside another process on real Postgres", () => {
   ] as const)("an erase of the %s", (_what, leaseMs, messages, erase) => {
     async function ask() {
       const turn = await begin(one, kept.sessionId);
-      await makeTurnStore(one).renew(turn, leaseMs);
+      await one.turns.renew(turn, leaseMs);
       const answer = sampleAnswer({ questionId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
       const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
-      const finish = (database: Database) => makeTurnStore(database).finish(turn, answer, [job]);
-      return { finish, eraseIn: (database: Database): Promise<unknown> => erase(database, turn.messageId) };
+      const finish = (stores: Stores) => stores.turns.finish(turn, answer, [job]);
+      return { finish, eraseIn: (stores: Stores): Promise<unknown> => erase(stores, turn.messageId) };
     }
     async function expectAnswerErased(): Promise<void> {
-      expect(await tablesHolding(one, `the answer to ${word}`)).toEqual({});
+      expect(await tablesHolding(one.database, `the answer to ${word}`)).toEqual({});
       expect(await left()).toEqual(messages === 0 ? [] : [{ id: kept.conversationId, count: messages }]);
-      if (messages === 0) expect(await tablesHolding(one, kept.conversationId)).toEqual({});
+      if (messages === 0) expect(await tablesHolding(one.database, kept.conversationId)).toEqual({});
     }
 
     test("has a turn that ends meanwhile wait and find itself gone, with no job", async () => {
@@ -120,15 +114,15 @@ describe("an erase beside another process on real Postgres", () => {
     const episode = () => eraseExchange(other, kept.exchanges[0]?.messageId ?? "").catch(errorOf);
     const [turn, refused] = await databases.meet((inside) => begin(inside, kept.sessionId), episode);
     expect(refused).toMatchObject({ code: "conversation_busy" });
-    const [outcome, done] = await databases.meet((inside) => makeTurnStore(inside).finish(turn, sampleAnswer()), episode);
+    const [outcome, done] = await databases.meet((inside) => inside.turns.finish(turn, sampleAnswer()), episode);
     expect([outcome, done]).toEqual(["stored", expect.objectContaining({ erased: expect.objectContaining({ messages: 2 }) })]);
   });
 
   test("an erase of an exchange sees that the lease, which had run out, has just been renewed, and is refused", async () => {
     const turn = await begin(one, kept.sessionId);
-    await makeTurnStore(one).renew(turn, EXPIRED_LEASE_MS);
+    await one.turns.renew(turn, EXPIRED_LEASE_MS);
     const [renewed, refused] = await databases.meet(
-      (inside) => makeTurnStore(inside).renew(turn, LONG_LEASE_MS),
+      (inside) => inside.turns.renew(turn, LONG_LEASE_MS),
       () => eraseExchange(other, turn.messageId).catch(errorOf),
     );
     expect([renewed, refused]).toEqual([true, expect.objectContaining({ code: "conversation_busy" })]);
@@ -136,15 +130,15 @@ describe("an erase beside another process on real Postgres", () => {
   });
 
   async function summaryOf(sessionId: string) {
-    const exchange = await storeExchange(one, owner, sessionId, word);
+    const exchange = await storeExchange(one.database, owner, sessionId, word);
     const conversation = { ...owner, conversationId: exchange.conversationId };
-    const { summary, messages, rewrites } = await makeSummaryStore(one).readBacklog(conversation, 40);
+    const { summary, messages, rewrites } = await one.summaries.readBacklog(conversation, 40);
     const [last] = messages.slice(-1);
     if (!last) throw new Error("nothing was read");
     const text = `Summary: ${exchange.messageId}`;
     const next = sampleSummary(last, { readVersion: summary?.version ?? 0, text, rewrites });
-    const save = (database: Database) => makeSummaryStore(database).save(conversation, next);
-    return { exchange, before: summary, text, save, find: () => makeSummaryStore(one).find(conversation) };
+    const save = (stores: Stores) => stores.summaries.save(conversation, next);
+    return { exchange, before: summary, text, save, find: () => one.summaries.find(conversation) };
   }
 
   test.each(["a first", "a next"])("%s summary that is saved during an erase of one exchange waits, and is refused", async (which) => {
@@ -157,7 +151,7 @@ describe("an erase beside another process on real Postgres", () => {
     );
     expect([rows?.erased.messages, isSaved]).toEqual([2, false]);
     expect(await find()).toEqual(stored);
-    expect(await tablesHolding(one, text)).toEqual({});
+    expect(await tablesHolding(one.database, text)).toEqual({});
   });
 
   test("an erase of one exchange waits for a summary of it that is saved, and has it made anew", async () => {
@@ -165,7 +159,7 @@ describe("an erase beside another process on real Postgres", () => {
     const [isSaved, rows] = await databases.meet(save, () => eraseExchange(other, exchange.messageId));
     expect([isSaved, rows?.erased.summaries]).toEqual([true, 1]);
     expect(await find()).toMatchObject({ version: 2, text: "" });
-    expect(await tablesHolding(one, text)).toEqual({});
+    expect(await tablesHolding(one.database, text)).toEqual({});
   });
 
   test("an import that is not committed is erased with the user", async () => {
@@ -178,33 +172,31 @@ describe("an erase beside another process on real Postgres", () => {
   });
 
   test("an edit of core memory that is not committed is erased with the user; one that comes during the erase begins anew", async () => {
-    const put = (database: Database) => makeCoreMemoryStore(database).put(owner, { section: "profile", content: word });
+    const put = (stores: Stores) => stores.coreMemory.put(owner, { section: "profile", content: word });
     await databases.meet(put, () => eraseUser(other));
     await expectNothingLeft();
-    kept = await rememberConversation(one, owner, word);
+    kept = await rememberConversation(one.database, owner, word);
     const [, written] = await databases.meet(eraseUser, () => put(other));
     expect(written).toMatchObject({ version: 1 });
-    expect(await contentsOf(one, owner)).toEqual({ profile: word });
+    expect(await contentsOf(one.database, owner)).toEqual({ profile: word });
   });
 
   test("two erases of the same user, conversation or exchange at once: one takes it, the other finds nothing", async () => {
-    const episode = (database: Database) => eraseExchange(database, kept.exchanges[0]?.messageId ?? "");
+    const episode = (stores: Stores) => eraseExchange(stores, kept.exchanges[0]?.messageId ?? "");
     const [first, second] = await databases.meet(episode, () => episode(other));
     expect([first?.erased.messages, second]).toEqual([2, null]);
     const [third, fourth] = await databases.meet(eraseConversation, () => eraseConversation(other));
     expect([third?.erased.messages, fourth]).toEqual([2, null]);
-    await rememberConversation(one, owner, word);
+    await rememberConversation(one.database, owner, word);
     const [fifth, sixth] = await databases.meet(eraseUser, () => eraseUser(other));
     expect([fifth.erased.messages, sixth.erased.messages]).toEqual([4, 0]);
     await expectNothingLeft();
   });
 
   test("another user's turn goes on while a user is erased", async () => {
-    const begun = async () => completeTurn(makeTurnStore(other), sampleTurn({ ...owner, userId: `${owner.userId} ` }));
-    await one.transaction(async (transaction) => {
-      await makeEraseStore({ ...one, query: (statement) => transaction.query(statement), transaction: (work) => work(transaction) }).user(
-        owner,
-      );
+    const begun = async () => completeTurn(other.turns, sampleTurn({ ...owner, userId: `${owner.userId} ` }));
+    await one.database.transaction(async (transaction) => {
+      await eraseUser(insideOf(one, transaction));
       expect((await begun()).conversationId).toEqual(expect.any(String));
     });
   });
@@ -214,16 +206,16 @@ describe("an erase beside another process on real Postgres", () => {
       const [here, there] = round % 2 === 0 ? [one, other] : [other, one];
       const turn = async () => {
         const asked = sampleTurn({ ...owner, sessionId: `s${round % 3}`, message: word });
-        const begun = await makeTurnStore(here).begin(asked);
+        const begun = await here.turns.begin(asked);
         if (!begun) return;
         const jobs = (["summarise", "index_episodes"] as const).map((kind) => ({ kind, ...owner, conversationId: begun.conversationId }));
-        await makeTurnStore(here).finish({ ...asked, ...begun }, sampleAnswer({ content: word }), jobs);
+        await here.turns.finish({ ...asked, ...begun }, sampleAnswer({ content: word }), jobs);
       };
       return [
         turn(),
         importOne(there, `s${round % 3}`).catch((error: unknown) => expect(error).toMatchObject({ code: "conversation_busy" })),
-        makeCoreMemoryStore(there).put(owner, { section: "profile", content: word }),
-        addJobs(makeJobQueue(here), { kind: "remember", ...owner }),
+        there.coreMemory.put(owner, { section: "profile", content: word }),
+        addJobs(makeJobQueue(here.database), { kind: "remember", ...owner }),
         round % 3 === 2 ? eraseUser(there) : eraseConversation(there),
       ];
     });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { DecideMemory } from "../../../memory/agent/remember-turns.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
@@ -8,7 +7,7 @@ import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples
 describe("memory agents of two processes on one Postgres", () => {
   const databases = useRacingDatabases();
   let agent: ReadingAgent;
-  beforeEach(() => void (agent = readingAgent(databases.one)));
+  beforeEach(() => void (agent = readingAgent(databases.one.database)));
 
   /** Decides only once `count` agents are at it. */
   function together(count: number, decide: DecideMemory): DecideMemory {
@@ -27,9 +26,9 @@ describe("memory agents of two processes on one Postgres", () => {
       await writeFor(reading, "secrets", "refused");
       await writeFor(reading, "profile", crypto.randomUUID());
     });
-    await Promise.all([agent.step(decide, databases.one), agent.step(decide, databases.other)]);
-    expect(await versionsOf(databases.one, agent.owner)).toHaveLength(1);
-    expect(await operationsOf(databases.one, agent.owner)).toHaveLength(2);
+    await Promise.all([agent.step(decide, databases.one.database), agent.step(decide, databases.other.database)]);
+    expect(await versionsOf(databases.one.database, agent.owner)).toHaveLength(1);
+    expect(await operationsOf(databases.one.database, agent.owner)).toHaveLength(2);
   });
 
   test("lose nothing when one of them reads what was said meanwhile", async () => {
@@ -42,17 +41,17 @@ describe("memory agents of two processes on one Postgres", () => {
       };
     await agent.step(async (reading, signal) => {
       await agent.say("And I have a cat.");
-      await agent.step(add("other"), databases.other); // reads both
+      await agent.step(add("other"), databases.other.database); // reads both
       await add("one")(reading, signal);
     });
-    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "other" });
+    expect(await contentsOf(databases.one.database, agent.owner)).toEqual({ profile: "other" });
     expect(await agent.readAll(add("never"))).toBe(1);
-    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "other" });
+    expect(await contentsOf(databases.one.database, agent.owner)).toEqual({ profile: "other" });
   });
 
   test("and ten people write one section at once: every write is a version, and the agent has decided on the last before its own", async () => {
     await agent.say("I moved to Porto.");
-    const people = makeCoreMemoryStore(databases.other);
+    const people = databases.other.coreMemory;
     const seen: string[] = [];
     const writes = Promise.all(
       Array.from({ length: 10 }, (_, number) => people.put(agent.owner, { section: "profile", content: `by ${number}` })),
@@ -65,7 +64,7 @@ describe("memory agents of two processes on one Postgres", () => {
       })
       .catch(() => agent.step((reading) => writeFor(reading, "profile", `${reading.memory.contents()["profile"] ?? ""}\nLives in Porto`)));
     await Promise.all([writes, decided]);
-    const versions = await versionsOf(databases.one, agent.owner);
+    const versions = await versionsOf(databases.one.database, agent.owner);
     expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
     const own = versions.findIndex(({ updatedBy }) => updatedBy === "agent");
     expect(versions[own]?.content).toBe([versions[own - 1]?.content, "Lives in Porto"].filter(Boolean).join("\n"));
@@ -74,11 +73,11 @@ describe("memory agents of two processes on one Postgres", () => {
   test("one that decides while the conversation is deleted writes nothing", async () => {
     await agent.say("I moved to Porto.");
     await agent.step(async (reading) => {
-      await databases.other.query({ text: "delete from conversations where user_id = $1", values: [agent.owner.userId] });
+      await databases.other.database.query({ text: "delete from conversations where user_id = $1", values: [agent.owner.userId] });
       await writeFor(reading, "profile", "Lives in Porto");
     });
-    expect(await contentsOf(databases.one, agent.owner)).toEqual({});
-    expect(await operationsOf(databases.one, agent.owner)).toEqual([]);
+    expect(await contentsOf(databases.one.database, agent.owner)).toEqual({});
+    expect(await operationsOf(databases.one.database, agent.owner)).toEqual([]);
   });
 
   async function readWhileDeleted(): Promise<string[]> {
@@ -87,7 +86,7 @@ describe("memory agents of two processes on one Postgres", () => {
     const read: string[] = [];
     const decide: DecideMemory = async (reading) => {
       read.push(reading.turns.map(({ userMessage }) => userMessage).join(" "));
-      if (read.length === 1) await databases.other.query({ text: "delete from messages where id = $1", values: [gone] });
+      if (read.length === 1) await databases.other.database.query({ text: "delete from messages where id = $1", values: [gone] });
       await writeFor(reading, "profile", read.at(-1) ?? "");
     };
     await agent.step(decide).catch(() => undefined);
@@ -97,7 +96,7 @@ describe("memory agents of two processes on one Postgres", () => {
 
   test("one that decides while a message it read is deleted writes what it decides without it", async () => {
     await readWhileDeleted();
-    expect(await contentsOf(databases.one, agent.owner)).toEqual({ profile: "I have a cat." });
+    expect(await contentsOf(databases.one.database, agent.owner)).toEqual({ profile: "I have a cat." });
   });
 
   test("one that decides while a message it read is deleted is not given it again", async () => {

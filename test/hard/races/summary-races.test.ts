@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { Stores } from "../../support/databases/describe-stores.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { beginFreely, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { placeOf, sampleSummary, storeConversation, summariseThrough } from "../../support/databases/stored-conversation.ts";
@@ -9,25 +7,25 @@ import type { OwnedConversation } from "../../../stores/owner.ts";
 
 describe("the summary store of two processes on real Postgres", () => {
   const databases = useRacingDatabases();
-  let one: Database;
-  let other: Database;
+  let one: Stores;
+  let other: Stores;
   let conversation: OwnedConversation & { sessionId: string };
   beforeEach(async () => {
     ({ one, other } = databases);
-    conversation = await storeConversation(one, { count: 10 });
+    conversation = await storeConversation(one.database, { count: 10 });
   });
 
-  const addMessage = (database: Database): Promise<unknown[]> => {
+  const addMessage = (stores: Stores): Promise<unknown[]> => {
     const text = `
       with held as (update conversations set message_count = message_count + 1 where id = $1 returning id)
       insert into messages (id, conversation_id, role, content, completed, token_count, created_at)
       select gen_random_uuid(), id, 'user', 'in the meantime', true, 3, now() from held`;
-    return database.query({ text, values: [conversation.conversationId] });
+    return stores.database.query({ text, values: [conversation.conversationId] });
   };
-  const deleteConversation = (database: Database): Promise<unknown> =>
-    database.query({ text: "delete from conversations where id = $1", values: [conversation.conversationId] });
-  const countIn = (database: Database) =>
-    database.transaction((transaction) => makeSummaryStore(database).lockAndCount(transaction, conversation, 1_000));
+  const deleteConversation = (stores: Stores): Promise<unknown> =>
+    stores.database.query({ text: "delete from conversations where id = $1", values: [conversation.conversationId] });
+  const countIn = (stores: Stores) =>
+    stores.database.transaction((transaction) => stores.summaries.lockAndCount(transaction, conversation, 1_000));
 
   test.each([
     ["sees the message that was committed", addMessage, { hasSummary: false, uncovered: 11 }],
@@ -37,16 +35,16 @@ describe("the summary store of two processes on real Postgres", () => {
   });
 
   test("lockAndCount sees the summary that was committed while it waited for the lock", async () => {
-    const place = await placeOf(one, conversation, 4);
-    const addAndSave = async (inside: Database): Promise<boolean> => {
+    const place = await placeOf(one.database, conversation, 4);
+    const addAndSave = async (inside: Stores): Promise<boolean> => {
       await addMessage(inside);
-      return makeSummaryStore(inside).save(conversation, sampleSummary(place, { addedMessageCount: 4 }));
+      return inside.summaries.save(conversation, sampleSummary(place, { addedMessageCount: 4 }));
     };
     expect(await databases.meet(addAndSave, () => countIn(other))).toEqual([true, { hasSummary: true, uncovered: 7 }]);
   });
 
   test("no turn ends between lockAndCount and the end of its transaction", async () => {
-    const turns = makeTurnStore(other);
+    const turns = other.turns;
     const turn = await beginFreely(turns, sampleTurn(conversation));
     const met = await databases.meet(countIn, () => turns.finish(turn, sampleAnswer()));
     expect(met).toEqual([{ hasSummary: false, uncovered: 11 }, "stored"]);
@@ -54,26 +52,26 @@ describe("the summary store of two processes on real Postgres", () => {
   });
 
   test.each([0, 1])("of two saves of version %i + 1 the one that waited for the other writes nothing", async (readVersion) => {
-    if (readVersion === 1) await summariseThrough(one, conversation, 2);
-    const [earlier, later] = await Promise.all([4, 6].map((number) => placeOf(one, conversation, number)));
+    if (readVersion === 1) await summariseThrough(one.database, conversation, 2);
+    const [earlier, later] = await Promise.all([4, 6].map((number) => placeOf(one.database, conversation, number)));
     if (!earlier || !later) throw new Error("two places are needed");
-    const save = (database: Database, place: typeof earlier, addedMessageCount: number) =>
-      makeSummaryStore(database).save(conversation, sampleSummary(place, { readVersion, addedMessageCount }));
+    const save = (stores: Stores, place: typeof earlier, addedMessageCount: number) =>
+      stores.summaries.save(conversation, sampleSummary(place, { readVersion, addedMessageCount }));
     const saves = await databases.meet(
       (inside) => save(inside, earlier, 4),
       () => save(other, later, 6),
     );
     expect(saves).toEqual([true, false]);
     const expected = { version: readVersion + 1, coveredThrough: earlier, coveredMessageCount: readVersion === 0 ? 4 : 6 };
-    expect(await makeSummaryStore(one).find(conversation)).toMatchObject(expected);
+    expect(await one.summaries.find(conversation)).toMatchObject(expected);
   });
 
   test.each([0, 1])("a save of version %i + 1 that waited for a delete of the conversation writes nothing", async (readVersion) => {
-    if (readVersion === 1) await summariseThrough(one, conversation, 2);
-    const coveredThrough = await placeOf(one, conversation, 4);
-    const save = () => makeSummaryStore(other).save(conversation, sampleSummary(coveredThrough, { readVersion }));
+    if (readVersion === 1) await summariseThrough(one.database, conversation, 2);
+    const coveredThrough = await placeOf(one.database, conversation, 4);
+    const save = () => other.summaries.save(conversation, sampleSummary(coveredThrough, { readVersion }));
     expect((await databases.meet(deleteConversation, save))[1]).toBe(false);
     const text = "select 1 from conversation_summaries where conversation_id = $1";
-    expect(await one.query({ text, values: [conversation.conversationId] })).toEqual([]);
+    expect(await one.database.query({ text, values: [conversation.conversationId] })).toEqual([]);
   });
 });

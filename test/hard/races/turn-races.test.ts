@@ -1,10 +1,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { makeConversationStore, makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
+import type { StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
 import type { HeldTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { storesOf } from "../../support/databases/describe-stores.ts";
+import type { Stores } from "../../support/databases/describe-stores.ts";
 import {
   beginFreely,
   completeTurn,
@@ -21,13 +18,13 @@ const PAGE_LIMIT = 7;
 
 describe("a call that waits for another process' transaction on real Postgres", () => {
   const databases = useRacingDatabases();
-  let stores: ReturnType<typeof storesOf>;
-  beforeAll(() => void (stores = storesOf(databases.other)));
+  let stores: Stores;
+  beforeAll(() => void (stores = databases.other));
 
   test("finish sees that another turn has just taken the conversation, and leaves it its lease", async () => {
     const late = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [next, outcome] = await databases.meet(
-      (inside) => beginFreely(makeTurnStore(inside), sampleTurn({ sessionId: late.sessionId })),
+      (inside) => beginFreely(inside.turns, sampleTurn({ sessionId: late.sessionId })),
       () => stores.turns.finish(late, sampleAnswer()),
     );
     expect(outcome).toBe("superseded");
@@ -43,7 +40,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
   test("renew sees that another turn has just taken the conversation", async () => {
     const late = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [, renewed] = await databases.meet(
-      (inside) => beginFreely(makeTurnStore(inside), sampleTurn({ sessionId: late.sessionId })),
+      (inside) => beginFreely(inside.turns, sampleTurn({ sessionId: late.sessionId })),
       () => stores.turns.renew(late, LONG_LEASE_MS),
     );
     expect(renewed).toBe(false);
@@ -52,7 +49,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
   test("begin sees that the lease has just been renewed", async () => {
     const held = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [renewed, begun] = await databases.meet(
-      (inside) => makeTurnStore(inside).renew(held, LONG_LEASE_MS),
+      (inside) => inside.turns.renew(held, LONG_LEASE_MS),
       () => stores.turns.begin(sampleTurn({ sessionId: held.sessionId })),
     );
     expect(renewed).toBe(true);
@@ -63,7 +60,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
     const held = await beginFreely(stores.turns, sampleTurn());
     const answer = sampleAnswer();
     const [outcome, begun] = await databases.meet(
-      (inside) => makeTurnStore(inside).finish(held, answer),
+      (inside) => inside.turns.finish(held, answer),
       () => stores.turns.begin(sampleTurn({ sessionId: held.sessionId })),
     );
     expect(outcome).toBe("stored");
@@ -74,7 +71,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
   test("begin makes a new conversation when the old one has just been deleted", async () => {
     const held = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [, begun] = await databases.meet(
-      (inside) => makeEraseStore(inside).conversation(held),
+      (inside) => inside.erases.conversation(held),
       () => stores.turns.begin(sampleTurn({ sessionId: held.sessionId })),
     );
     expect(begun?.conversationId).not.toBe(held.conversationId);
@@ -86,18 +83,17 @@ describe("two processes that write the same conversation on real Postgres", () =
   const databases = useRacingDatabases();
 
   /** Writes question and answer as fast as it can; its leases have run out at once, so that all writers get through side by side. */
-  async function write(database: Database, sessionId: string): Promise<void> {
-    const turns = makeTurnStore(database);
-    for (let count = 0; count < TURNS_PER_WRITER; count++) await completeTurn(turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
+  async function write(stores: Stores, sessionId: string): Promise<void> {
+    for (let count = 0; count < TURNS_PER_WRITER; count++)
+      await completeTurn(stores.turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
   }
 
   /** Pages with a cursor at the end of what is there, again and again, until nothing new comes after `isOver`. */
-  async function follow(database: Database, conversation: HeldTurn, isOver: () => boolean): Promise<StoredMessage[]> {
-    const store = makeMessageStore(database);
+  async function follow({ messages }: Stores, conversation: HeldTurn, isOver: () => boolean): Promise<StoredMessage[]> {
     const seen: StoredMessage[] = [];
     for (;;) {
       const last = isOver();
-      const { items } = await store.list(conversation, { limit: PAGE_LIMIT, after: seen.at(-1) ?? null });
+      const { items } = await messages.list(conversation, { limit: PAGE_LIMIT, after: seen.at(-1) ?? null });
       seen.push(...items);
       if (last && items.length === 0) return seen;
     }
@@ -106,21 +102,21 @@ describe("two processes that write the same conversation on real Postgres", () =
   test("created_at only rises, every message counts, and a reader who pages meanwhile misses none", async () => {
     const { one, other } = databases;
     const { sessionId } = sampleTurn();
-    const conversation = await completeTurn(makeTurnStore(one), sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
+    const conversation = await completeTurn(one.turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
 
     let over = false;
-    const readers = [one, other].map((database) => follow(database, conversation, () => over));
-    await Promise.all([one, other].flatMap((database) => Array.from({ length: WRITERS_PER_DATABASE }, () => write(database, sessionId))));
+    const readers = [one, other].map((stores) => follow(stores, conversation, () => over));
+    await Promise.all([one, other].flatMap((stores) => Array.from({ length: WRITERS_PER_DATABASE }, () => write(stores, sessionId))));
     over = true;
     const seen = await Promise.all(readers);
 
     const total = 2 + 2 * WRITERS_PER_DATABASE * TURNS_PER_WRITER * 2;
-    const { items: stored } = await makeMessageStore(one).list(conversation, { limit: total + 1, after: null });
+    const { items: stored } = await one.messages.list(conversation, { limit: total + 1, after: null });
     expect(stored).toHaveLength(total);
     const times = stored.map(({ createdAt }) => createdAt.getTime());
     expect(times.every((time, index) => index === 0 || time > (times[index - 1] ?? Infinity))).toBe(true);
-    for (const messages of seen) expect(messages.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
-    const found = await makeConversationStore(one).find(conversation, conversation.conversationId);
+    for (const read of seen) expect(read.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+    const found = await one.conversations.find(conversation, conversation.conversationId);
     expect(found?.messageCount).toBe(total);
   });
 
@@ -128,8 +124,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     const { sessionId } = sampleTurn();
     const { one, other } = databases;
     let running = 0;
-    async function takeTurn(database: Database): Promise<HeldTurn> {
-      const turns = makeTurnStore(database);
+    async function takeTurn({ turns }: Stores): Promise<HeldTurn> {
       const turn = sampleTurn({ sessionId });
       for (;;) {
         const begun = await turns.begin(turn);
@@ -143,7 +138,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     }
     const held = await Promise.all(Array.from({ length: 12 }, (_, index) => takeTurn(index % 2 === 0 ? one : other)));
     const [first] = held as [HeldTurn];
-    const found = await makeConversationStore(one).find(first, first.conversationId);
+    const found = await one.conversations.find(first, first.conversationId);
     expect(found?.messageCount).toBe(12);
   });
 });

@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore, type UnreadConversation } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import type { Stores } from "../../support/databases/describe-stores.ts";
+import type { UnreadConversation } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { readNext, sampleResult, saveReading, writtenByReadings } from "../../support/samples/sample-reading.ts";
@@ -15,31 +12,28 @@ const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: 
 
 describe("the memory agent beside another process on real Postgres", () => {
   const databases = useRacingDatabases();
-  let one: Database;
-  let other: Database;
+  let one: Stores;
+  let other: Stores;
   let owner: Owner;
   let read: UnreadConversation;
   beforeEach(async () => {
     ({ one, other } = databases);
     owner = { tenantId: "tenant", userId: uuidv7() };
-    await completeTurn(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "session" }));
-    read = await readNext(makeUnreadStore(one), owner);
+    await completeTurn(one.turns, sampleTurn({ ...owner, sessionId: "session" }));
+    read = await readNext(one.unread, owner);
   });
 
-  const lockAndLook = (database: Database) =>
-    database.transaction((transaction) => makeUnreadStore(database).lockAndCheck(transaction, owner));
-  const erase = (database: Database, what: "conversation" | "user"): Promise<unknown> =>
-    what === "user"
-      ? makeEraseStore(database).user(owner)
-      : makeEraseStore(database).conversation({ ...owner, conversationId: read.conversationId });
-  const nextTurn = () => beginFreely(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "session" }));
+  const lockAndLook = (stores: Stores) => stores.database.transaction((transaction) => stores.unread.lockAndCheck(transaction, owner));
+  const erase = (stores: Stores, what: "conversation" | "user"): Promise<unknown> =>
+    what === "user" ? stores.erases.user(owner) : stores.erases.conversation({ ...owner, conversationId: read.conversationId });
+  const nextTurn = () => beginFreely(one.turns, sampleTurn({ ...owner, sessionId: "session" }));
 
-  const save = (database: Database) => saveReading(database, owner, read, sampleResult(read, 0));
+  const save = (stores: Stores) => saveReading(stores.database, owner, read, sampleResult(read, 0));
 
   test("of two saves of the same reading the one that waited for the other is lost, and everything is there once", async () => {
     const saves = await databases.meet(save, () => save(other));
     expect(saves).toEqual(["saved", "lost"]);
-    const { sections, versions, operations, archived, cursors, jobs } = await writtenByReadings(one, owner);
+    const { sections, versions, operations, archived, cursors, jobs } = await writtenByReadings(one.database, owner);
     expect([sections, versions, operations, archived, cursors, jobs].map((rows) => rows.length)).toEqual([1, 1, 2, 1, 1, 1]);
   });
 
@@ -47,25 +41,24 @@ describe("the memory agent beside another process on real Postgres", () => {
     const stores = [one, other, one, other, one, other, one, other];
     const outcomes = await Promise.all(stores.map(save));
     expect(outcomes.toSorted()).toEqual([...Array.from({ length: 7 }, () => "lost"), "saved"]);
-    expect((await writtenByReadings(one, owner)).operations).toHaveLength(2);
+    expect((await writtenByReadings(one.database, owner)).operations).toHaveLength(2);
   });
 
   test("a save that waited for a person's edit is stale, and the edit stays", async () => {
-    const put = (database: Database) => makeCoreMemoryStore(database).put(owner, { section: "profile", content: "By hand." });
+    const put = (stores: Stores) => stores.coreMemory.put(owner, { section: "profile", content: "By hand." });
     const [, outcome] = await databases.meet(put, () => save(other));
     expect(outcome).toBe("stale");
-    expect(await contentsOf(one, owner)).toEqual({ profile: "By hand." });
-    expect(await writtenByReadings(one, owner)).toMatchObject({ archived: [], cursors: [], jobs: [] });
+    expect(await contentsOf(one.database, owner)).toEqual({ profile: "By hand." });
+    expect(await writtenByReadings(one.database, owner)).toMatchObject({ archived: [], cursors: [], jobs: [] });
   });
 
   test("a person's edit of a version that waited for a save is refused; without a version it goes on top", async () => {
-    const put = (expectedVersion?: number) =>
-      makeCoreMemoryStore(other).put(owner, { section: "profile", content: "By hand.", expectedVersion });
+    const put = (expectedVersion?: number) => other.coreMemory.put(owner, { section: "profile", content: "By hand.", expectedVersion });
     const [saved, refused] = await databases.meet(save, () => put(0).catch((error: unknown) => error));
     expect(saved).toBe("saved");
     expect(refused).toMatchObject({ code: "stale_version" });
     expect(await put()).toMatchObject({ version: 2 });
-    expect((await versionsOf(one, owner)).map(({ content }) => content)).toEqual(["Has a cat.", "By hand."]);
+    expect((await versionsOf(one.database, owner)).map(({ content }) => content)).toEqual(["Has a cat.", "By hand."]);
   });
 
   test.each(["conversation", "user"] as const)(
@@ -73,45 +66,45 @@ describe("the memory agent beside another process on real Postgres", () => {
     async (what) => {
       const [, outcome] = await databases.meet(
         (inside) => erase(inside, what),
-        () => saveReading(other, owner, read),
+        () => saveReading(other.database, owner, read),
       );
       expect(outcome).toBe("lost");
-      expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
+      expect(await writtenByReadings(one.database, owner)).toEqual(NOTHING_WRITTEN);
     },
   );
 
   test("a save that waited for an erase of an exchange it read is stale", async () => {
-    const eraseRead = (database: Database) => makeEraseStore(database).episode(owner, read.messages[0]?.id ?? "");
-    const [, outcome] = await databases.meet(eraseRead, () => saveReading(other, owner, read));
+    const eraseRead = (stores: Stores) => stores.erases.episode(owner, read.messages[0]?.id ?? "");
+    const [, outcome] = await databases.meet(eraseRead, () => saveReading(other.database, owner, read));
     expect(outcome).toBe("stale");
-    expect(await writtenByReadings(one, owner)).toEqual(NOTHING_WRITTEN);
+    expect(await writtenByReadings(one.database, owner)).toEqual(NOTHING_WRITTEN);
   });
 
   test.each(["conversation", "user"] as const)("an erase of the %s that waited for a save takes it all", async (what) => {
     const [outcome] = await databases.meet(
-      (inside) => saveReading(inside, owner, read),
+      (inside) => saveReading(inside.database, owner, read),
       () => erase(other, what),
     );
     expect(outcome).toBe("saved");
     // An empty version 2 stays, so that whoever has read version 1 cannot write it back.
     const versions =
       what === "user" ? [] : [expect.objectContaining({ version: 2, content: "", conversation_id: null, trigger_message_id: null })];
-    expect(await writtenByReadings(one, owner)).toEqual({ ...NOTHING_WRITTEN, versions });
+    expect(await writtenByReadings(one.database, owner)).toEqual({ ...NOTHING_WRITTEN, versions });
   });
 
   test("no turn of the user ends, in whichever conversation, between lockAndLook and the end of its transaction", async () => {
-    await saveReading(one, owner, read);
-    const turn = await beginFreely(makeTurnStore(one), sampleTurn({ ...owner, sessionId: "another" }));
-    const [looked, outcome] = await databases.meet(lockAndLook, () => makeTurnStore(other).finish(turn, sampleAnswer()));
+    await saveReading(one.database, owner, read);
+    const turn = await beginFreely(one.turns, sampleTurn({ ...owner, sessionId: "another" }));
+    const [looked, outcome] = await databases.meet(lockAndLook, () => other.turns.finish(turn, sampleAnswer()));
     expect([looked, outcome]).toEqual([false, "stored"]);
     expect(await lockAndLook(one)).toBe(true);
   });
 
   test("lockAndLook waits for a turn that is ending, and sees it", async () => {
-    await saveReading(one, owner, read);
+    await saveReading(one.database, owner, read);
     const turn = await nextTurn();
     const [outcome, looked] = await databases.meet(
-      (inside) => makeTurnStore(inside).finish(turn, sampleAnswer()),
+      (inside) => inside.turns.finish(turn, sampleAnswer()),
       () => lockAndLook(other),
     );
     expect([outcome, looked]).toEqual(["stored", true]);
@@ -121,11 +114,11 @@ describe("the memory agent beside another process on real Postgres", () => {
     const turn = await nextTurn();
     const answer = sampleAnswer({ content: "the next answer" });
     const outcomes = await databases.meet(
-      (inside) => saveReading(inside, owner, read),
-      () => makeTurnStore(other).finish(turn, answer, [{ kind: "remember", ...owner }]),
+      (inside) => saveReading(inside.database, owner, read),
+      () => other.turns.finish(turn, answer, [{ kind: "remember", ...owner }]),
     );
     expect(outcomes).toEqual(["saved", "stored"]);
-    expect((await readNext(makeUnreadStore(one), owner)).messages.at(-1)).toMatchObject({ content: "the next answer" });
-    expect((await writtenByReadings(one, owner)).jobs).toContainEqual({ kind: "remember", ...owner });
+    expect((await readNext(one.unread, owner)).messages.at(-1)).toMatchObject({ content: "the next answer" });
+    expect((await writtenByReadings(one.database, owner)).jobs).toContainEqual({ kind: "remember", ...owner });
   });
 });

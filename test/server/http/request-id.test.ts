@@ -6,7 +6,7 @@ import { openService, type Service } from "../../../server/start/open-service.ts
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
-import { NO_LIMITS } from "../../support/services/no-limits.ts";
+import { NO_LIMITS } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

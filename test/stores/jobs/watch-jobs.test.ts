@@ -5,8 +5,7 @@ import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { migrate } from "../../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
-import { createEmptyDatabase } from "../../support/databases/empty-database.ts";
+import { createEmptyDatabase, createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, claimOnly, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

@@ -13,16 +13,19 @@ function required(name: string): string {
 }
 
 /** A new, migrated database on the real Postgres, as a URL; `drop` removes it. */
-export async function createRealDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+export async function createRealDatabase(template = TEMPLATE_DATABASE): Promise<{ url: string; drop: () => Promise<void> }> {
   const serverUrl = required("TEST_SERVER_URL");
   const name = `test_${randomBytes(8).toString("hex")}`;
   const onServer = async (text: string): Promise<void> => {
     const server = await openPostgres(serverUrl);
     await server.query({ text }).finally(() => server.close());
   };
-  await onServer(`create database ${name} template ${TEMPLATE_DATABASE}`);
+  await onServer(`create database ${name} template ${template}`);
   return { url: withDatabase(serverUrl, name), drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
+
+/** As `createRealDatabase`, without any migration. */
+export const createEmptyDatabase = () => createRealDatabase("template0");
 
 export async function openTestEmbedded(): Promise<Database> {
   return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });

@@ -14,6 +14,8 @@ import type { OwnedConversation } from "../../../stores/owner.ts";
 import { useOpened } from "../use-opened.ts";
 import { describeOnBothDatabases } from "./databases.ts";
 
+export type Stores = ReturnType<typeof storesOf>;
+
 export function storesOf(database: Database) {
   const [conversations, messages] = [makeConversationStore(database), makeMessageStore(database)];
   const messagesOf = async (conversation: OwnedConversation): Promise<StoredMessage[]> =>
@@ -43,6 +45,6 @@ export function storesOf(database: Database) {
 }
 
 /** Runs the suite on the embedded and on a real Postgres, whose database is opened before and closed after its tests. */
-export function describeStores(title: string, suite: (stores: ReturnType<typeof storesOf>) => void): void {
+export function describeStores(title: string, suite: (stores: Stores) => void): void {
   describeOnBothDatabases(title, (open) => suite(storesOf(useOpened(open))));
 }

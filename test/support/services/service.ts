@@ -3,7 +3,7 @@ import { parseConfig } from "../../../server/start/config.ts";
 import { openService, type Service } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
-import { NO_LIMITS } from "./no-limits.ts";
+import { NO_LIMITS } from "../../servers/service-process.ts";
 
 export interface TestService extends Service {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;

@@ -9,8 +9,7 @@ import { migrate, migrateFrom } from "../../../../stores/postgres/database/migra
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
-import { createEmptyDatabase } from "../../../support/databases/empty-database.ts";
+import { createEmptyDatabase, describeOnBothDatabases } from "../../../support/databases/databases.ts";
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/version-tree.ts";
 

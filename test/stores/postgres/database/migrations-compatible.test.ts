@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Database, Queryable } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createEmptyDatabase } from "../../../support/databases/empty-database.ts";
+import { createEmptyDatabase } from "../../../support/databases/databases.ts";
 
 const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
 
