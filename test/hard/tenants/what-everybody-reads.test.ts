@@ -10,16 +10,7 @@ import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { bearer } from "../../servers/token-issuer.ts";
 import { FOREIGN_IDS, HOLDS_NOBODYS, READS, WRITES } from "./tenant-routes.ts";
 import { fingerprints, readOwnedRows } from "./tenant-rows.ts";
-import {
-  keyOf,
-  openTenantStage,
-  type Person,
-  secretsIn,
-  STRANGERS,
-  type TenantDocument,
-  TENANTS,
-  tokenOf,
-} from "./tenant-world.ts";
+import { keyOf, openTenantStage, type Person, secretsIn, STRANGERS, type TenantDocument, TENANTS, tokenOf } from "./tenant-world.ts";
 
 const NEVER = "00000000-0000-7000-8000-000000000000";
 
