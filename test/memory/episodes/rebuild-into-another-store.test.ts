@@ -10,7 +10,7 @@ import { openPostgresSearchStore } from "../../../stores/search/postgres/open-po
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
-import { DIMENSIONS, sampleDocument, SAMPLE_ATTRIBUTES } from "../../stores/search/sample-document.ts";
+import { definitionOf, sampleDocument } from "../../stores/search/sample-document.ts";
 
 const OWNER = { tenantId: "tenant", userId: "ada" };
 
@@ -25,7 +25,7 @@ function describeBothWays(): void {
     postgres = await openPostgresSearchStore(memory.database);
     await memory.remember(exchanges(["I keep bees.", "How nice."], ["I live in Porto.", "Good."]), OWNER);
     await memory.index.chunks.open(await memory.index.name());
-    await milvus.openIndex({ name: "episodes_of_another_service", dimensions: DIMENSIONS, attributes: SAMPLE_ATTRIBUTES });
+    await milvus.openIndex(definitionOf("episodes_of_another_service"));
   }, 120_000);
   afterAll(async () => {
     await milvus.close();

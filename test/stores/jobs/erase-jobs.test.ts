@@ -1,12 +1,28 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import type { Job } from "../../../stores/jobs/job.ts";
+import { jobKey, layerJob, ownerJobKey, type Job } from "../../../stores/jobs/job.ts";
 import type { OwnedConversation, Owner } from "../../../stores/owner.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { recordStatements } from "../../support/databases/record-statements.ts";
-import { addJobs, bringJobs, failJob, killJobs, sampleJob, settleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
-import { LOOK_ALIKES } from "./look-alikes.ts";
+import { sampleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
+
+/** Owners that become one when their parts are joined, trimmed, folded or taken for patterns. */
+const LOOK_ALIKES: Owner[] = (
+  [
+    ["a", "b"],
+    ["b", "a"],
+    ["a", "b "],
+    ["a", "B"],
+    ["a/b", ""],
+    ["", "a/b"],
+    ['a","b', "b"],
+    ["a", 'b"'],
+    ["a", "%"],
+    ["a", "_"],
+    ["a", "b'--"],
+  ] as const
+).map(([tenantId, userId]) => ({ tenantId, userId }));
 
 describeOnBothDatabases("erasing jobs", (open) => {
   const at = useJobs(open);
@@ -23,7 +39,7 @@ describeOnBothDatabases("erasing jobs", (open) => {
   describe.each(["waiting", "running", "retrying", "dead"] as const)("that are %s", (state) => {
     test("of a conversation leaves the others, and counts them", async () => {
       const [job, other] = [sampleJob(), sampleJob()];
-      await bringJobs(at.queue, state, job, other);
+      await at.bring(state, job, other);
       expect(await eraseConversation(job)).toBe(1);
       expect(await at.overview.count(null)).toEqual([{ kind: "summarise", state, count: 1 }]);
       expect(await eraseConversation(job)).toBe(0);
@@ -32,7 +48,7 @@ describeOnBothDatabases("erasing jobs", (open) => {
 
     test("of a user removes every kind, and counts each once", async () => {
       const about = sampleJob(owner);
-      await bringJobs(at.queue, state, remember(), about, { ...about, kind: "index_episodes" });
+      await at.bring(state, remember(), about, { ...about, kind: "index_episodes" });
       expect(await eraseOwner()).toBe(3);
       expect(await stored()).toEqual([]);
       expect(await eraseOwner()).toBe(0);
@@ -41,8 +57,8 @@ describeOnBothDatabases("erasing jobs", (open) => {
 
   test("counts a waiting job and the dead letter of the same work as two, in one statement, and takes nothing of another's", async () => {
     const job = sampleJob(owner);
-    await killJobs(at.queue, [job, remember()]);
-    await addJobs(at.queue, job, remember());
+    await at.kill(job, remember());
+    await at.add(job, remember());
     const { database: recorded, statements } = recordStatements(at.database);
     await makeJobQueue(recorded).transaction(async (_transaction, jobs) => {
       for (const other of [{ userId: "other" }, { tenantId: "other" }]) expect(await jobs.erase({ ...job, ...other })).toBe(0);
@@ -56,7 +72,7 @@ describeOnBothDatabases("erasing jobs", (open) => {
   });
 
   test("of a user leaves the jobs of everybody else, and those that clear the index", async () => {
-    await addJobs(at.queue, ...LOOK_ALIKES.map(remember), sweep);
+    await at.add(...LOOK_ALIKES.map(remember), sweep);
     for (const [index, one] of LOOK_ALIKES.entries()) {
       expect(await eraseOwner(one)).toBe(1);
       const left = [...LOOK_ALIKES.slice(index + 1).map(remember), sweep];
@@ -71,18 +87,34 @@ describeOnBothDatabases("erasing jobs", (open) => {
     ["user", (job: OwnedConversation) => eraseOwner(job)],
   ])("of a %s ends their claims: nothing comes back", async (_what, erase) => {
     const job = sampleJob(owner);
-    const [claimed] = await bringJobs(at.queue, "running", job);
+    const [claimed] = await at.bring("running", job);
     if (!claimed) throw new Error("nothing was claimed");
     expect(await erase(job)).toBe(1);
     expect(await at.queue.touch([claimed])).toEqual([]);
-    expect(await failJob(at.queue, claimed, { retryAfterSeconds: 0 })).toBe(false);
-    expect(await settleJob(at.queue, claimed)).toBe(false);
+    expect(await at.fail(claimed, { retryAfterSeconds: 0 })).toBe(false);
+    expect(await at.settle(claimed)).toBe(false);
     expect(await stored()).toEqual([]);
   });
 
   test("rolls back with its transaction", async () => {
-    await addJobs(at.queue, remember());
+    await at.add(remember());
     await takeBack(at.queue, async (jobs) => expect(await jobs.eraseOwner(owner)).toBe(1));
     expect(await stored()).toEqual([remember()]);
+  });
+});
+
+describe("the key of a user's job", () => {
+  test("differs for each user, and is a hash", () => {
+    expect(new Set(LOOK_ALIKES.map(ownerJobKey)).size).toBe(LOOK_ALIKES.length);
+    const key = ownerJobKey({ tenantId: "my tenant", userId: "my user" });
+    expect(key).toMatch(/^remember\/[\w-]{43}$/);
+    expect(key).toBe(jobKey({ kind: "remember", tenantId: "my tenant", userId: "my user" }));
+  });
+
+  test("is the same for all conversations of the user; other jobs of memory have a key for each conversation", () => {
+    const owner = { tenantId: "t", userId: "u" };
+    expect(layerJob("remember", { ...owner, conversationId: uuidv7() })).toEqual({ kind: "remember", ...owner });
+    const job = layerJob("summarise", { ...owner, conversationId: "c" });
+    expect([job, jobKey(job)]).toEqual([{ kind: "summarise", ...owner, conversationId: "c" }, "summarise/c"]);
   });
 });

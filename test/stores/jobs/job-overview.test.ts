@@ -2,18 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
-import {
-  addJobs,
-  bringJobs,
-  claimOnly,
-  conversationOf,
-  failJob,
-  killJobs,
-  SAMPLE_FAILURE,
-  sampleJob,
-  settleJob,
-  useJobs,
-} from "../../support/samples/sample-jobs.ts";
+import { conversationOf, SAMPLE_FAILURE, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
 
 const ADA = { tenantId: "tenant", userId: "ada" };
 const REMEMBER = { kind: "remember", ...ADA } as const;
@@ -27,11 +16,11 @@ describeOnBothDatabases("the overview of jobs", (open) => {
     expect(await at.overview.count(null)).toEqual([]);
     for (const tenantId of ["acme", "globex"]) {
       const jobs = (length: number) => Array.from({ length }, () => sampleJob({ tenantId }));
-      await bringJobs(at.queue, "dead", ...jobs(2));
-      await bringJobs(at.queue, "running", ...jobs(4));
-      await bringJobs(at.queue, "retrying", ...jobs(1));
+      await at.bring("dead", ...jobs(2));
+      await at.bring("running", ...jobs(4));
+      await at.bring("retrying", ...jobs(1));
     }
-    await addJobs(at.queue, sampleJob({ tenantId: "globex" }));
+    await at.add(sampleJob({ tenantId: "globex" }));
     expect(await at.overview.count("globex")).toEqual([count("dead", 2), count("retrying", 1), count("running", 4), count("waiting", 1)]);
     expect(await at.overview.count("acme")).toEqual([count("dead", 2), count("retrying", 1), count("running", 4)]);
     expect(await at.overview.count(null)).toEqual([count("dead", 4), count("retrying", 2), count("running", 8), count("waiting", 1)]);
@@ -47,23 +36,23 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       const counts: number[] = [];
       const look = async (): Promise<unknown> => counts.push(await at.overview.pending(conversation));
       await look();
-      await addJobs(at.queue, job);
+      await at.add(job);
       await look();
-      const claimed = await claimOnly(at.queue);
+      const claimed = await at.claimOnly();
       await look();
-      await failJob(at.queue, claimed, { retryAfterSeconds: 0 });
+      await at.fail(claimed, { retryAfterSeconds: 0 });
       await look();
-      await settleJob(at.queue, await claimOnly(at.queue));
+      await at.settle(await at.claimOnly());
       await look();
-      await killJobs(at.queue, [job]);
+      await at.kill(job);
       await look();
       expect(counts).toEqual([0, 1, 1, 1, 0, 0]);
     });
 
     test("counts the user's job for each conversation of the user, nobody else's, and no sweep of the index", async () => {
       const [one, other] = [sampleJob(ADA), sampleJob(ADA)];
-      await addJobs(at.queue, REMEMBER, one, { ...one, kind: "index_episodes" });
-      await addJobs(at.queue, { kind: "erase_episodes", id: one.conversationId, ownerKey: "k", groupIds: [], episodeIds: [] });
+      await at.add(REMEMBER, one, { ...one, kind: "index_episodes" });
+      await at.add({ kind: "erase_episodes", id: one.conversationId, ownerKey: "k", groupIds: [], episodeIds: [] });
       expect([await at.overview.pending(one), await at.overview.pending(other)]).toEqual([3, 1]);
       for (const fields of [{ userId: "ada " }, { tenantId: "other" }]) expect(await at.overview.pending({ ...other, ...fields })).toBe(0);
     });
@@ -73,12 +62,12 @@ describeOnBothDatabases("the overview of jobs", (open) => {
     test("shows the newest first, with the error of the last run, the runs and the times", async () => {
       const [first, second] = [sampleJob(), sampleJob()];
       const failure = { code: "model_refused", message: "答 no 'quotes'" };
-      await addJobs(at.queue, first);
-      const claimed = await claimOnly(at.queue);
-      await failJob(at.queue, claimed, { retryAfterSeconds: 0 });
-      await failJob(at.queue, await claimOnly(at.queue), { retryAfterSeconds: 0, isLast: true });
-      await failJob(at.queue, await claimOnly(at.queue), {}, failure);
-      await killJobs(at.queue, [second]);
+      await at.add(first);
+      const claimed = await at.claimOnly();
+      await at.fail(claimed, { retryAfterSeconds: 0 });
+      await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
+      await at.fail(await at.claimOnly(), {}, failure);
+      await at.kill(second);
       const [newest, oldest, ...others] = await at.overview.listDead(10, null);
       expect(others).toEqual([]);
       expect(newest).toMatchObject({ job: second, attempts: 2 });
@@ -90,7 +79,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
 
     test("shows a tenant nothing of another's", async () => {
       const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
-      await killJobs(at.queue, [acme, globex]);
+      await at.kill(acme, globex);
       expect(await deadIds("acme")).toEqual([acme.conversationId]);
       expect(await deadIds("globex")).toEqual([globex.conversationId]);
       expect(await deadIds()).toHaveLength(2);
@@ -101,9 +90,9 @@ describeOnBothDatabases("the overview of jobs", (open) => {
   describe("listOf", () => {
     test("has what waits, runs or failed for good of a conversation and of its user's memory agent, oldest first", async () => {
       const dead = sampleJob(ADA);
-      await killJobs(at.queue, [dead, sampleJob(ADA), sampleJob(), { ...REMEMBER, userId: "bob" }]);
-      await bringJobs(at.queue, "retrying", REMEMBER);
-      await addJobs(at.queue, { ...dead, kind: "index_episodes" }, sampleJob(ADA));
+      await at.kill(dead, sampleJob(ADA), sampleJob(), { ...REMEMBER, userId: "bob" });
+      await at.bring("retrying", REMEMBER);
+      await at.add({ ...dead, kind: "index_episodes" }, sampleJob(ADA));
       const listed = await at.overview.listOf(dead);
       const common = { id: expect.any(String), createdAt: expect.any(Date) };
       expect(listed).toEqual([
@@ -118,7 +107,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       ["another user", { userId: "ad" }, []],
       ["another tenant", { tenantId: "tenan" }, []],
     ])("shows with a conversation of %s what is dead of the memory agent", async (_whose, fields, kinds) => {
-      await killJobs(at.queue, [REMEMBER]);
+      await at.kill(REMEMBER);
       expect((await at.overview.listOf({ ...ADA, ...fields, conversationId: uuidv7() })).map(({ kind }) => kind)).toEqual(kinds);
     });
   });
@@ -128,7 +117,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
 
     test("puts every dead letter back into the queue, where it is due at once and begins anew", async () => {
       const jobs = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
-      await killJobs(at.queue, jobs);
+      await at.kill(...jobs);
       expect(await retryAll()).toBe(2);
       expect(await at.overview.count(null)).toEqual([count("waiting", 2)]);
       const claimed = await at.queue.claim(10);
@@ -140,56 +129,43 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       expect(await retryAll()).toBe(0);
     });
 
-    const [acme, globex] = [sampleJob({ tenantId: "acme" }), sampleJob({ tenantId: "globex" })];
+    const [acme, globex] = [sampleJob({ tenantId: "acme", userId: "ada" }), sampleJob({ tenantId: "globex" })];
     test.each([
-      ["one tenant", { tenantId: "acme", kind: undefined }],
-      ["one conversation", { tenantId: null, conversationId: acme.conversationId }],
-      ["one user", { tenantId: null, userId: "ada" }],
-    ])("of %s leaves the others", async (_which, which) => {
-      const job = { ...acme, userId: "ada" };
-      await killJobs(at.queue, [job, globex]);
+      ["one tenant", acme, { tenantId: "acme", kind: undefined }],
+      ["one conversation", acme, { tenantId: null, conversationId: acme.conversationId }],
+      ["one user", acme, { tenantId: null, userId: "ada" }],
+      ["one kind", REMEMBER, { tenantId: null, kind: REMEMBER.kind }],
+    ])("of %s leaves the others", async (_which, job, which) => {
+      await at.kill(job, globex);
+      expect(await at.overview.count(job.tenantId)).toEqual([{ kind: job.kind, state: "dead", count: 1 }]);
       expect(await at.overview.retryDead({ tenantId: "nobody" })).toBe(0);
       expect(await at.overview.retryDead(which)).toBe(1);
-      expect((await claimOnly(at.queue)).job).toEqual(job);
+      expect((await at.claimOnly()).job).toEqual(job);
       expect(await deadIds()).toEqual([globex.conversationId]);
-    });
-
-    test("of one kind leaves the others", async () => {
-      await killJobs(at.queue, [REMEMBER, sampleJob()]);
-      expect(await at.overview.count("tenant")).toContainEqual({ kind: "remember", state: "dead", count: 1 });
-      expect(await at.overview.retryDead({ kind: "remember", tenantId: "tenant" })).toBe(1);
-      expect((await claimOnly(at.queue)).job).toEqual(REMEMBER);
-    });
-
-    test("puts a job back under its key: a second one does not come beside it", async () => {
-      const job = sampleJob();
-      await killJobs(at.queue, [job]);
-      await retryAll();
-      await addJobs(at.queue, job);
-      expect(await at.overview.pending(job)).toBe(1);
-      expect(await at.queue.transaction((_transaction, jobs) => jobs.erase(job))).toBe(1);
     });
 
     test("drops a dead letter whose work is queued anew", async () => {
       const [job, other] = [sampleJob(), sampleJob()];
-      await killJobs(at.queue, [job, other]);
-      await addJobs(at.queue, job);
+      await at.kill(job, other);
+      await at.add(job);
       expect(await retryAll()).toBe(1);
       expect(await deadIds()).toEqual([]);
       expect(await at.overview.count(null)).toEqual([count("waiting", 2)]);
     });
 
-    test("makes what fails again a dead letter of its own", async () => {
+    test("puts a job back under its key: no second one comes beside it, and what fails again is a dead letter", async () => {
       const job = sampleJob();
-      await killJobs(at.queue, [job]);
+      await at.kill(job);
       await retryAll();
-      await failJob(at.queue, await claimOnly(at.queue), { retryAfterSeconds: 0, isLast: true });
-      await failJob(at.queue, await claimOnly(at.queue), {});
+      await at.add(job);
+      expect(await at.overview.pending(job)).toBe(1);
+      await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
+      await at.fail(await at.claimOnly(), {});
       expect(await deadIds()).toEqual([job.conversationId]);
     });
 
     test("by two at once moves each once", async () => {
-      await killJobs(at.queue, [sampleJob(), sampleJob(), sampleJob()]);
+      await at.kill(sampleJob(), sampleJob(), sampleJob());
       const [one, other] = await Promise.all([retryAll(), makeJobOverview(at.database).retryDead({ tenantId: null })]);
       expect(one + other).toBe(3);
       expect(await at.overview.count(null)).toEqual([count("waiting", 3)]);

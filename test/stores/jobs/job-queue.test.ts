@@ -1,18 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
-import {
-  addJobs,
-  bringJobs,
-  claimOnly,
-  conversationOf,
-  failJob,
-  killJobs,
-  sampleJob,
-  settleJob,
-  takeBack,
-  useJobs,
-} from "../../support/samples/sample-jobs.ts";
+import { addJobs, conversationOf, sampleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const INSERT = `insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
@@ -35,7 +24,7 @@ describeOnBothDatabases("the job queue", (open) => {
         await transaction.query({ text: INSERT, values: [job.conversationId] });
       });
       expect(await stored(job.conversationId)).toHaveLength(1);
-      const claimed = await claimOnly(at.queue);
+      const claimed = await at.claimOnly();
       expect(claimed.job).toEqual(job);
       expect(claimed.createdAt).toBeInstanceOf(Date);
     });
@@ -58,44 +47,37 @@ describeOnBothDatabases("the job queue", (open) => {
 
     test("of the same job several times, together or at once, adds it once", async () => {
       const job = sampleJob();
-      await addJobs(at.queue, job);
+      await at.add(job);
       await at.queue.transaction((_transaction, jobs) => jobs.add([job, job]));
-      await Promise.all(Array.from({ length: 8 }, () => addJobs(at.queue, job)));
+      await Promise.all(Array.from({ length: 8 }, () => at.add(job)));
       expect(await claimAll()).toEqual([job.conversationId]);
       expect(await at.overview.pending(job)).toBe(1);
     });
 
     test.each(["running", "retrying"] as const)("of a %s job changes nothing", async (state) => {
       const job = sampleJob();
-      const [claimed] = await bringJobs(at.queue, state, job);
-      await addJobs(at.queue, job);
+      const [claimed] = await at.bring(state, job);
+      await at.add(job);
       expect(await at.queue.claim(100)).toEqual([]);
       expect(await at.overview.pending(job)).toBe(1);
-      if (state === "running" && claimed) expect(await settleJob(at.queue, claimed)).toBe(true);
+      if (state === "running" && claimed) expect(await at.settle(claimed)).toBe(true);
       expect(await at.overview.pending(job)).toBe(state === "running" ? 0 : 1);
     });
 
     test("takes a job again once the one before is done, or dead", async () => {
       const job = sampleJob();
-      await addJobs(at.queue, job);
-      await settleJob(at.queue, await claimOnly(at.queue));
-      await killJobs(at.queue, [job]);
-      await addJobs(at.queue, job);
+      await at.add(job);
+      await at.settle(await at.claimOnly());
+      await at.kill(job);
+      await at.add(job);
       expect(await claimAll()).toEqual([job.conversationId]);
-    });
-
-    test("keeps the jobs of different conversations apart", async () => {
-      const [running, waiting, added] = [sampleJob(), sampleJob(), sampleJob()];
-      await bringJobs(at.queue, "running", running);
-      await addJobs(at.queue, waiting, added);
-      expect((await claimAll()).sort()).toEqual([waiting.conversationId, added.conversationId]);
     });
   });
 
   describe("claim", () => {
     test("gives the oldest first, and no more than asked for", async () => {
       const jobs = Array.from({ length: 5 }, () => sampleJob());
-      await addJobs(at.queue, ...jobs);
+      await at.add(...jobs);
       const ids = jobs.map(({ conversationId }) => conversationId); // made in rising order
       expect((await claimAll(2)).sort()).toEqual(ids.slice(0, 2));
       expect((await claimAll(2)).sort()).toEqual(ids.slice(2, 4));
@@ -112,37 +94,37 @@ describeOnBothDatabases("the job queue", (open) => {
     });
 
     test("that was lost neither settles nor fails the job of its present holder", async () => {
-      await addJobs(at.queue, sampleJob());
-      const lost = await claimOnly(at.queue);
-      await failJob(at.queue, lost, { retryAfterSeconds: 0 });
-      const current = await claimOnly(at.queue);
+      await at.add(sampleJob());
+      const lost = await at.claimOnly();
+      await at.fail(lost, { retryAfterSeconds: 0 });
+      const current = await at.claimOnly();
       expect(current.id).toBe(lost.id);
-      expect(await settleJob(at.queue, lost)).toBe(false);
-      await failJob(at.queue, lost, { retryAfterSeconds: 0, isLast: true });
+      expect(await at.settle(lost)).toBe(false);
+      await at.fail(lost, { retryAfterSeconds: 0, isLast: true });
       expect(await at.queue.touch([lost])).toEqual([]);
       expect(await at.queue.touch([current])).toEqual([current]);
       expect(await at.queue.claim(100)).toEqual([]);
-      expect(await settleJob(at.queue, current)).toBe(true);
+      expect(await at.settle(current)).toBe(true);
     });
   });
 
   test("settle leaves nothing behind, and rolls back with its transaction", async () => {
-    await addJobs(at.queue, sampleJob());
-    const claimed = await claimOnly(at.queue);
+    await at.add(sampleJob());
+    const claimed = await at.claimOnly();
     await takeBack(at.queue, (jobs) => jobs.settle(claimed));
     expect(await at.queue.touch([claimed])).toEqual([claimed]);
-    expect(await settleJob(at.queue, claimed)).toBe(true);
-    expect(await settleJob(at.queue, claimed)).toBe(false);
+    expect(await at.settle(claimed)).toBe(true);
+    expect(await at.settle(claimed)).toBe(false);
     expect(await storedJobs()).toEqual([]);
   });
 
   describe("fail", () => {
     test("without a delay makes the job due at once", async () => {
       const job = sampleJob();
-      await addJobs(at.queue, job);
-      const first = await claimOnly(at.queue);
-      await failJob(at.queue, first, { retryAfterSeconds: 0 });
-      const second = await claimOnly(at.queue);
+      await at.add(job);
+      const first = await at.claimOnly();
+      await at.fail(first, { retryAfterSeconds: 0 });
+      const second = await at.claimOnly();
       expect(second).toMatchObject({ id: first.id, job, createdAt: first.createdAt });
       expect(second.retryCount).not.toBe(first.retryCount);
     });
@@ -151,10 +133,10 @@ describeOnBothDatabases("the job queue", (open) => {
       ["the queue's own delay", {}, 900],
       ["a delay of three seconds", { retryAfterSeconds: 3 }, 2_900],
     ])("with %s makes it due after that, not before", async (_name, plan, atLeastMs) => {
-      await addJobs(at.queue, sampleJob());
-      const claimed = await claimOnly(at.queue);
+      await at.add(sampleJob());
+      const claimed = await at.claimOnly();
       const began = performance.now();
-      await failJob(at.queue, claimed, plan);
+      await at.fail(claimed, plan);
       await waitUntil("the job is due", async () => (await at.queue.claim(1)).length === 1);
       expect(performance.now() - began).toBeGreaterThan(atLeastMs);
     });
@@ -162,10 +144,10 @@ describeOnBothDatabases("the job queue", (open) => {
     test("with isLast gives one more try, whose failure makes a dead letter with its error", async () => {
       const job = sampleJob();
       const failure = { code: "model_refused", message: "No." };
-      await addJobs(at.queue, job);
-      await failJob(at.queue, await claimOnly(at.queue), { retryAfterSeconds: 0, isLast: true });
+      await at.add(job);
+      await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
       expect(await at.overview.listDead(10, null)).toEqual([]);
-      await failJob(at.queue, await claimOnly(at.queue), {}, failure);
+      await at.fail(await at.claimOnly(), {}, failure);
       expect(await at.overview.listDead(10, null)).toMatchObject([{ job, attempts: 2, failure }]);
       expect(await at.queue.claim(100)).toEqual([]);
       expect(await at.overview.pending(job)).toBe(0);

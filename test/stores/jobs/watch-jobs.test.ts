@@ -37,17 +37,17 @@ describeOnBothDatabases("a watched job queue", (open) => {
     await stop?.();
     stop = undefined;
     calls = 0;
-    await addJobs(at.queue, sampleJob());
+    await at.add(sampleJob());
     await sleep(200);
     expect(calls).toBe(0);
   });
 
   test("takes over the job of a process that died, with its place in time, and no job that is touched", async () => {
     const [left, kept] = [sampleJob(), sampleJob()];
-    await addJobs(at.queue, left);
-    const dead = await claimOnly(at.queue);
-    await addJobs(at.queue, kept);
-    const alive = await claimOnly(at.queue);
+    await at.add(left);
+    const dead = await at.claimOnly();
+    await at.add(kept);
+    const alive = await at.claimOnly();
     const touching = setInterval(() => void at.queue.touch([alive]), 2_000);
     const again = await waitUntil("the job is due again", async () => (await at.queue.claim(10))[0], 60_000);
     clearInterval(touching);

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeTokenUsageStore, type TokenUsageStore } from "../../../stores/postgres/token-usage-store.ts";
-import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { expect, test } from "@jest/globals";
+import { makeTokenUsageStore } from "../../../stores/postgres/token-usage-store.ts";
+import { describeStores } from "../../support/databases/describe-stores.ts";
 
-describeOnBothDatabases("the sums of tokens", (open) => {
-  let database: Database;
-  let usage: TokenUsageStore;
-  beforeAll(async () => {
-    database = await open();
-    usage = makeTokenUsageStore(database);
-  });
-  afterAll(() => database.close());
+describeStores("the sums of tokens", ({ database }) => {
+  const usage = makeTokenUsageStore(database);
 
   test("are kept by tenant and day, also when many add at once", async () => {
     await Promise.all(Array.from({ length: 20 }, () => usage.add("acme", "2026-03-01", 7)));

@@ -32,12 +32,10 @@ function collection({ isThere = true, preparingMs = 0 } = {}) {
 test("the first write waits until whoever opened the collection at the same time is done; the second does not", async () => {
   const ready = makeReadiness(collection({ preparingMs: 400 }), PATIENCE_MS);
   await ready.prepare(true);
-  const prepared = performance.now();
-  await ready.write(async () => undefined);
-  const first = performance.now();
-  expect(first - prepared).toBeGreaterThan(750);
-  await ready.write(async () => undefined);
-  expect(performance.now() - first).toBeLessThan(400);
+  const first = ready.write(async () => "written");
+  expect(await Promise.race([first, sleep(200, "waits")])).toBe("waits");
+  await first;
+  expect(await Promise.race([ready.write(async () => "written"), sleep(200, "waits")])).toBe("written");
 });
 
 test("a write that the server has no collection for is repeated on one that is made anew, once", async () => {

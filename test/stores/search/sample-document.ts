@@ -1,7 +1,14 @@
-import type { IndexDefinition, SearchDocument } from "../../../stores/search/search-index.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
+import type { IndexDefinition, SearchDocument, SearchHit } from "../../../stores/search/search-index.ts";
 
 export const DIMENSIONS = 8;
-export const SAMPLE_ATTRIBUTES: IndexDefinition["attributes"] = { note: "text", weight: "number" };
+export const [ANNA, BEN] = [ownerKey("acme", "anna"), ownerKey("acme", "ben")];
+
+export const definitionOf = (name: string): IndexDefinition => {
+  return { name, dimensions: DIMENSIONS, attributes: { note: "text", weight: "number" } };
+};
+
+export const idsOf = (hits: readonly SearchHit[]): string[] => hits.map(({ id }) => id);
 
 export function sampleId(number: number): string {
   return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;

@@ -6,17 +6,14 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchStore } from "../../../stores/search/search-index.ts";
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
-import { DIMENSIONS, direction, sampleDocument, SAMPLE_ATTRIBUTES, sampleId } from "./sample-document.ts";
-import { describeSearchStore } from "./search-index.contract.ts";
-import type { StoreUnderTest } from "./search-limits.contract.ts";
+import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
+import { describeSearchStore, type StoreUnderTest } from "./search-index.contract.ts";
 
-const ANNA = ownerKey("acme", "anna");
 const TIMEOUT_MS = 20_000;
 
 async function openOnEmbedded(): Promise<StoreUnderTest> {
@@ -46,7 +43,7 @@ describeSearchStore("embedded PGlite", openOnEmbedded);
 
 test("an index in a folder is there when the embedded database is opened again", async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-search-"));
-  const definition = { name: "kept", dimensions: DIMENSIONS, attributes: SAMPLE_ATTRIBUTES };
+  const definition = definitionOf("kept");
   const first = await openEmbeddedPostgres(folder, { loadDataDir: await openAsBlob(process.env["TEST_SNAPSHOT"] ?? "") });
   await (await (await openPostgresSearchStore(first)).openIndex(definition)).upsert([sampleDocument(1, { ownerKey: ANNA })]);
   await first.close();
@@ -111,9 +108,8 @@ function describeEquality(): void {
     );
     const [embedded, lite] = await Promise.all([openOnEmbedded(), openOnMilvus()]);
     toClose.push(embedded.close, lite.close);
-    const definition = { name: "equal", dimensions: DIMENSIONS, attributes: SAMPLE_ATTRIBUTES };
     const openIndex = async ({ store }: { store: SearchStore }) => {
-      const index = await store.openIndex(definition);
+      const index = await store.openIndex(definitionOf("equal"));
       await index.upsert(documents);
       return index;
     };

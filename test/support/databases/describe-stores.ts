@@ -1,8 +1,8 @@
-import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
+import { makeConversationStore, makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore, type AnswerToStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { BeginTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
@@ -11,13 +11,14 @@ import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-st
 import { makeOperationStore } from "../../../stores/postgres/memory/operation-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
+import { beginFreely, completeTurn, sampleTurn } from "../samples/sample-turns.ts";
 import { useOpened } from "../use-opened.ts";
 import { describeOnBothDatabases } from "./databases.ts";
 
 export type Stores = ReturnType<typeof storesOf>;
 
 export function storesOf(database: Database) {
-  const [conversations, messages] = [makeConversationStore(database), makeMessageStore(database)];
+  const [conversations, messages, turns] = [makeConversationStore(database), makeMessageStore(database), makeTurnStore(database)];
   const messagesOf = async (conversation: OwnedConversation): Promise<StoredMessage[]> =>
     (await messages.list(conversation, { limit: 1_000, after: null })).items;
   return {
@@ -31,8 +32,10 @@ export function storesOf(database: Database) {
     operations: makeOperationStore(database),
     records: makeTurnRecordStore(database),
     summaries: makeSummaryStore(database),
-    turns: makeTurnStore(database),
+    turns,
     unread: makeUnreadStore(database),
+    begin: (fields?: Partial<BeginTurn>) => beginFreely(turns, sampleTurn(fields)),
+    complete: (fields?: Partial<BeginTurn>, answer?: AnswerToStore | null) => completeTurn(turns, sampleTurn(fields), answer),
     messagesOf,
     contentsOf: async (conversation: OwnedConversation) => (await messagesOf(conversation)).map(({ content }) => content),
     messageCountOf: async ({ tenantId, conversationId }: Omit<OwnedConversation, "userId">) =>

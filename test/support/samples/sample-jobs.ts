@@ -1,7 +1,7 @@
 import { beforeEach } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { ClaimedJob, Job } from "../../../stores/jobs/job.ts";
-import { makeJobOverview, type JobOverview, type JobState } from "../../../stores/jobs/job-overview.ts";
+import { makeJobOverview, type JobState } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue, type JobFailure, type JobQueue, type JobTransaction, type RetryPlan } from "../../../stores/jobs/job-queue.ts";
 import type { Database, Queryable } from "../../../stores/postgres/database/database.ts";
 import { useOpened } from "../use-opened.ts";
@@ -68,13 +68,21 @@ export async function takeBack(queue: JobQueue, work: (jobs: JobTransaction, tra
   });
 }
 
-export function useJobs(open: () => Promise<Database>): { database: Database; queue: JobQueue; overview: JobOverview } {
+/** A queue for the tests of a suite, empty before each; the functions above without their first parameter. */
+export function useJobs(open: () => Promise<Database>) {
   const opened = useOpened(async () => {
     const database = await open();
     return { database, queue: makeJobQueue(database), overview: makeJobOverview(database), close: () => database.close() };
   });
   beforeEach(() => clearJobs(opened.database));
-  return opened;
+  return Object.assign(opened, {
+    add: (...jobs: Job[]) => addJobs(opened.queue, ...jobs),
+    bring: (state: JobState, ...jobs: Job[]) => bringJobs(opened.queue, state, ...jobs),
+    claimOnly: () => claimOnly(opened.queue),
+    settle: (claimed: ClaimedJob) => settleJob(opened.queue, claimed),
+    fail: (claimed: ClaimedJob, plan: RetryPlan, failure?: JobFailure) => failJob(opened.queue, claimed, plan, failure),
+    kill: (...jobs: Job[]) => killJobs(opened.queue, jobs),
+  });
 }
 
 export async function clearJobs(database: Database): Promise<void> {

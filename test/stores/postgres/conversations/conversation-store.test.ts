@@ -5,16 +5,16 @@ import { decodeCursor, type Cursor, type Page, type PageRequest } from "../../..
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
 import { describeStores, storesOf } from "../../../support/databases/describe-stores.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 
 /** Names that a pattern, a fold of case, a normalisation or a trim would take for one another. */
 const LOOK_ALIKES = ["a", "aa", "A", "a%", "a_", "%", "*", "a ", " a", "a:a", "а", "ａ", "á", "a\u0301", "a\u200B", "a'--"];
 const ALL = { limit: 50, after: null };
 const EMPTY = { items: [], next: null };
 
-describeStores("the stores of conversations and messages", ({ turns, conversations, messages, erases }) => {
+describeStores("the stores of conversations and messages", ({ conversations, messages, erases, begin, complete }) => {
   test("find a conversation with its count and times, for its tenant and its user", async () => {
-    const { tenantId, userId, sessionId, conversationId } = await completeTurn(turns, sampleTurn({ userId: "ada" }));
+    const { tenantId, userId, sessionId, conversationId } = await complete({ userId: "ada" });
     const found = await conversations.find({ tenantId, userId: null }, conversationId);
     const times = { createdAt: expect.any(Date), updatedAt: expect.any(Date) };
     expect(found).toEqual({ id: conversationId, userId, sessionId, messageCount: 2, ...times });
@@ -29,7 +29,7 @@ describeStores("the stores of conversations and messages", ({ turns, conversatio
   });
 
   test("find a message and its owner, for its tenant", async () => {
-    const { messageId, conversationId, userId, tenantId } = await completeTurn(turns, sampleTurn());
+    const { messageId, conversationId, userId, tenantId } = await complete();
     const found = await messages.find({ tenantId, userId: null }, messageId);
     expect(found).toMatchObject({ userId, conversationId, message: { id: messageId, role: "user", content: "a question" } });
     expect(await messages.find({ tenantId: "other", userId: null }, messageId)).toBeNull();
@@ -38,7 +38,7 @@ describeStores("the stores of conversations and messages", ({ turns, conversatio
 
   test("list the newest created conversation first, also while turns go on; none of an unknown user", async () => {
     const owner = { tenantId: "tenant", userId: uuidv7() };
-    for (const sessionId of ["first", "second", "third", "first"]) await completeTurn(turns, sampleTurn({ ...owner, sessionId }));
+    for (const sessionId of ["first", "second", "third", "first"]) await complete({ ...owner, sessionId });
     const { items } = await conversations.list(owner, ALL);
     expect(items.map(({ sessionId, messageCount, firstMessage }) => [sessionId, messageCount, firstMessage])).toEqual([
       ["third", 2, "a question"],
@@ -50,7 +50,7 @@ describeStores("the stores of conversations and messages", ({ turns, conversatio
 
   test("list incomplete messages too, none for others, and behind a cursor those that came later", async () => {
     const cut = sampleAnswer({ content: "half an ans", completed: false, metadata: { note: ["cut", 1] } });
-    const conversation = await completeTurn(turns, sampleTurn(), cut);
+    const conversation = await complete({}, cut);
     const { items } = await messages.list(conversation, ALL);
     expect(items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
     for (const fields of [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }]) {
@@ -60,7 +60,7 @@ describeStores("the stores of conversations and messages", ({ turns, conversatio
     }
     const behind = { limit: 50, after: items[1] ?? null };
     expect(await messages.list(conversation, behind)).toEqual(EMPTY);
-    const later = await beginFreely(turns, sampleTurn({ sessionId: conversation.sessionId }));
+    const later = await begin({ sessionId: conversation.sessionId });
     expect((await messages.list(conversation, behind)).items.map(({ id }) => id)).toEqual([later.messageId]);
   });
 
@@ -72,7 +72,7 @@ describeStores("the stores of conversations and messages", ({ turns, conversatio
         { tenantId: "same", userId: name, sessionId: "same" },
         { tenantId: "look-alikes", userId: "same", sessionId: name },
       ]) {
-        created.push(await completeTurn(turns, sampleTurn(fields)));
+        created.push(await complete(fields));
       }
     }
     expect(new Set(created.map(({ conversationId }) => conversationId)).size).toBe(created.length);

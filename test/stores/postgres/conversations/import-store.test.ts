@@ -4,6 +4,7 @@ import type { MessageToImport } from "../../../../stores/postgres/conversations/
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { EXPIRED_LEASE_MS, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import type { LayerJobKind } from "../../../../stores/jobs/job.ts";
+import { sampleSummary } from "../../../support/databases/stored-conversation.ts";
 import type { SummaryBacklog } from "../../../../stores/postgres/memory/summary-store.ts";
 
 const DAY = "2024-01-31T";
@@ -129,15 +130,8 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
   /** What a summariser saves that has read this. */
   const summaryOf = ({ summary, messages, rewrites }: SummaryBacklog) => {
     const { createdAt = new Date(0), id = "" } = messages.at(-1) ?? {};
-    const addedMessageCount = messages.length;
-    return {
-      readVersion: summary?.version ?? 0,
-      text: "all",
-      tokenCount: 1,
-      coveredThrough: { createdAt, id },
-      addedMessageCount,
-      rewrites,
-    };
+    const read = { readVersion: summary?.version ?? 0, addedMessageCount: messages.length, rewrites };
+    return sampleSummary({ createdAt, id }, { ...read, text: "all" });
   };
 
   test("of messages before the cover point has the summary cover nothing, at a version that still rises", async () => {

@@ -3,14 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { CANCEL_CHANNEL, clearOldTurns } from "../../../../stores/postgres/conversations/turn-record-store.ts";
 import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
-import {
-  beginFreely,
-  completeTurn,
-  EXPIRED_LEASE_MS,
-  LONG_LEASE_MS,
-  sampleAnswer,
-  sampleTurn,
-} from "../../../support/samples/sample-turns.ts";
+import { EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 /** Of whichever user. */
@@ -21,11 +14,11 @@ const OUTCOME: OutcomeToStore = {
   ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
 };
 
-describeStores("the records of turns", ({ database, turns, records, erases }) => {
+describeStores("the records of turns", ({ database, turns, records, erases, begin, complete }) => {
   const count = async (userId: string) => (await database.query({ text: "select from turns where user_id = $1", values: [userId] })).length;
 
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
-    const begun = await beginFreely(turns, sampleTurn());
+    const begun = await begin();
     expect(await records.find(TENANT, begun.turnId)).toEqual({
       id: begun.turnId,
       tenantId: "tenant",
@@ -44,7 +37,7 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
   });
 
   test("tell of one that has ended its outcome, and the text of the answer from its message", async () => {
-    const begun = await beginFreely(turns, sampleTurn());
+    const begun = await begin();
     const answer = sampleAnswer({ content: "答案 😀" });
     await turns.finish(begun, answer, [], OUTCOME);
     const found = await records.find(TENANT, begun.turnId);
@@ -54,7 +47,7 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
   });
 
   test("keep the first outcome, without characters that the database takes none of", async () => {
-    const begun = await beginFreely(turns, sampleTurn());
+    const begun = await begin();
     const odd = { ...OUTCOME.outcome, route_decision: { reason: "a\0b \\u0000 \ud800c" } };
     expect(await turns.finish(begun, null, [], { ...OUTCOME, outcome: odd })).toBe("stored");
     await turns.finish(begun, null, [], { outcome: { completed: false, error: { code: "internal_error" } }, ifSuperseded: {} });
@@ -63,16 +56,16 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
   });
 
   test("tell of one whose conversation was taken over that it was, and before its end that it holds nothing", async () => {
-    const late = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+    const late = await begin({ leaseMs: EXPIRED_LEASE_MS });
     expect(await records.find(TENANT, late.turnId)).toMatchObject({ isHeld: false, outcome: null });
-    await beginFreely(turns, sampleTurn({ sessionId: late.sessionId }));
+    await begin({ sessionId: late.sessionId });
     expect(await turns.finish(late, sampleAnswer(), [], OUTCOME)).toBe("superseded");
     expect((await records.find(TENANT, late.turnId))?.outcome).toEqual(OUTCOME.ifSuperseded);
   });
 
   test("leave none of a turn that was refused, and none of another tenant", async () => {
     const turn = sampleTurn({ userId: uuidv7() });
-    await beginFreely(turns, turn);
+    await begin(turn);
     const refused = { ...turn, turnId: uuidv7() };
     expect(await turns.begin(refused)).toBeNull();
     expect(await records.find(TENANT, refused.turnId)).toBeNull();
@@ -82,7 +75,7 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
   test("asked to cancel notify whoever listens, and tell it at the next renewal", async () => {
     const heard: string[] = [];
     const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
-    const begun = await beginFreely(turns, sampleTurn());
+    const begun = await begin();
     for (const fields of [{ tenantId: "other" }, { userId: "other" }]) {
       expect(await records.requestCancel({ ...begun, ...fields }, begun.turnId)).toBe(false);
     }
@@ -96,15 +89,15 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
   });
 
   test("asked to cancel say false of a turn that has ended, or whose process died", async () => {
-    const ended = await completeTurn(turns, sampleTurn());
-    const dead = await beginFreely(turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
+    const ended = await complete();
+    const dead = await begin({ leaseMs: EXPIRED_LEASE_MS });
     for (const turn of [ended, dead]) expect(await records.requestCancel(turn, turn.turnId)).toBe(false);
   });
 
   test("are gone a day later, and emptied with their key; those of today are not", async () => {
     const key = { keyHash: uuidv7(), bodyHash: "body", earlier: null };
-    const old = await beginFreely(turns, sampleTurn({ key }));
-    const today = await beginFreely(turns, sampleTurn());
+    const old = await begin({ key });
+    const today = await begin();
     for (const turn of [old, today]) await turns.finish(turn, sampleAnswer(), [], OUTCOME);
     const text = "update turns set started_at = started_at - interval '25 hours' where id = $1";
     await database.query({ text, values: [old.turnId] });
@@ -118,16 +111,16 @@ describeStores("the records of turns", ({ database, turns, records, erases }) =>
 
   test("go with the exchange, the conversation and the user, and a turn that ends afterwards brings none back", async () => {
     const owner = { tenantId: "tenant", userId: uuidv7() };
-    const pair = await completeTurn(turns, sampleTurn(owner));
+    const pair = await complete(owner);
     await erases.episode(owner, pair.messageId);
     expect(await count(owner.userId)).toBe(0);
 
-    const ofConversation = await beginFreely(turns, sampleTurn(owner));
+    const ofConversation = await begin(owner);
     await erases.conversation(ofConversation);
     expect(await turns.finish(ofConversation, sampleAnswer(), [], OUTCOME)).toBe("gone");
     expect(await count(owner.userId)).toBe(0);
 
-    const ofUser = await beginFreely(turns, sampleTurn(owner));
+    const ofUser = await begin(owner);
     await erases.user(owner);
     expect(await turns.finish(ofUser, sampleAnswer(), [], OUTCOME)).toBe("gone");
     expect(await count(owner.userId)).toBe(0);

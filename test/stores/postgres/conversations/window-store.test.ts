@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeWindowStore, type LoadedWindow, type WindowRequest } from "../../../../stores/postgres/conversations/window-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import {
   messagesFromTo,
   placeOf,
@@ -15,7 +15,7 @@ import type { OwnedConversation } from "../../../../stores/owner.ts";
 const WHOLE_WITHOUT_SUMMARY = { summary: null, isWhole: true, lastErasure: null };
 const contents = ({ messages }: LoadedWindow): string[] => messages.map(({ content }) => content);
 
-describeStores("the window store", ({ database, turns, summaries }) => {
+describeStores("the window store", ({ database, summaries, begin, complete }) => {
   function load(conversation: OwnedConversation, fields: Partial<WindowRequest> = {}): Promise<LoadedWindow> {
     const { conversationId, tenantId, userId } = conversation;
     const request = { exceptMessageId: uuidv7(), atLeast: 6, maxTokens: 1_000_000, useSummary: true };
@@ -33,15 +33,10 @@ describeStores("the window store", ({ database, turns, summaries }) => {
       expect(window.messages[7]?.role).toBe("assistant");
     });
 
-    test("is empty and whole when nothing was said before", async () => {
-      const conversation = await storeConversation(database, { count: 0 });
-      expect(await load(conversation)).toEqual({ ...WHOLE_WITHOUT_SUMMARY, messages: [] });
-    });
-
     test("leaves the current message out by its id: the same text said before stays in", async () => {
-      const { sessionId } = sampleTurn();
-      const earlier = await completeTurn(turns, sampleTurn({ sessionId, message: "again" }), sampleAnswer({ content: "again" }));
-      const current = await beginFreely(turns, sampleTurn({ sessionId, message: "again" }));
+      const sessionId = uuidv7();
+      const earlier = await complete({ sessionId, message: "again" }, sampleAnswer({ content: "again" }));
+      const current = await begin({ sessionId, message: "again" });
       const { messages } = await load(current, { exceptMessageId: current.messageId });
       expect(messages.map(({ content }) => content)).toEqual(["again", "again"]);
       expect(messages[0]?.id).toBe(earlier.messageId);
@@ -50,14 +45,11 @@ describeStores("the window store", ({ database, turns, summaries }) => {
   });
 
   describe("with a summary", () => {
-    test("has every completed message behind the cover point, however many, and the summary with it", async () => {
+    test("has the summary with it, and its cover point", async () => {
       const conversation = await storeConversation(database, { count: 20 });
       await summariseThrough(database, conversation, 8);
-      const window = await load(conversation);
-      expect(contents(window)).toEqual(messagesFromTo(9, 20));
-      expect(window.isWhole).toBe(true);
-      expect(window.summary).toMatchObject({ text: "summary 1", version: 1, coveredMessageCount: 8 });
-      expect(window.summary?.coveredThrough).toEqual(await placeOf(database, conversation, 8));
+      const summary = { text: "summary 1", version: 1, coveredMessageCount: 8, coveredThrough: await placeOf(database, conversation, 8) };
+      expect((await load(conversation)).summary).toMatchObject(summary);
     });
 
     test.each([
@@ -67,6 +59,7 @@ describeStores("the window store", ({ database, turns, summaries }) => {
       ["there are not as many", 6, 3, 1, 4],
       ["none is asked for", 0, 18, 19, 20],
       ["none is asked for and everything is covered", 0, 4, 5, 4],
+      ["more are asked for than it reads at first", 300, 390, 101, 400],
     ])("reaches back to have at least as many as asked for when %s", async (_name, atLeast, through, first, count) => {
       const conversation = await storeConversation(database, { count });
       await summariseThrough(database, conversation, through);
@@ -125,14 +118,16 @@ describeStores("the window store", ({ database, turns, summaries }) => {
     expect(contents(await load(conversation, { atLeast: 4 }))).toEqual(["message 6", "message 7", "message 9", "message 11"]);
   });
 
-  describe("of a long conversation", () => {
+  describe("of a conversation of any length", () => {
     test.each([
+      [0, 0],
       [199, 0],
       [200, 0],
       [201, 0],
       [1_200, 0],
       [1_201, 0],
       [2_201, 0],
+      [12, 50],
       [200, 50],
       [201, 50],
       [1_201, 50],
@@ -140,16 +135,8 @@ describeStores("the window store", ({ database, turns, summaries }) => {
       const conversation = await storeConversation(database, { count: covered + count });
       if (covered > 0) await summariseThrough(database, conversation, covered);
       const window = await load(conversation);
-      expect(window).toMatchObject({ summary: covered > 0 ? { version: 1 } : null, isWhole: true });
+      expect(window).toMatchObject(covered > 0 ? { summary: { version: 1 }, isWhole: true } : WHOLE_WITHOUT_SUMMARY);
       expect(contents(window)).toEqual(messagesFromTo(covered + 1, covered + count));
-    });
-
-    test("has as many as asked for at least, also when those are more than it reads at first", async () => {
-      const conversation = await storeConversation(database, { count: 400 });
-      await summariseThrough(database, conversation, 390);
-      const window = await load(conversation, { atLeast: 300 });
-      expect(contents(window)).toEqual(messagesFromTo(101, 400));
-      expect(window.isWhole).toBe(true);
     });
 
     test.each([
@@ -171,7 +158,7 @@ describeStores("the window store", ({ database, turns, summaries }) => {
   });
 
   test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
-    "is empty for whoever does not own the conversation, and tells no summary: %p",
+    "is empty for others, and tells no summary: %p",
     async (fields) => {
       const conversation = await storeConversation(database, { count: 250 });
       await summariseThrough(database, conversation, 8);

@@ -2,19 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../../errors/app-error.ts";
 import type { Database, Queryable } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase, describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { createRealDatabase } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { freePort } from "../../../servers/postgres-server.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 const unavailable = (): object => expect.objectContaining({ name: "AppError", code: "storage_unavailable", retryable: true });
 
-describeOnBothDatabases("a database", (open) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-    await database.query({ text: "create table notes (id integer primary key, text text not null)" });
-  });
-  afterAll(() => database.close());
+describeStores("a database", ({ database }) => {
+  beforeAll(() => database.query({ text: "create table notes (id integer primary key, text text not null)" }));
 
   async function noteIds(): Promise<number[]> {
     const rows = await database.query<{ id: number }>({ text: "select id from notes order by id" });
@@ -62,12 +58,6 @@ describeOnBothDatabases("a database", (open) => {
     expect(await noteIds()).toEqual([]);
   });
 
-  test("keeps nothing of a text of several statements of which one fails", async () => {
-    const work = database.query({ text: "insert into notes values (1, 'a note'); select 1 from nowhere" });
-    await expect(work).rejects.toMatchObject({ code: "42P01" });
-    expect(await noteIds()).toEqual([]);
-  });
-
   test("after a script that began a transaction and failed in it is clean: nothing of it stays, and the next statement is on its own", async () => {
     const script = "begin; insert into notes values (1, 'a note'); select 1 from nowhere; commit;";
     for (let round = 0; round < 12; round++) {
@@ -77,12 +67,6 @@ describeOnBothDatabases("a database", (open) => {
     const inTransaction = { text: "select now() = statement_timestamp() as alone" };
     expect(await database.query(inTransaction)).toEqual([{ alone: true }]);
     expect(await noteIds()).toEqual(Array.from({ length: 12 }, (_, id) => id + 10));
-  });
-
-  test("keeps what a script committed before it failed", async () => {
-    const script = "begin; insert into notes values (1, 'a note'); commit; begin; insert into notes values (1, 'again'); commit;";
-    await expect(database.query({ text: script })).rejects.toMatchObject({ code: "23505" });
-    expect(await noteIds()).toEqual([1]);
   });
 
   test("keeps what a transaction wrote and gives its result", async () => {

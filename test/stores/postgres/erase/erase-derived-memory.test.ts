@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
 import type { StoredSection } from "../../../../stores/postgres/memory/write-sections.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { contentsOf, operationsOf, teach, versionsOf } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
-import { completeTurn, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 
 const section = "profile";
@@ -35,23 +30,15 @@ interface Outcome {
   counts?: { coreMemorySections: number; memoryOperations: number };
 }
 
-describeOnBothDatabases("after an erase of a conversation", (open) => {
-  let database: Database;
-  let coreMemory: CoreMemoryStore;
+describeStores("after an erase of a conversation", ({ database, coreMemory, erases, complete }) => {
   let owner: Owner;
   let conversations: Record<"erased" | "other", { conversationId: string; messageId: string }>;
   let secret: string;
-  beforeAll(async () => {
-    database = await open();
-    coreMemory = makeCoreMemoryStore(database);
-  });
   beforeEach(async () => {
     owner = { tenantId: uuidv7(), userId: uuidv7() };
     secret = `Keeps a ${uuidv7()}.`;
-    const begin = () => completeTurn(makeTurnStore(database), sampleTurn(owner));
-    conversations = { erased: await begin(), other: await begin() };
+    conversations = { erased: await complete(owner), other: await complete(owner) };
   });
-  afterAll(() => database.close());
 
   async function write({ by, content: given, of }: Step): Promise<StoredSection> {
     const content = given?.replaceAll(SECRET, secret) ?? null;
@@ -60,7 +47,7 @@ describeOnBothDatabases("after an erase of a conversation", (open) => {
     return teach(database, owner, { section: of, content, conversationId, triggerMessageIds: [messageId] });
   }
   async function erase(which: "erased" | "other" = "erased") {
-    const rows = await makeEraseStore(database).conversation({ ...owner, conversationId: conversations[which].conversationId });
+    const rows = await erases.conversation({ ...owner, conversationId: conversations[which].conversationId });
     if (!rows) throw new Error("there was no such conversation");
     return rows.erased;
   }

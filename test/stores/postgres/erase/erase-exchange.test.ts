@@ -1,37 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
-import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
-import { makeTurnStore, type AnswerToStore, type TurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
 import type { Erased } from "../../../../stores/postgres/erase/erase-exchange.ts";
-import { makeEraseStore, type EraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { ownerKey } from "../../../../stores/search/index-keys.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { sampleSummary } from "../../../support/databases/stored-conversation.ts";
 import { operationsOf, teach } from "../../../support/samples/core-memory.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";
-import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { EXPIRED_LEASE_MS, sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import { rememberConversation, storeExchange, type RememberedConversation } from "../../../support/samples/user-with-memory.ts";
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
-describeOnBothDatabases("erasing one exchange or one archived memory", (open) => {
-  let database: Database;
-  let erases: EraseStore;
-  let turns: TurnStore;
+describeStores("erasing one exchange or one archived memory", ({ database, erases, turns, begin, complete, ...stores }) => {
   let owner: Owner;
   let conversation: RememberedConversation;
   let word: string;
   let messageId: string;
-  beforeAll(async () => {
-    database = await open();
-    erases = makeEraseStore(database);
-    turns = makeTurnStore(database);
-  });
   beforeEach(async () => {
     await clearJobs(database);
     await database.query({ text: "delete from erase_markers" });
@@ -40,17 +26,17 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     conversation = await rememberConversation(database, owner, word);
     messageId = conversation.exchanges[0]?.messageId ?? "";
   });
-  afterAll(() => database.close());
 
   const stored = async ({ conversationId }: { conversationId: string } = conversation): Promise<string[]> => {
     const text = "select id from messages where conversation_id = $1 order by created_at, id";
     return (await database.query<{ id: string }>({ text, values: [conversationId] })).map(({ id }) => id);
   };
-  const messageCount = async () => (await makeConversationStore(database).find(owner, conversation.conversationId))?.messageCount;
+  const messageCount = () => stores.messageCountOf(conversation);
   const idsOf = (...numbers: number[]): string[] =>
     numbers.flatMap((number) => [conversation.exchanges[number]?.messageId ?? "", conversation.exchanges[number]?.answerId ?? ""]);
   const erase = async (id = messageId) => (await erases.episode(owner, id))?.erased;
-  const turn = (leaseMs?: number) => sampleTurn({ ...owner, sessionId: conversation.sessionId, ...(leaseMs ? { leaseMs } : {}) });
+  const here = () => ({ ...owner, sessionId: conversation.sessionId });
+  const beginLate = () => begin({ ...here(), leaseMs: EXPIRED_LEASE_MS });
   const jobs = async (kind: string) =>
     (await database.query<{ data: object }>({ text: "select data from pgboss.job where data->>'kind' = $1", values: [kind] })).map(
       ({ data }) => data,
@@ -94,7 +80,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
   });
 
   test("is refused while the conversation answers, and takes nothing; it is not once the lease ran out", async () => {
-    const running = await beginFreely(turns, turn());
+    const running = await begin(here());
     const before = await tablesHolding(database, word);
     await expect(erase()).rejects.toMatchObject({ code: "conversation_busy" });
     expect(await tablesHolding(database, word)).toEqual(before);
@@ -133,23 +119,22 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
 
   describe("a summary", () => {
     test("that covered it is made anew from the beginning, by a job; one that did not stays", async () => {
-      const summaries = makeSummaryStore(database);
       const later = await storeExchange(database, owner, conversation.sessionId, word);
       await clearJobs(database);
-      const before = await summaries.find(conversation);
+      const before = await stores.summaries.find(conversation);
       expect(await erase(later.messageId)).toMatchObject({ messages: 2, summaries: 0 });
-      expect(await summaries.find(conversation)).toEqual(before);
+      expect(await stores.summaries.find(conversation)).toEqual(before);
       expect(await jobs("summarise")).toEqual([]);
 
-      expect(await summaries.findVersion(conversation, 1)).toEqual(before);
+      expect(await stores.summaries.findVersion(conversation, 1)).toEqual(before);
       expect(await erase()).toMatchObject({ messages: 2, summaries: 1 });
-      expect(await summaries.findVersion(conversation, 1)).toBeNull();
-      expect(await summaries.find(conversation)).toMatchObject({ text: "", version: 2, coveredMessageCount: 0, tokenCount: 0 });
-      const { messages } = await summaries.readBacklog(conversation, 40);
+      expect(await stores.summaries.findVersion(conversation, 1)).toBeNull();
+      expect(await stores.summaries.find(conversation)).toMatchObject({ text: "", version: 2, coveredMessageCount: 0, tokenCount: 0 });
+      const { messages } = await stores.summaries.readBacklog(conversation, 40);
       expect(messages.map(({ id }) => id)).toEqual(idsOf(1));
       expect(await jobs("summarise")).toEqual([{ kind: "summarise", ...owner, conversationId: conversation.conversationId }]);
       const old = sampleSummary(messages[0] ?? { createdAt: new Date(), id: messageId }, { readVersion: 1 });
-      expect(await summaries.save(conversation, old)).toBe(false); // by one who had read what is erased
+      expect(await stores.summaries.save(conversation, old)).toBe(false); // by one who had read what is erased
     });
 
     test.each([
@@ -159,21 +144,21 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
       const text = `late ${uuidv7()}`;
       const late = await storeExchange(database, owner, sessionId ?? conversation.sessionId, text);
       const of = { ...owner, conversationId: late.conversationId };
-      const { summary, messages, rewrites } = await makeSummaryStore(database).readBacklog(of, 40);
+      const { summary, messages, rewrites } = await stores.summaries.readBacklog(of, 40);
       const last = messages.at(-1);
       if (!last) throw new Error("nothing was read");
       await erase(late.messageId);
       const written = sampleSummary(last, { readVersion: summary?.version ?? 0, text, rewrites });
-      expect(await makeSummaryStore(database).save(of, written)).toBe(false);
+      expect(await stores.summaries.save(of, written)).toBe(false);
       expect(await tablesHolding(database, text)).toEqual({});
     });
   });
 
   describe("the answer that goes with a question", () => {
     test("is taken when it was cut short; a question without one goes alone, before another exchange too", async () => {
-      const begun = turn();
-      const cut = await completeTurn(turns, begun, sampleAnswer({ completed: false, metadata: { turn_id: begun.turnId } }));
-      const none = await completeTurn(turns, turn(), null);
+      const turnId = uuidv7();
+      const cut = await complete({ ...here(), turnId }, sampleAnswer({ completed: false, metadata: { turn_id: turnId } }));
+      const none = await complete(here(), null);
       const next = await storeExchange(database, owner, conversation.sessionId, word);
       expect(await erase(none.messageId)).toMatchObject({ messages: 1 });
       expect(await erase(cut.messageId)).toMatchObject({ messages: 2 });
@@ -182,7 +167,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     });
 
     test("is not stored afterwards by a turn whose lease had run out and that had not ended", async () => {
-      const late = await beginFreely(turns, turn(EXPIRED_LEASE_MS));
+      const late = await beginLate();
       expect(await erase(late.messageId)).toMatchObject({ messages: 1 });
       await clearJobs(database);
       expect(await turns.finish(late, sampleAnswer({ questionId: late.messageId }), [{ kind: "remember", ...owner }])).toBe("gone");
@@ -192,15 +177,12 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
     });
 
     test("is that of the same turn, and not one that came late, behind the next question", async () => {
-      const late = await beginFreely(turns, turn(EXPIRED_LEASE_MS));
-      const next = await beginFreely(turns, turn());
-      const [half, whole] = [late, next].map(({ turnId }) => sampleAnswer({ metadata: { turn_id: turnId } })) as [
-        AnswerToStore,
-        AnswerToStore,
-      ];
+      const late = await beginLate();
+      const next = await begin(here());
+      const half = sampleAnswer({ metadata: { turn_id: late.turnId } });
       expect(await turns.finish(late, half)).toBe("superseded");
-      expect(await turns.finish(next, whole)).toBe("stored");
-      await erase(next.messageId); // an episode of the index, whose answer is `whole`
+      expect(await turns.finish(next, sampleAnswer({ metadata: { turn_id: next.turnId } }))).toBe("stored");
+      await erase(next.messageId); // an episode of the index
       expect(await stored()).toEqual([...idsOf(0, 1), late.messageId, half.messageId]);
     });
 
@@ -209,7 +191,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
       const text = "select created_at from messages where id = $1";
       const [asked] = await database.query<{ created_at: Date }>({ text, values: [second?.messageId ?? ""] });
       const messages = [{ role: "user" as const, content: "imported", createdAt: asked?.created_at ?? null, metadata: {} }];
-      await makeImportStore(database).import({ ...owner, sessionId: conversation.sessionId, messages, jobKinds: [] });
+      await stores.imports.import({ ...here(), messages, jobKinds: [] });
       await erase(second?.messageId);
       expect(await stored()).toHaveLength(3);
       expect(await stored()).not.toContain(second?.answerId);
@@ -220,7 +202,7 @@ describeOnBothDatabases("erasing one exchange or one archived memory", (open) =>
         return { role, content: `imported ${minute}`, createdAt: new Date(Date.UTC(2020, 0, 1, 12, minute)), metadata: {} };
       });
       const sessionId = "an imported one";
-      const imported = await makeImportStore(database).import({ ...owner, sessionId, messages, jobKinds: [] });
+      const imported = await stores.imports.import({ ...owner, sessionId, messages, jobKinds: [] });
       const own = await storeExchange(database, owner, sessionId, "something else");
       const [first, , alone, last] = await stored(imported);
       expect(await erase(alone)).toMatchObject({ messages: 1 });

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Job } from "../../../../stores/jobs/job.ts";
 import type { Owner } from "../../../../stores/owner.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeCoreMemoryStore } from "../../../../stores/postgres/memory/core-memory-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { episodeGroupId, ownerKey } from "../../../../stores/search/index-keys.ts";
 import { sampleMemory, teach } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";
 import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { rememberConversation, type RememberedConversation } from "../../../support/samples/user-with-memory.ts";
 
@@ -26,17 +21,11 @@ const WHOLE = {
   core_memory_sections: 1,
 };
 
-describeOnBothDatabases("the erase store", (open) => {
-  let database: Database;
-  let erases: EraseStore;
+describeStores("the erase store", ({ database, erases, turns, unread, coreMemory, begin, complete }) => {
   let owner: Owner;
   let first: RememberedConversation;
   let second: RememberedConversation;
   let words: { first: string; second: string };
-  beforeAll(async () => {
-    database = await open();
-    erases = makeEraseStore(database);
-  });
   beforeEach(async () => {
     await clearJobs(database);
     await database.query({ text: "delete from erase_markers" });
@@ -45,7 +34,6 @@ describeOnBothDatabases("the erase store", (open) => {
     first = await rememberConversation(database, owner, words.first);
     second = await rememberConversation(database, owner, words.second, "goals");
   });
-  afterAll(() => database.close());
 
   /** Rows of our own tables that hold the word, by table. */
   async function holding(word: string): Promise<Record<string, number>> {
@@ -147,13 +135,12 @@ describeOnBothDatabases("the erase store", (open) => {
     ["conversation", () => erases.conversation(first)],
     ["user", () => erases.user(owner)],
   ])("an erase of a %s takes a running turn, which ends with nothing written; the next begins a new conversation", async (_what, erase) => {
-    const turns = makeTurnStore(database);
-    const turn = await beginFreely(turns, sampleTurn({ ...owner, sessionId: first.sessionId }));
+    const turn = await begin({ ...owner, sessionId: first.sessionId });
     expect((await erase())?.erased.messages).toBeGreaterThan(4);
     expect(await turns.finish(turn, sampleAnswer({ content: words.first }), [{ kind: "summarise", ...first }])).toBe("gone");
     expect(await turns.renew(turn, 1_000)).toBe(false);
     expect(await tablesHolding(database, first.conversationId)).toEqual({});
-    const next = await beginFreely(turns, sampleTurn({ ...owner, sessionId: first.sessionId }));
+    const next = await begin({ ...owner, sessionId: first.sessionId });
     expect(next.conversationId).not.toBe(first.conversationId);
   });
 
@@ -165,8 +152,7 @@ describeOnBothDatabases("the erase store", (open) => {
   });
 
   test("a memory that two conversations archived outlives an erase of the first", async () => {
-    const unread = makeUnreadStore(database);
-    const { messageId } = await completeTurn(makeTurnStore(database), sampleTurn({ ...owner, sessionId: second.sessionId }));
+    const { messageId } = await complete({ ...owner, sessionId: second.sessionId });
     const read = await readNext(unread, owner);
     const again = sampleMemory(messageId, { content: `Memory of ${words.first}` });
     expect(await unread.save(owner, read, endOf(read), decided({ archived: [again] }))).toBe("saved");
@@ -183,7 +169,7 @@ describeOnBothDatabases("the erase store", (open) => {
     await teach(database, owner, { ...from, content: "Eats no fish.\nOr meat.", saidAt: longAgo, actor: "import" });
     await teach(database, owner, { ...from, conversationId: first.conversationId, content: "Eats no fish.\nOr meat.\nOr eggs." });
     await erases.conversation(first);
-    const { sections } = await makeCoreMemoryStore(database).load(owner);
+    const { sections } = await coreMemory.load(owner);
     expect(sections.find(({ section }) => section === "constraints")?.saidAt).toEqual(today);
   });
 });

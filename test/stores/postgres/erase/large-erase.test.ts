@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../../memory/erase/find-residual-data.ts";
 import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
-import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
 import type { EntriesToSweep } from "../../../../stores/postgres/erase/deferred-erase.ts";
 import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../../../stores/postgres/erase/purge-store.ts";
@@ -12,14 +10,10 @@ import { makeDocumentStore } from "../../../../stores/postgres/knowledge/documen
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { makeMessageStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
-import { makeOperationStore } from "../../../../stores/postgres/memory/operation-store.ts";
-import { makeTurnRecordStore } from "../../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { episodeGroupId } from "../../../../stores/search/index-keys.ts";
 import { teach } from "../../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../../support/databases/databases.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
@@ -45,16 +39,13 @@ const OPERATE = `
 insert into memory_operations (id, tenant_id, user_id, operation, actor, created_at)
 select gen_random_uuid(), $1, $2, 'archival_search', 'agent', now() from generate_series(1, $3::int)`;
 
-describeOnBothDatabases("an erase of more rows than one statement may take out,", (open) => {
-  let database: Database;
+describeStores("an erase of more rows than one statement may take out,", ({ database, conversations, messages, turns, ...stores }) => {
   let erases: EraseStore;
   let conversation: OwnedConversation & { sessionId: string };
   beforeAll(async () => {
-    database = await open();
     await database.query({ text: GUARD });
     erases = makeEraseStore(database, makeJobQueue(database), AT_ONCE);
   });
-  afterAll(() => database.close());
   beforeEach(async () => {
     conversation = await storeConversation(database, { count: MESSAGES });
     await summariseThrough(database, conversation, 30);
@@ -91,10 +82,10 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
     expect(await exported()).toContain(conversation.conversationId);
     expect(await erases.conversation(conversation)).toMatchObject({ entries: null, erased: { messages: 0 } });
 
-    expect(await makeConversationStore(database).find(conversation, conversation.conversationId)).toBeNull();
-    expect((await makeConversationStore(database).list(conversation, firstPage)).items).toEqual([]);
-    expect((await makeMessageStore(database).list(conversation, firstPage, "oldest_first")).items).toEqual([]);
-    expect(await makeMessageStore(database).find(conversation, messageId)).toBeNull();
+    expect(await conversations.find(conversation, conversation.conversationId)).toBeNull();
+    expect((await conversations.list(conversation, firstPage)).items).toEqual([]);
+    expect((await messages.list(conversation, firstPage)).items).toEqual([]);
+    expect(await messages.find(conversation, messageId)).toBeNull();
     expect(await exported()).not.toContain(conversation.conversationId);
     expect(await erases.conversation(conversation)).toBeNull();
     expect(await leftovers()).toContain("public.messages");
@@ -108,34 +99,33 @@ describeOnBothDatabases("an erase of more rows than one statement may take out,"
 
   test("of a user, takes out every conversation, core memory and operation, and leaves other users alone", async () => {
     const other = await storeConversation(database, { count: 3 });
-    for (let turn = 0; turn < 3; turn++) await completeTurn(makeTurnStore(database), sampleTurn(conversation));
+    for (let turn = 0; turn < 3; turn++) await stores.complete(conversation);
     await database.query({ text: OPERATE, values: [conversation.tenantId, conversation.userId, 3 * AT_ONCE] });
     expect(await erases.user(conversation)).toMatchObject({ entries: null });
 
-    expect((await makeConversationStore(database).list(conversation, firstPage)).items).toEqual([]);
-    expect((await makeOperationStore(database).list(conversation, firstPage, null)).items).toEqual([]);
+    expect((await conversations.list(conversation, firstPage)).items).toEqual([]);
+    expect((await stores.operations.list(conversation, firstPage, null)).items).toEqual([]);
     await takeOutAll();
     expect(await leftovers()).toEqual([]);
     expect(await erases.report(conversation, null)).toMatchObject({
       erased: { messages: MESSAGES + 6, summaries: 1, coreMemorySections: 1, memoryOperations: 3 * AT_ONCE + 1 },
       left: null,
     });
-    expect((await makeMessageStore(database).list(other, firstPage, "oldest_first")).items).toHaveLength(3);
+    expect((await messages.list(other, firstPage)).items).toHaveLength(3);
   });
 
   test("lets its session begin afresh while it is taken out, and forgets the turn that was running and its key", async () => {
-    const turns = makeTurnStore(database);
     const key = { keyHash: uuidv7(), bodyHash: "b", earlier: null };
-    const running = await beginFreely(turns, sampleTurn({ ...conversation, key }));
+    const running = await stores.begin({ ...conversation, key });
     await erases.conversation(conversation);
 
     expect(await turns.renew(running, 1_000)).toBe(false);
     expect(await turns.finish(running, sampleAnswer(), [{ kind: "summarise", ...conversation }])).toBe("gone");
-    expect(await makeTurnRecordStore(database).find(conversation, running.turnId)).toBeNull();
-    const next = await completeTurn(turns, sampleTurn({ ...conversation, key }));
+    expect(await stores.records.find(conversation, running.turnId)).toBeNull();
+    const next = await stores.complete({ ...conversation, key });
     expect(next.conversationId).not.toBe(conversation.conversationId);
     await takeOutAll();
-    expect((await makeMessageStore(database).list({ ...conversation, ...next }, firstPage, "oldest_first")).items).toHaveLength(2);
+    expect((await messages.list({ ...conversation, ...next }, firstPage)).items).toHaveLength(2);
     await erases.user(conversation);
   });
 

@@ -6,17 +6,21 @@ import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-stor
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
-import { EXPORTED_TABLES } from "../../../../stores/postgres/export/exported-tables.ts";
-import { makeImportStore } from "../../../../stores/postgres/conversations/import-store.ts";
+import {
+  EXPORTED_TABLES,
+  NOT_EXPORTED,
+  readColumns,
+  rowSchema,
+  SCHEMAS_NOT_EXPORTED,
+} from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
-import { addTurnsToReread, makeUnreadStore } from "../../../../stores/postgres/memory/memory-agent-store.ts";
+import { addTurnsToReread } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
-import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { storesOf } from "../../../support/databases/describe-stores.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const ADA = { tenantId: "acme", userId: "艾达 🦊" };
@@ -41,9 +45,10 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     { role: "user" as const, content: ODD, createdAt, metadata: { external_id: "1", nested: [{ 数: 1.5e-7 }, null], text: ODD } },
     { role: "assistant" as const, content: "记住了", createdAt: new Date("2021-03-04T05:06:08Z"), metadata: {} },
   ];
-  await makeImportStore(database).import({ ...ADA, sessionId: "imported", messages, jobKinds: [] });
+  const { imports, begin } = storesOf(database);
+  await imports.import({ ...ADA, sessionId: "imported", messages, jobKinds: [] });
   await findBegunTurn(database, { ...BOB, turnId: uuidv7() }); // a turn that never began
-  const running = await beginFreely(makeTurnStore(database), sampleTurn({ ...BOB, sessionId: "running", message: "still open" }));
+  const running = await begin({ ...BOB, sessionId: "running", message: "still open" });
   await makeKnowledgeBaseStore(database).put("acme", { prefix: "travel", description: "旅行", keywords: ["tram", "电车"] });
   const documents = makeDocumentStore(database);
   const place = { tenantId: "acme", prefix: "travel" };
@@ -57,6 +62,19 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   return { running: running.conversationId, pending: pending.id };
 }
 
+const COLUMNS = `
+select table_schema as schema, table_name as "table", column_name as name, column_default as "default", is_generated = 'ALWAYS' as "isGenerated"
+from information_schema.tables join information_schema.columns using (table_catalog, table_schema, table_name)
+where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`;
+
+interface CatalogueColumn {
+  schema: string;
+  table: string;
+  name: string;
+  default: string | null;
+  isGenerated: boolean;
+}
+
 describe.each([
   ["embedded PGlite to real Postgres", openTestEmbedded, openTestPostgres],
   ["real Postgres to embedded PGlite", openTestPostgres, openTestEmbedded],
@@ -66,9 +84,11 @@ describe.each([
   let folder: ExportFolder;
   let file: string;
   let filled: Awaited<ReturnType<typeof fill>>;
+  let catalogue: CatalogueColumn[];
   beforeAll(async () => {
     folder = await createExportFolder();
     source = await openSource();
+    catalogue = await source.query<CatalogueColumn>({ text: COLUMNS });
     filled = await fill(source);
     file = await folder.save(source);
     target = await openTarget();
@@ -77,6 +97,32 @@ describe.each([
     await source.close();
     await target.close();
     await folder.remove();
+  });
+
+  test("holds every table there is, or exported-tables.ts says why not", () => {
+    const names = catalogue.filter(({ schema }) => !(schema in SCHEMAS_NOT_EXPORTED)).map(({ schema, table }) => `${schema}.${table}`);
+    const decided = [...EXPORTED_TABLES.map(({ name }) => name), ...Object.keys(NOT_EXPORTED)].map((name) => `public.${name}`);
+    expect([...new Set(names)].toSorted()).toEqual(decided.toSorted());
+  });
+
+  test("holds every column of its tables, or exported-tables.ts says why not", async () => {
+    for (const { table, columns } of await readColumns(source)) {
+      const there = catalogue.filter((column) => column.table === table.name && !column.isGenerated).map(({ name }) => name);
+      const decided = [...columns.map(({ name }) => name), ...Object.keys(table.omitted ?? {})];
+      expect({ table: table.name, columns: decided.toSorted() }).toEqual({ table: table.name, columns: there.toSorted() });
+    }
+  });
+
+  test("can say of every row what it must look like, and orders it by a primary key", async () => {
+    for (const table of await readColumns(source)) {
+      expect(() => rowSchema(table)).not.toThrow();
+      expect({ table: table.table.name, key: table.columns.some(({ keyPosition }) => keyPosition !== null) }).toMatchObject({ key: true });
+    }
+  });
+
+  test("has no column that is counted up by a sequence, which a restore would not move on", () => {
+    const exported = new Set(EXPORTED_TABLES.map(({ name }) => name));
+    expect(catalogue.filter((column) => exported.has(column.table) && column.default?.includes("nextval"))).toEqual([]);
   });
 
   test("holds something of every table, and exported again after a restore the same lines", async () => {
@@ -110,7 +156,7 @@ describe.each([
   });
 
   test("restored, leaves to the memory agent what it had not read, then what it is to read again, and nothing else", async () => {
-    const unread = (database: Database, owner: typeof ADA) => makeUnreadStore(database).next(owner, 40);
+    const unread = (database: Database, owner: typeof ADA) => storesOf(database).unread.next(owner, 40);
     expect((await unread(target, ADA))?.messages.map(({ content }) => content)).toEqual([ODD, "记住了"]);
     for (const owner of [ADA, BOB, EVE]) expect(await unread(target, owner)).toEqual(await unread(source, owner));
     for (const owner of [BOB, EVE]) expect((await unread(target, owner))?.again).toHaveLength(2);

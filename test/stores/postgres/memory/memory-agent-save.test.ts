@@ -5,11 +5,11 @@ import type { UnreadConversation } from "../../../../stores/postgres/memory/memo
 import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";
-import { completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 
 const NOTHING_WRITTEN = { sections: [], versions: [], operations: [], archived: [], cursors: [], jobs: [] };
 
-describeStores("saving what the memory agent decided", ({ database, turns, unread, coreMemory, erases, imports }) => {
+describeStores("saving what the memory agent decided", ({ database, unread, coreMemory, erases, imports, ...stores }) => {
   let owner: Owner;
   let read: UnreadConversation;
   beforeEach(async () => {
@@ -19,8 +19,9 @@ describeStores("saving what the memory agent decided", ({ database, turns, unrea
   });
 
   const complete = (message: string, sessionId = "session") => {
-    const turn = sampleTurn({ ...owner, sessionId, message });
-    return completeTurn(turns, turn, sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turn.turnId } }));
+    const turnId = uuidv7();
+    const answer = sampleAnswer({ content: `to ${message}`, metadata: { turn_id: turnId } });
+    return stores.complete({ ...owner, sessionId, message, turnId }, answer);
   };
   const written = () => writtenByReadings(database, owner);
   const profile = async () => (await contentsOf(database, owner))["profile"];

@@ -5,21 +5,21 @@ import type { Owner } from "../../../../stores/owner.ts";
 import { toExchanges, firstMessageOf } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";
-import { beginFreely, completeTurn, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
+import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 
 const NOTHING = decided();
 
-describeStores("what the memory agent has not read", ({ database, turns, unread, imports, erases }) => {
+describeStores("what the memory agent has not read", ({ database, unread, imports, erases, begin, ...stores }) => {
   let owner: Owner;
   beforeEach(() => {
     owner = { tenantId: "tenant", userId: uuidv7() };
   });
 
-  const turn = (message: string, sessionId = "session") => sampleTurn({ ...owner, sessionId, message });
+  const turn = (message: string, sessionId = "session") => ({ ...owner, sessionId, message });
   const complete = (question: string, answer: string, sessionId?: string) =>
-    completeTurn(turns, turn(question, sessionId), sampleAnswer({ content: answer, metadata: { turn_id: uuidv7() } }));
+    stores.complete(turn(question, sessionId), sampleAnswer({ content: answer, metadata: { turn_id: uuidv7() } }));
   const cutShort = (question: string, sessionId?: string) =>
-    completeTurn(turns, turn(question, sessionId), sampleAnswer({ content: "half an ans", completed: false }));
+    stores.complete(turn(question, sessionId), sampleAnswer({ content: "half an ans", completed: false }));
   const look = (fields: Partial<Owner> = {}) =>
     database.transaction((transaction) => unread.lockAndCheck(transaction, { ...owner, ...fields }));
   const contents = async (limit?: number): Promise<string[]> =>
@@ -48,7 +48,7 @@ describeStores("what the memory agent has not read", ({ database, turns, unread,
     expect(await unread.next(owner, 40)).toBeNull();
     expect(await look()).toBe(false);
     await cutShort("q1");
-    await beginFreely(turns, turn("q2"));
+    await begin(turn("q2"));
     expect(await unread.next(owner, 40)).toBeNull();
     expect(await look()).toBe(false);
   });
@@ -69,13 +69,10 @@ describeStores("what the memory agent has not read", ({ database, turns, unread,
     await cutShort("q2");
     await complete("q3", "a3");
     await cutShort("q4");
-    await beginFreely(turns, turn("q5"));
+    await begin(turn("q5"));
     const { messages } = await readNext(unread, owner);
     expect(messages.map(({ content }) => content)).not.toContain("half an ans");
-    expect(toExchanges(messages).map(({ asked, answer }) => [asked?.content, answer?.content])).toEqual([
-      ["q1", "a1"],
-      ["q3", "a3"],
-    ]);
+    expect(toExchanges(messages).map(({ asked, answer }) => `${asked?.content} ${answer?.content}`)).toEqual(["q1 a1", "q3 a3"]);
   });
 
   test("begins behind what was read, and has no more than it is asked for", async () => {
@@ -93,13 +90,7 @@ describeStores("what the memory agent has not read", ({ database, turns, unread,
 
   test("takes the conversation first that has waited longest since its last message", async () => {
     // Messages of two conversations may have the same millisecond: only within one does `created_at` always rise.
-    for (const [question, session] of [
-      ["first", "one"],
-      ["second", "two"],
-      ["third", "three"],
-      ["fourth", "one"],
-    ] as const) {
-      // prettier-ignore
+    for (const [question, session] of Object.entries({ first: "one", second: "two", third: "three", fourth: "one" })) {
       await complete(question, "a", session);
       await pause(5);
     }
@@ -130,10 +121,8 @@ describeStores("what the memory agent has not read", ({ database, turns, unread,
   test("tells what was imported from what was said here, with its own time", async () => {
     await importAll(2, (number) => new Date(Date.UTC(2020, 0, 1, 12, number)));
     const { messages } = await readNext(unread, owner);
-    expect(messages.map(({ content, imported, createdAt }) => [content, imported, createdAt.toISOString()])).toEqual([
-      ["q0", true, "2020-01-01T12:00:00.000Z"],
-      ["a0", true, "2020-01-01T12:01:00.000Z"],
-    ]);
+    const told = messages.map(({ content, imported, createdAt }) => `${content} ${imported} ${createdAt.toISOString()}`);
+    expect(told).toEqual(["q0 true 2020-01-01T12:00:00.000Z", "a0 true 2020-01-01T12:01:00.000Z"]);
   });
 
   test("goes back to messages that were imported in between", async () => {

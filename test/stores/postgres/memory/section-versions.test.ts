@@ -4,16 +4,14 @@ import type { Owner } from "../../../../stores/owner.ts";
 import { loadVersions } from "../../../../stores/postgres/memory/section-versions.ts";
 import { contentsOf, teach } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
-import { completeTurn, sampleTurn } from "../../../support/samples/sample-turns.ts";
 
-describeStores("the sources of the lines of a section", ({ database, turns: turnStore, erases }) => {
+describeStores("the sources of the lines of a section", ({ database, erases, complete }) => {
   let owner: Owner;
   let turns: { conversationId: string; messageId: string }[];
   beforeEach(async () => {
     owner = { tenantId: uuidv7(), userId: uuidv7() };
     turns = [];
-    const { sessionId } = sampleTurn(owner);
-    for (let turn = 0; turn < 3; turn++) turns.push(await completeTurn(turnStore, sampleTurn({ ...owner, sessionId })));
+    for (let turn = 0; turn < 3; turn++) turns.push(await complete({ ...owner, sessionId: "session" }));
   });
 
   const turn = (number: number) => turns[number] ?? { conversationId: "", messageId: "" };
