@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "../postgres/database/database.ts";
+import { type Database, type Queryable, queryRow } from "../postgres/database/database.ts";
 import type { OwnedConversation } from "../owner.ts";
 import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
 import type { JobFailure } from "./job-queue.ts";
@@ -96,21 +96,13 @@ export function makeJobOverview(database: Database): JobOverview {
     count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId] }),
 
     async pending(conversation) {
-      const [row] = await database.query<{ count: number }>({
-        name: "job-pending",
-        text: PENDING,
-        values: [[...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)]],
-      });
-      return row?.count ?? 0;
+      const values = [[...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)]];
+      return (await queryRow<{ count: number }>(database, { name: "job-pending", text: PENDING, values })).count;
     },
 
     async listOf({ tenantId, userId, conversationId }) {
       const keys = [...conversationJobKeys(conversationId), ownerJobKey({ tenantId, userId })];
-      const rows = await database.query<StoredAs<ListedJob>>({
-        name: "job-list-of",
-        text: LIST_OF,
-        values: [keys, tenantId, userId],
-      });
+      const rows = await database.query<StoredAs<ListedJob>>({ name: "job-list-of", text: LIST_OF, values: [keys, tenantId, userId] });
       return rows.map(({ output, ...job }) => ({ ...job, failure: job.state === "dead" || output ? toFailure(output) : null }));
     },
 

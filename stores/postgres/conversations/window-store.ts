@@ -2,7 +2,7 @@ import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
 import type { OwnedConversation } from "../../owner.ts";
 import { isBehind } from "../../page.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { behindSummary, type StoredSummary, SUMMARY_OF, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
@@ -48,6 +48,12 @@ select
   ) newest) as messages,
   ${lastErasureSql("$7")} as "lastErasure"`;
 
+interface WindowRow {
+  summary: SummaryJson | null;
+  messages: PromptMessage[];
+  lastErasure: string | null;
+}
+
 const OLDER = `
 select ${PROMPT_MESSAGE} from messages
 where conversation_id = ${OWNED_ID} and completed
@@ -62,16 +68,8 @@ export function makeWindowStore(database: Database): WindowStore {
   async function readNewest(request: WindowRequest, useSummary: boolean, limit: number) {
     const { tenantId, userId, exceptMessageId } = request;
     const values = [...ownedValues(request), useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)];
-    const [row] = await database.query<{ summary: SummaryJson | null; messages: PromptMessage[]; lastErasure: string | null }>({
-      name: "window-newest",
-      text: WINDOW,
-      values,
-    });
-    return {
-      summary: row?.summary ? toSummary(row.summary) : null,
-      newest: (row?.messages ?? []).map(toPromptMessage),
-      lastErasure: row?.lastErasure ?? null,
-    };
+    const { summary, messages, lastErasure } = await queryRow<WindowRow>(database, { name: "window-newest", text: WINDOW, values });
+    return { summary: summary && toSummary(summary), newest: messages.map(toPromptMessage), lastErasure };
   }
 
   function readOlder(request: WindowRequest, before: PromptMessage, summary: StoredSummary | null): Promise<PromptMessage[]> {

@@ -21,6 +21,13 @@ export interface Queryable {
   query<Row>(statement: Statement): Promise<Row[]>;
 }
 
+/** The row of a statement that always has one. */
+export async function queryRow<Row>(queryable: Queryable, statement: Statement): Promise<Row> {
+  const [row] = await queryable.query<Row>(statement);
+  if (!row) throw new Error("A statement that always has a row had none.");
+  return row;
+}
+
 export interface Listener {
   onNotification: (payload: string) => void;
   /** Notifications may have been missed: at the start, and after each reconnect. */

@@ -2,9 +2,8 @@ import pg from "pg";
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../errors/app-error.ts";
-import { startEventLoopTimer } from "./deadlines.ts";
 import type { Database, Deadlines, Listener } from "./database.ts";
-import { makePooledDatabase } from "./pooled-database.ts";
+import { makePooledDatabase, startEventLoopTimer } from "./pooled-database.ts";
 
 /** The driver parses input unguarded: bytes of another protocol would end the process. Here they end the connection. */
 class PostgresSocket extends Socket {

@@ -4,7 +4,7 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import { CLEARED } from "../conversations/turn-record-store.ts";
-import type { Queryable } from "../database/database.ts";
+import { type Queryable, queryRow } from "../database/database.ts";
 import type { Erased } from "./erase-exchange.ts";
 
 /** What the index still has: hashes and ids only. */
@@ -37,17 +37,14 @@ export async function addMarkers(
     ...groupIds.map((group_id) => ({ id: uuidv7(), group_id })),
     ...episodeIds.map((episode_id) => ({ id: uuidv7(), episode_id })),
   ];
-  const [row] = await transaction.query<{ isIndexed: boolean }>({
-    name: "erase-mark",
-    text: MARK,
-    values: [key, JSON.stringify(markers)],
-  });
+  const mark = { name: "erase-mark", text: MARK, values: [key, JSON.stringify(markers)] };
+  const { isIndexed } = await queryRow<{ isIndexed: boolean }>(transaction, mark);
   await transaction.query({
     name: "erase-prune",
     text: `delete from erase_markers where id in (
       select id from erase_markers where erased_at < clock_timestamp() - interval '${MARKER_LIFETIME}' order by erased_at limit ${PRUNE_LIMIT})`,
   });
-  return row?.isIndexed ?? false;
+  return isIndexed;
 }
 
 export async function addSweepJobs(jobs: JobTransaction, entries: EntriesToSweep): Promise<void> {
@@ -107,8 +104,7 @@ export async function isLargeErase(
   atOnce: number,
 ): Promise<boolean> {
   const values = [tenantId, userId, conversationId, atOnce];
-  const [row] = await transaction.query<{ isLarge: boolean }>({ name: "erase-size", text: IS_LARGE, values });
-  return row?.isLarge ?? false;
+  return (await queryRow<{ isLarge: boolean }>(transaction, { name: "erase-size", text: IS_LARGE, values })).isLarge;
 }
 
 const RECORD = `

@@ -8,6 +8,12 @@ import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 import { addTurnsToReread, removeTurnsToReread } from "../memory/memory-agent-store.ts";
 
+/** Deleted rows. */
+export interface ErasedMemory {
+  coreMemorySections: number;
+  memoryOperations: number;
+}
+
 export interface ErasedMessages {
   conversationId: string;
   /** Undefined for the whole conversation. */
@@ -116,7 +122,7 @@ export async function eraseDerivedMemory(
   transaction: Queryable,
   owner: Owner,
   erased: ErasedMessages,
-): Promise<{ sections: number; operations: number; archivedIds: string[] }> {
+): Promise<{ erased: ErasedMemory; archivedIds: string[] }> {
   const { tenantId, userId } = owner;
   const { conversationId, messageIds, jobs } = erased;
   const removed = await transaction.query({
@@ -131,7 +137,8 @@ export async function eraseDerivedMemory(
   const undecided = sections.flatMap((section) => section.undecided);
   const again = [...new Set([...undecided, ...remaining(archived.flatMap(({ restsOn }) => restsOn))])];
   if (await addTurnsToReread(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
-  return { sections: sections.length, operations: removed.length, archivedIds: archived.map(({ id }) => id) };
+  const counts = { coreMemorySections: sections.length, memoryOperations: removed.length };
+  return { erased: counts, archivedIds: archived.map(({ id }) => id) };
 }
 
 async function eraseArchived(

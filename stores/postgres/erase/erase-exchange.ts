@@ -1,18 +1,16 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
-import type { Queryable } from "../database/database.ts";
+import { type Queryable, queryRow } from "../database/database.ts";
 import { exchangeIdSql } from "../conversations/exchanges.ts";
-import { REBUILD_SUMMARY } from "../conversations/rewind-cursors.ts";
+import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
-import { eraseDerivedMemory } from "./erase-derived-memory.ts";
+import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 /** Deleted rows. */
-export interface Erased {
+export interface Erased extends ErasedMemory {
   messages: number;
   summaries: number;
-  coreMemorySections: number;
-  memoryOperations: number;
   jobs: number;
 }
 
@@ -27,6 +25,14 @@ select first.conversation_id, first.created_at, first.partner_id,
 from messages first join conversations on conversations.id = first.conversation_id
 where first.id = $1 and tenant_id = $2 and user_id = $3
   and (first.role = 'user' or first.completed and ${exchangeIdSql("first")} = first.id)`;
+
+interface FoundExchange {
+  conversation_id: string;
+  created_at: Date;
+  partner_id: string | null;
+  answers: string[];
+  busy: boolean;
+}
 
 const ERASE_EXCHANGE = `
 with removed as (
@@ -49,50 +55,26 @@ export async function eraseExchange(
   owner: Owner,
   firstId: string,
 ): Promise<ErasedExchange | null> {
-  const find = async () => {
-    const [found] = await transaction.query<{
-      conversation_id: string;
-      created_at: Date;
-      partner_id: string | null;
-      answers: string[];
-      busy: boolean;
-    }>({
-      name: "erase-find-pair",
-      text: EXCHANGE,
-      values: [firstId, owner.tenantId, owner.userId],
-    });
-    return found;
-  };
-  const first = await find();
+  const values = [firstId, owner.tenantId, owner.userId];
+  const find = () => transaction.query<FoundExchange>({ name: "erase-find-pair", text: EXCHANGE, values });
+  const [first] = await find();
   if (!first) return null;
   const conversation = { ...owner, conversationId: first.conversation_id };
+  const { conversationId } = conversation;
   await lockConversation(transaction, conversation);
-  const exchange = await find(); // as it is under the lock
+  const [exchange] = await find(); // as it is under the lock
   if (!exchange) return null;
   if (exchange.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
   const messageIds = [firstId, ...exchange.answers];
-  const [row] = await transaction.query<{ messages: number }>({
-    name: "erase-pair",
-    text: ERASE_EXCHANGE,
-    values: [messageIds, conversation.conversationId],
-  });
-  const rebuilt = await transaction.query({
-    name: "import-rebuild",
-    text: REBUILD_SUMMARY,
-    values: [conversation.conversationId, exchange.created_at],
-  });
+  const erase = { name: "erase-pair", text: ERASE_EXCHANGE, values: [messageIds, conversationId] };
+  const { messages } = await queryRow<{ messages: number }>(transaction, erase);
+  const rebuild = { name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, exchange.created_at] };
+  const rebuilt = await transaction.query(rebuild);
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
-  const about = { conversationId: conversation.conversationId, messageIds, jobs };
-  const { sections, operations, archivedIds } = await eraseDerivedMemory(transaction, owner, about);
+  const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   return {
-    erased: {
-      messages: row?.messages ?? 0,
-      summaries: rebuilt.length,
-      coreMemorySections: sections,
-      memoryOperations: operations,
-      jobs: 0,
-    },
+    erased: { messages, summaries: rebuilt.length, ...erased, jobs: 0 },
     episodeIds: [...(exchange.partner_id ? [exchange.partner_id] : []), ...archivedIds],
   };
 }

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import {
   addMarkers,
   addMarkersAndSweeps,
@@ -16,7 +16,7 @@ import {
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./purge-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
-import { eraseDerivedMemory } from "./erase-derived-memory.ts";
+import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 export interface ErasedRows {
   erased: Erased;
@@ -50,7 +50,7 @@ with erased as (
 ), summaries as (
   delete from conversation_summaries where conversation_id in (select id from erased) returning 1
 )
-select (select count(*) from erased)::int as conversations, (select count(*) from messages)::int as messages,
+select (select count(*) from messages)::int as messages,
   (select count(*) from summaries)::int as summaries`;
 
 const ERASE_MEMORY = `
@@ -59,7 +59,7 @@ with versions as (
 ), operations as (
   delete from memory_operations where ctid = any(array(select ctid from memory_operations where tenant_id = $1 and user_id = $2 limit $3)) returning 1
 )
-select (select count(*) from operations)::int as operations,
+select (select count(*) from operations)::int as "memoryOperations",
   greatest((select count(*) from versions), (select count(*) from operations)) < $3 as "isAll"`;
 
 const ERASE_SECTIONS = "delete from core_memory_sections where tenant_id = $1 and user_id = $2 returning 1";
@@ -83,16 +83,20 @@ async function eraseMemory(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   limit: number,
-): Promise<{ sections: number; operations: number; isAll: boolean }> {
-  const [rows] = await transaction.query<{ operations: number; isAll: boolean }>({
-    name: "erase-memory",
-    text: ERASE_MEMORY,
-    values: [tenantId, userId, limit],
-  });
-  const { operations, isAll } = rows ?? { operations: 0, isAll: true };
-  if (!isAll) return { sections: 0, operations, isAll };
+): Promise<{ erased: ErasedMemory; isAll: boolean }> {
+  const erase = { name: "erase-memory", text: ERASE_MEMORY, values: [tenantId, userId, limit] };
+  const { memoryOperations, isAll } = await queryRow<{ memoryOperations: number; isAll: boolean }>(transaction, erase);
+  if (!isAll) return { erased: { coreMemorySections: 0, memoryOperations }, isAll };
   const sections = await transaction.query({ name: "erase-sections", text: ERASE_SECTIONS, values: [tenantId, userId] });
-  return { sections: sections.length, operations, isAll };
+  return { erased: { coreMemorySections: sections.length, memoryOperations }, isAll };
+}
+
+function eraseConversations(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  ids: readonly string[],
+): Promise<Pick<Erased, "messages" | "summaries">> {
+  return queryRow(transaction, { name: "erase-conversations", text: ERASE_CONVERSATIONS, values: [ids, tenantId, userId] });
 }
 
 /** Erases from a database. An erase of more than `atOnce` rows is done in parts: no transaction touches more. */
@@ -111,19 +115,12 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     jobs: JobTransaction,
     { conversationId, ...owner }: OwnedConversation,
   ): Promise<ErasedRows> {
-    const { tenantId, userId } = owner;
-    const [row] = await transaction.query<{ messages: number; summaries: number }>({
-      name: "erase-conversations",
-      text: ERASE_CONVERSATIONS,
-      values: [[conversationId], tenantId, userId],
-    });
-    const { messages, summaries } = row ?? { messages: 0, summaries: 0 };
-    const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
-    const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
-    const erasedJobs = await jobs.erase({ ...owner, conversationId });
-    const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);
-    const erased = { messages, summaries, coreMemorySections: sections, memoryOperations: operations, jobs: erasedJobs };
-    return { erased, entries, isIndexed };
+    const rows = await eraseConversations(transaction, owner, [conversationId]);
+    const memory = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const erased = { ...rows, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
+    const key = ownerKey(owner.tenantId, owner.userId);
+    const entries = { ownerKey: key, groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
+    return { erased, entries, isIndexed: await addMarkersAndSweeps(transaction, jobs, entries) };
   }
 
   async function softDeleteConversation(
@@ -134,9 +131,9 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
     const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
-    const { sections, operations } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
-    const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: await jobs.erase({ ...owner, conversationId }) };
-    await recordErasure(transaction, jobs, erasure, { messages, ...taken });
+    const memory = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const erasedJobs = await jobs.erase({ ...owner, conversationId });
+    await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
     return { erased: NOTHING, entries: null, isIndexed };
   }
 
@@ -148,32 +145,22 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
       values: [tenantId, userId],
     });
     const ids = conversations.map(({ id }) => id);
-    const [rows] = await transaction.query<{ messages: number; summaries: number }>({
-      name: "erase-conversations",
-      text: ERASE_CONVERSATIONS,
-      values: [ids, tenantId, userId],
-    });
-    const { sections, operations } = await eraseMemory(transaction, owner, atOnce + 1);
+    const rows = await eraseConversations(transaction, owner, ids);
+    const memory = await eraseMemory(transaction, owner, atOnce + 1);
+    const erased = { ...rows, ...memory.erased, jobs: await jobs.eraseOwner(owner) };
     const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
-    const erased = {
-      messages: rows?.messages ?? 0,
-      summaries: rows?.summaries ?? 0,
-      coreMemorySections: sections,
-      memoryOperations: operations,
-      jobs: await jobs.eraseOwner(owner),
-    };
     const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries, { isWhole: true });
-    if (sections + operations > 0) await jobs.addVacuum();
+    if (erased.coreMemorySections + erased.memoryOperations > 0) await jobs.addVacuum();
     return { erased, entries, isIndexed };
   }
 
   /** Null while more is left. */
   async function softDeleteUser(transaction: Queryable, jobs: JobTransaction, owner: Owner, erasure: Erasure): Promise<ErasedRows | null> {
     const { conversations, messages } = await softDeleteConversations(transaction, owner, erasure, atOnce);
-    const { sections, operations, isAll } = await eraseMemory(transaction, owner, atOnce);
-    const isLast = isAll && conversations < atOnce;
-    const taken = { coreMemorySections: sections, memoryOperations: operations, jobs: isLast ? await jobs.eraseOwner(owner) : 0 };
-    await recordErasure(transaction, jobs, erasure, { messages, ...taken });
+    const memory = await eraseMemory(transaction, owner, atOnce);
+    const isLast = memory.isAll && conversations < atOnce;
+    const erasedJobs = isLast ? await jobs.eraseOwner(owner) : 0;
+    await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
     if (!isLast) return null;
     const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
     return { erased: NOTHING, entries: null, isIndexed };

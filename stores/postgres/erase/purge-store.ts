@@ -1,7 +1,7 @@
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { OwnerScope } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
-import type { Database, Queryable, StatementValue } from "../database/database.ts";
+import { type Database, type Queryable, queryRow, type StatementValue } from "../database/database.ts";
 import { addSweepJobs, type EntriesToSweep, ERASE_BATCH_ROWS, ERASED_TENANT, MARKER_LIFETIME } from "./deferred-erase.ts";
 import type { Erased } from "./erase-exchange.ts";
 
@@ -37,6 +37,7 @@ const GROUP_BATCH = 200;
 /** $1 is the erasure. */
 const CONVERSATIONS = `from conversations where tenant_id = '${ERASED_TENANT}' and user_id = $1::uuid::text`;
 const DOCUMENTS = `from knowledge_documents where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
+const FORGET_BASE = `delete from knowledge_bases where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`;
 const IN_ORDER = `order by created_at, id limit ${GROUP_BATCH}`;
 
 const deletionSql = (table: string, group: string): string => `
@@ -107,7 +108,7 @@ export function makeErasureStore(
   const nextBatch = async (transaction: Queryable, text: string, id: string): Promise<string[]> =>
     takeBatch(await transaction.query<{ id: string; rows: number }>({ text: `${text} ${IN_ORDER}`, values: [id] }), atOnce);
   const runCount = async (transaction: Queryable, text: string, values: StatementValue[]): Promise<number> =>
-    (await transaction.query<{ count: number }>({ text, values }))[0]?.count ?? 0;
+    (await queryRow<{ count: number }>(transaction, { text, values })).count;
 
   const purgeConversations = (id: string): Promise<boolean> =>
     database.transaction(async (transaction) => {
@@ -157,12 +158,8 @@ export function makeErasureStore(
     async finish(transaction, id) {
       await transaction.query({ text: "select from erasures where id = $1 for update", values: [id] });
       const text = `select exists (select ${CONVERSATIONS}) or exists (select ${DOCUMENTS}) as "isLeft"`;
-      const [row] = await transaction.query<{ isLeft: boolean }>({ text, values: [id] });
-      if (row?.isLeft) return false;
-      await transaction.query({
-        text: `delete from knowledge_bases where tenant_id = '${ERASED_TENANT}' and prefix = $1::uuid::text`,
-        values: [id],
-      });
+      if ((await queryRow<{ isLeft: boolean }>(transaction, { text, values: [id] })).isLeft) return false;
+      await transaction.query({ text: FORGET_BASE, values: [id] });
       await transaction.query({ text: "update erasures set finished_at = clock_timestamp() where id = $1", values: [id] });
       await transaction.query({ text: PRUNE });
       return true;

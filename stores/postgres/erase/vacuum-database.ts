@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 
 export interface TableSize {
   name: string;
@@ -27,8 +27,7 @@ export function listTables(database: Database): Promise<TableSize[]> {
 }
 
 export async function isBusy(database: Database): Promise<boolean> {
-  const [row] = await database.query<{ isBusy: boolean }>({ text: IS_BUSY });
-  return row?.isBusy ?? false;
+  return (await queryRow<{ isBusy: boolean }>(database, { text: IS_BUSY })).isBusy;
 }
 
 /** Locks the table. A plain vacuum leaves deleted text in free space. */
@@ -41,13 +40,12 @@ export async function dropOldLog(database: Database): Promise<void> {
   for (let switches = 0; switches < MOST_SWITCHES; switches++) {
     await database.query({ text: "select pg_switch_wal()" });
     await database.query({ text: "checkpoint" });
-    const [row] = await database.query<{ files: number }>({ text: "select count(*)::int as files from pg_ls_waldir()" });
-    if ((row?.files ?? 0) <= LOG_FILES) return;
+    const { files } = await queryRow<{ files: number }>(database, { text: "select count(*)::int as files from pg_ls_waldir()" });
+    if (files <= LOG_FILES) return;
   }
 }
 
 /** As text; null when no marker is stored. */
-export async function lastErase(database: Pick<Database, "query">): Promise<string | null> {
-  const [row] = await database.query<{ at: string | null }>({ text: "select max(erased_at)::text as at from erase_markers" });
-  return row?.at ?? null;
+export async function lastErase(database: Queryable): Promise<string | null> {
+  return (await queryRow<{ at: string | null }>(database, { text: "select max(erased_at)::text as at from erase_markers" })).at;
 }

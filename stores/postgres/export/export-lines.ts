@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextRound } from "node:timers/promises";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
 import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 import {
@@ -66,8 +66,7 @@ export async function countRows(snapshot: Queryable, scope: ExportScope): Promis
   let total = 0;
   for (const table of await readColumns(snapshot)) {
     const text = `select count(*)::int as count from ${table.table.name} where ${conditionFor(table, scope)}`;
-    const [row] = await snapshot.query<{ count: number }>({ text });
-    total += row?.count ?? 0;
+    total += (await queryRow<{ count: number }>(snapshot, { text })).count;
   }
   return total;
 }

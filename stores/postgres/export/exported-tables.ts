@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import type { Queryable } from "../database/database.ts";
+import { type Queryable, queryRow } from "../database/database.ts";
 import { newestMigration } from "../database/migrate.ts";
 
 export interface ExportScope {
@@ -87,8 +87,7 @@ export async function readColumns(queryable: Queryable): Promise<TableColumns[]>
 
 /** The newest migration. Throws AppError `invalid_configuration` when this version does not know it. */
 export async function readSchemaVersion(queryable: Queryable): Promise<number> {
-  const [row] = await queryable.query<{ version: number }>({ text: "select max(version) as version from schema_migrations" });
-  const version = row?.version ?? 0;
+  const { version } = await queryRow<{ version: number }>(queryable, { text: "select max(version) as version from schema_migrations" });
   const known = await newestMigration();
   if (version <= known) return version;
   throw new AppError(

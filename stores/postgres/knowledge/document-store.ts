@@ -3,7 +3,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
 import { type Page, type PageRequest, toPage } from "../../page.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { addMarkersAndSweeps } from "../erase/deferred-erase.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
@@ -87,18 +87,11 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
         .transaction(async (transaction, jobs) => {
           const id = uuidv7();
           const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-          const [document] = await transaction.query<StoredDocument>({
-            name: "document-add",
-            text: ADD,
-            values: [id, tenantId, prefix, externalId, title, contentType, JSON.stringify(metadata), source],
-          });
-          if (!document) throw new Error("a document that was added has no row");
+          const added = [id, tenantId, prefix, externalId, title, contentType, JSON.stringify(metadata), source];
+          const document = await queryRow<StoredDocument>(transaction, { name: "document-add", text: ADD, values: added });
           if (externalId !== null) {
-            const superseded = await transaction.query<{ id: string }>({
-              name: "document-supersede",
-              text: SUPERSEDE,
-              values: [tenantId, prefix, externalId, id],
-            });
+            const values = [tenantId, prefix, externalId, id];
+            const superseded = await transaction.query<{ id: string }>({ name: "document-supersede", text: SUPERSEDE, values });
             const ids = superseded.map((row) => row.id);
             await addChunkSweeps(transaction, jobs, { tenantId, prefix }, ids);
           }

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
@@ -82,12 +82,8 @@ export function makeKnowledgeBaseStore(
     },
 
     async put(tenantId, { prefix, description, keywords, worker }) {
-      const [row] = await database.query<{ created: boolean }>({
-        name: "knowledge-put",
-        text: PUT,
-        values: [tenantId, prefix, description, keywords, worker ?? null],
-      });
-      return row?.created ?? false;
+      const values = [tenantId, prefix, description, keywords, worker ?? null];
+      return (await queryRow<{ created: boolean }>(database, { name: "knowledge-put", text: PUT, values })).created;
     },
 
     async remove(tenantId, prefix) {

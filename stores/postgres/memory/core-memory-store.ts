@@ -2,7 +2,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import { makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { lockOwner } from "../conversations/locks.ts";
 import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts";
 import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
@@ -94,15 +94,12 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
 
   return {
     async load({ tenantId, userId }) {
-      const [row] = await database.query<{ sections: StoredSection[]; lastErasure: string | null }>({
-        name: "core-memory-load",
-        text: LOAD_WITH_ERASURE,
-        values: [tenantId, userId, ownerKey(tenantId, userId)],
-      });
-      const sections = (row?.sections ?? []).map((section) => {
+      const values = [tenantId, userId, ownerKey(tenantId, userId)];
+      const row = await queryRow<LoadedCoreMemory>(database, { name: "core-memory-load", text: LOAD_WITH_ERASURE, values });
+      const sections = row.sections.map((section) => {
         return { ...section, updatedAt: new Date(section.updatedAt), saidAt: new Date(section.saidAt) };
       });
-      return { sections, lastErasure: row?.lastErasure ?? null };
+      return { ...row, sections };
     },
 
     async loadLines(owner) {

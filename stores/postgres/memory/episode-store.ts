@@ -1,6 +1,6 @@
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
 import {
   exchangeIdSql,
@@ -140,8 +140,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     async readBacklog(conversation, indexName, limit) {
       const values = [...ownedValues(conversation), indexName, limit];
       const statement = { name: "episode-backlog", text: BACKLOG, values };
-      const [row] = await database.query<Omit<IndexBacklog, "messages"> & { messages: MessageRow[] }>(statement);
-      if (!row) throw new Error("a select without a from gives a row");
+      const row = await queryRow<Omit<IndexBacklog, "messages"> & { messages: MessageRow[] }>(database, statement);
       const { progress, messages, ...rest } = row;
       const at = progress?.indexedThrough;
       return {
@@ -168,9 +167,8 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
 
     async lockAndCheck(transaction, conversation) {
       if (!(await lockConversation(transaction, conversation))) return null;
-      const values = [conversation.conversationId];
-      const [row] = await transaction.query<{ more: boolean }>({ name: "episode-look", text: LOOK, values });
-      return row?.more ?? false;
+      const look = { name: "episode-look", text: LOOK, values: [conversation.conversationId] };
+      return (await queryRow<{ more: boolean }>(transaction, look)).more;
     },
 
     listUnindexed: (indexName, after, limit) =>
@@ -187,8 +185,7 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
 
     async countExchanges() {
       const text = `select count(*)::int as count from messages where completed and ${isAnchorSql("messages")}`;
-      const [row] = await database.query<{ count: number }>({ text });
-      return row?.count ?? 0;
+      return (await queryRow<{ count: number }>(database, { text })).count;
     },
 
     async listStored(conversation, pairs) {
@@ -196,11 +193,8 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return (await database.query<{ id: string }>({ name: "episode-stored", text: STORED, values })).map(({ id }) => id);
     },
 
-    async checkRecallable({ tenantId, userId }, sessionId) {
-      const values = [tenantId, userId, sessionId];
-      const [row] = await database.query<Recallable>({ name: "episode-look-before", text: LOOK_BEFORE, values });
-      return row ?? { elsewhere: false, isSummarised: false };
-    },
+    checkRecallable: ({ tenantId, userId }, sessionId) =>
+      queryRow<Recallable>(database, { name: "episode-look-before", text: LOOK_BEFORE, values: [tenantId, userId, sessionId] }),
 
     load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
   };

@@ -1,7 +1,7 @@
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
@@ -91,12 +91,14 @@ where tenant_id = $1 and user_id = $2
     select from messages where messages.conversation_id = conversations.id and completed and ${isAnchorSql("messages")}
       and (messages.created_at, messages.id) > ${placeOrStart("read_through_created_at", "read_through_message_id")})`;
 
+const LOOK = `select exists (select ${UNREAD}) or exists (select ${TURNS_TO_REREAD}) as unread`;
+
 const NEXT = `
 with chosen as materialized (
   select conversations.id, imported_count, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id
   ${UNREAD} order by last_message_at, conversations.id limit 1
 )
-select chosen.id as "conversationId", imported_count, read_through_created_at, read_through_message_id,
+select chosen.id as "conversationId", imported_count as "importedCount", read_through_created_at, read_through_message_id,
   ${messageRowsSql(`
     select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
     from messages where conversation_id = chosen.id and completed
@@ -132,7 +134,7 @@ interface NextRow {
   conversationId: string;
   read_through_created_at: Date | null;
   read_through_message_id: string | null;
-  imported_count: number;
+  importedCount: number;
   messages: MessageRow[];
 }
 
@@ -174,14 +176,14 @@ async function isUnchanged(
   const read = messages.flatMap(({ id, partner }) => (partner ? [id, partner.id] : [id]));
   const messageIds = [...new Set([...read, ...basedOn.messageIds])];
   const sections = changes.length + repeated.length > 0 ? basedOn.sections : [];
-  const [row] = await transaction.query<{ messages: number; sections: number; imported: number }>({
+  const row = await queryRow<{ messages: number; sections: number; imported: number }>(transaction, {
     name: "unread-still-there",
     text: `select (select count(*) from messages where id = any($3))::int as messages, (
       select count(*) from core_memory_sections existing join jsonb_to_recordset($4::jsonb) as given (section text, version integer) using (section, version)
       where tenant_id = $1 and user_id = $2)::int as sections, (select imported_count from conversations where id = $5) as imported`,
     values: [tenantId, userId, messageIds, JSON.stringify(sections), conversationId],
   });
-  return row?.messages === messageIds.length && row.sections === sections.length && row.imported === importedCount;
+  return row.messages === messageIds.length && row.sections === sections.length && row.imported === importedCount;
 }
 
 export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQueue(database)): UnreadStore {
@@ -189,14 +191,9 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
     async next({ tenantId, userId }, limit) {
       const [row] = await database.query<NextRow>({ name: "unread-next", text: NEXT, values: [tenantId, userId, limit] });
       if (!row) return nextReread(database, { tenantId, userId }, limit);
-      const { conversationId, read_through_created_at: createdAt, read_through_message_id: id } = row;
-      return {
-        conversationId,
-        readThrough: createdAt && id ? { createdAt, id } : null,
-        messages: row.messages.map(toReadMessage),
-        again: null,
-        importedCount: row.imported_count,
-      };
+      const { read_through_created_at: createdAt, read_through_message_id: id, messages, ...rest } = row;
+      const readThrough = createdAt && id ? { createdAt, id } : null;
+      return { ...rest, readThrough, messages: messages.map(toReadMessage), again: null };
     },
 
     save: (owner, read, through, result) =>
@@ -225,12 +222,8 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
 
     async lockAndCheck(transaction, owner) {
       await lockOwner(transaction, owner);
-      const [row] = await transaction.query<{ unread: boolean }>({
-        name: "unread-look",
-        text: `select exists (select ${UNREAD}) or exists (select ${TURNS_TO_REREAD}) as unread`,
-        values: [owner.tenantId, owner.userId],
-      });
-      return row?.unread ?? false;
+      const look = { name: "unread-look", text: LOOK, values: [owner.tenantId, owner.userId] };
+      return (await queryRow<{ unread: boolean }>(transaction, look)).unread;
     },
   };
 }

@@ -94,11 +94,7 @@ export async function loadVersions(
   { tenantId, userId }: Owner,
   { isLastEnough }: { isLastEnough: boolean },
 ): Promise<Map<string, SectionVersionLines[]>> {
-  const rows = await database.query<VersionRow>({
-    name: "section-versions",
-    text: VERSIONS,
-    values: [tenantId, userId, isLastEnough],
-  });
+  const rows = await database.query<VersionRow>({ name: "section-versions", text: VERSIONS, values: [tenantId, userId, isLastEnough] });
   const versions = new Map<string, SectionVersionLines[]>();
   for (const row of rows) {
     const ofSection = versions.get(row.section) ?? [];

@@ -2,7 +2,7 @@ import type { OwnedConversation } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/conversation-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 
@@ -85,13 +85,15 @@ const BACKLOG = `
 with current_summary as materialized (${SUMMARY_OF})
 select
   (select ${summaryJson("current_summary")} from current_summary) as summary,
-  (select rewrites from conversations where id = ${OWNED_ID}) as rewrites,
+  coalesce((select rewrites from conversations where id = ${OWNED_ID}), 0) as rewrites,
   (select coalesce(json_agg(oldest), '[]') from (
     select ${PROMPT_MESSAGE} from messages
     where conversation_id = ${OWNED_ID} and completed
       and ${behindSummary("current_summary")}
     order by created_at, id limit $4
   ) oldest) as messages`;
+
+type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | null };
 
 const VERSIONS_KEPT = 20;
 const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
@@ -147,13 +149,9 @@ export function makeSummaryStore(database: Database): SummaryStore {
     },
 
     async readBacklog(conversation, limit) {
-      const [row] = await database.query<{ summary: SummaryJson | null; messages: PromptMessage[]; rewrites: number | null }>({
-        name: "summary-backlog",
-        text: BACKLOG,
-        values: [...ownedValues(conversation), limit],
-      });
-      const messages = (row?.messages ?? []).map(toPromptMessage);
-      return { summary: row?.summary ? toSummary(row.summary) : null, messages, rewrites: row?.rewrites ?? 0 };
+      const values = [...ownedValues(conversation), limit];
+      const row = await queryRow<BacklogRow>(database, { name: "summary-backlog", text: BACKLOG, values });
+      return { ...row, summary: row.summary && toSummary(row.summary), messages: row.messages.map(toPromptMessage) };
     },
 
     async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount, rewrites }) {
@@ -169,12 +167,7 @@ export function makeSummaryStore(database: Database): SummaryStore {
 
     async lockAndCount(transaction, conversation, atMost) {
       if (!(await lockConversation(transaction, conversation))) return null;
-      const [row] = await transaction.query<{ hasSummary: boolean; uncovered: number }>({
-        name: "summary-count",
-        text: COUNT,
-        values: [conversation.conversationId, atMost],
-      });
-      return row ?? { hasSummary: false, uncovered: 0 };
+      return queryRow(transaction, { name: "summary-count", text: COUNT, values: [conversation.conversationId, atMost] });
     },
   };
 }
