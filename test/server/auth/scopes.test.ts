@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { bearer } from "../../servers/token-issuer.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
@@ -12,14 +13,12 @@ const OPEN = ["/healthz", "/readyz", "/", "/assets/:file"];
 const ID = "00000000-0000-7000-8000-000000000000";
 
 describe("scopes of keys", () => {
-  let service: TestService;
+  const service = useOpened(() => openTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" }));
   let routes: AppRoute[];
   beforeAll(async () => {
-    service = await openTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" });
     routes = (await routesOfService(service.url)).filter(({ path }) => !OPEN.includes(path));
     expect(routes.length).toBeGreaterThan(25);
   });
-  afterAll(() => service.close());
 
   /** Sends what a route takes, as far as a route needs to see anything at all. */
   async function send(route: AppRoute, headers: Record<string, string>, method = route.method) {

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
 import { callApi, listConversations, listMessages, postJson, putJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { bearer, type Claims, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const KEY = bearer("key-of-default");
 const MARKER = "ornithopter";
@@ -24,11 +25,10 @@ const OF_THE_TENANT = [
 describe("a token that names its user", () => {
   const ADA = tokenOf("ada");
   const EVE = tokenOf("eve");
-  let service: TestService;
+  const service = useOpened(() => openTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" }));
   let routes: AppRoute[];
   let turn: TurnResult & { turnId: string };
   beforeAll(async () => {
-    service = await openTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
     routes = await routesOfService(service.url);
     const body = { session_id: MARKER, message: `my ${MARKER}` };
     const answer = await postJson<TurnResult>(`${service.url}/api/v1/chat`, body, ADA);
@@ -36,7 +36,6 @@ describe("a token that names its user", () => {
     await putJson(`${service.url}/api/v1/users/ada/core-memory/profile`, { content: `an ${MARKER} pilot` }, ADA);
     expect((await putJson(`${service.url}/api/v1/knowledge/hangar`, { description: "flying machines" }, KEY)).status).toBe(201);
   });
-  afterAll(() => service.close());
 
   const api = (path: string, headers: Record<string, string>, method = "GET") =>
     callApi(`${service.url}/api/v1${path}`, { method, headers });

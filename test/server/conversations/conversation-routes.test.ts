@@ -1,20 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
 import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson, type ListedConversation, type ListedMessage } from "../../support/clients/api-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { callApi, listMessages, postJson, type ListedConversation, type ListedMessage } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 type ListPage = { conversations: ListedConversation[]; messages: ListedMessage[]; next: string | null };
 
 describe("the lists", () => {
-  let running: ServiceWithModel;
+  const running = useOpened(() => openServiceWithModel());
   const conversationIds: string[] = [];
   beforeAll(async () => {
-    running = await openServiceWithModel();
     running.model.answer({ tokens: ["answer"] });
     for (let index = 0; index < 4; index++) conversationIds.push(await say("ada", `session ${index}`, "hello"));
     for (let index = 1; index < 4; index++) await say("ada", "session 0", `message ${index}`);
   });
-  afterAll(() => running.close());
 
   async function say(userId: string, sessionId: string, message: string): Promise<string> {
     const body = { user_id: userId, session_id: sessionId, message };
@@ -70,6 +71,22 @@ describe("the lists", () => {
     expect(new Set(messages.map(({ id }) => id)).size).toBe(8);
     const times = messages.map(({ created_at }) => Date.parse(created_at));
     expect(times).toEqual(times.toSorted((one, other) => one - other));
+  });
+
+  test("find a message by its id", async () => {
+    const [id = ""] = conversationIds;
+    const [asked] = await listMessages(running.url, id);
+    const find = (message = "") => callApi(`${running.url}/api/v1/messages/${message}`);
+    expect((await find(asked?.id)).json).toEqual({ message: asked, conversation_id: id, user_id: "ada" });
+    expectRefusal(await find(uuidv7()), { status: 404, code: "not_found" });
+    expectRefusal(await find("x"), { status: 400, code: "invalid_request" });
+  });
+
+  test("begin with the newest message when asked to", async () => {
+    const address = `${running.url}/api/v1/conversations/${conversationIds[0]}/messages`;
+    const { messages } = (await callApi<ListPage>(`${address}?order=newest_first&limit=2`)).json;
+    expect(messages.map(({ content }) => content)).toEqual(["answer", "message 3"]);
+    expectRefusal(await callApi(`${address}?order=newest`), { status: 400, code: "invalid_request", field: "order" });
   });
 
   test("give 50 without a limit", async () => {

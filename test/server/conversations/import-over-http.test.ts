@@ -1,31 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { postTurn, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import {
-  importedTurns,
-  openServiceWithEpisodes,
-  type ImportedMessage,
-  type ServiceWithEpisodes,
-} from "../../support/services/service-with-episodes.ts";
+import { importedTurns, openServiceWithEpisodes, type ImportedMessage } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const SUMMARY_MODEL = "test-summary";
 const ACME = { authorization: "Bearer acme-key-1" };
 
 describe("POST /api/v1/conversations/import", () => {
-  let running: ServiceWithEpisodes;
-  beforeAll(async () => {
-    running = await openServiceWithEpisodes({
+  const running = useOpened(() =>
+    openServiceWithEpisodes({
       API_KEYS: "acme-key-1:acme",
       MAX_MESSAGE_CHARS: "1000",
       SUMMARY_MODEL,
       HISTORY_WINDOW: "2",
       SUMMARY_MIN_MESSAGES: "4",
       SUMMARY_UPDATE_DELTA: "2",
-    });
-  });
+    }),
+  );
   beforeEach(() => running.model.answer(({ model }) => ({ tokens: [model === SUMMARY_MODEL ? "They spoke." : "An answer."] })));
-  afterAll(() => running.close());
 
   const body = (messages: unknown, fields: object = {}): object => {
     return { user_id: "ada", session_id: crypto.randomUUID(), messages, ...fields };

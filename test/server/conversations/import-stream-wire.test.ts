@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { describe, expect, test } from "@jest/globals";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { connectTo, parseChunkedResponse, postBytes } from "../../support/clients/raw-connection.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const HEARTBEAT = ": heartbeat\n\n";
 
 describe("the bytes of an import's stream", () => {
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  let service: TestService;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    service = await openTestService({ DATABASE_URL: database.url }, { heartbeatMs: 50 });
-  });
-  afterAll(async () => {
-    await service.close();
-    await database.drop();
-  });
+  const database = useOpened(openTestPostgres);
+  const service = useOpened(() => openTestService({ DATABASE_URL: database.url }, { heartbeatMs: 50 }));
 
   test("have the headers of an unbuffered event stream, and heartbeats while the import waits, beside the ids of its events", async () => {
     const held = await holdConversations(database.url);

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { listConversations } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { authorization: "Bearer acme-key-1" };
 
 describe("an import with wrong messages", () => {
-  let running: ServiceWithEpisodes;
-  beforeAll(async () => {
-    running = await openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme", MAX_MESSAGE_CHARS: "1000" });
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme", MAX_MESSAGE_CHARS: "1000" }));
 
   const body = (messages: unknown, fields: object = {}): object => {
     return { user_id: "ada", session_id: crypto.randomUUID(), messages, ...fields };

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi } from "../../support/clients/api-client.ts";
 import type { ScriptedToolCall } from "../../servers/model-server.ts";
-import { callOnce, openServiceWithCoreMemory, type ServiceWithCoreMemory } from "../../support/services/service-with-core-memory.ts";
+import { callOnce, openServiceWithCoreMemory } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const profile = (content: string, turns?: unknown): ScriptedToolCall => ({
   name: "core_memory_update",
@@ -10,17 +11,15 @@ const profile = (content: string, turns?: unknown): ScriptedToolCall => ({
 });
 
 describe("erasing one exchange of several that the memory agent read together", () => {
-  let running: ServiceWithCoreMemory;
-  let user: string;
-  beforeAll(async () => {
-    running = await openServiceWithCoreMemory({
+  const running = useOpened(() =>
+    openServiceWithCoreMemory({
       DATA_DIR: "memory://",
       ENABLE_EPISODIC_MEMORY: "true",
       EMBEDDING_MODEL: "built-in",
       ENABLE_SUMMARY: "false",
-    });
-  });
-  afterAll(() => running.close());
+    }),
+  );
+  let user: string;
   beforeEach(() => {
     user = crypto.randomUUID();
     running.model.seen.splice(0);

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 interface Summary {
@@ -9,18 +10,15 @@ interface Summary {
   covered_message_count: number;
 }
 
-let running: ServiceWithEpisodes;
-beforeAll(async () => {
-  // The built-in summariser and the rules: no model is asked.
-  running = await openServiceWithEpisodes({
-    OPENAI_BASE_URL: "",
-    ENABLE_CORE_MEMORY: "true",
-    SUMMARY_MIN_MESSAGES: "4",
-    SUMMARY_UPDATE_DELTA: "2",
-    HISTORY_WINDOW: "2",
-  });
-}, 60_000);
-afterAll(() => running.close());
+// The built-in summariser and the rules: no model is asked.
+const SETTINGS = {
+  OPENAI_BASE_URL: "",
+  ENABLE_CORE_MEMORY: "true",
+  SUMMARY_MIN_MESSAGES: "4",
+  SUMMARY_UPDATE_DELTA: "2",
+  HISTORY_WINDOW: "2",
+};
+const running = useOpened(() => openServiceWithEpisodes(SETTINGS));
 
 const at = (path: string): string => `${running.url}/api/v1/${path}`;
 const forget = (episode: string) => callApi(at(`users/ada/episodes/${episode}`), { method: "DELETE" });

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectTo, type RawConnection } from "../../support/clients/raw-connection.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const MEGABYTE = 1024 * 1024;
 const PIECE = "x".repeat(MEGABYTE);
 
 describe("a body that is too large", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await openTestService();
-  });
-  afterAll(() => service.close());
+  const service = useOpened(() => openTestService());
 
   async function begin(route: string, type: string, length: string): Promise<RawConnection> {
     const connection = await connectTo(service.url);

@@ -82,9 +82,7 @@ describe("a client that stops reading", () => {
     running.model.answer({ tokens: TOKENS });
     const { connection, watched } = await startUnread("stubborn");
     await stored("stubborn");
-    const began = performance.now();
     await running.close();
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(watched.response.closed).toBe(true);
     connection.socket.destroy();
   });

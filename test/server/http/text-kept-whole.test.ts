@@ -1,8 +1,9 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, listMessages, messagesOf } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const FACE = "\u{1F600}";
 
@@ -22,11 +23,7 @@ const TEXTS: [name: string, text: string][] = [
 ];
 
 describe("text of any script", () => {
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel();
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel());
 
   /** Says something, and the model answers with these tokens; what the client and the store have then. */
   async function exchange(userId: string, sessionId: string, message: string, tokens: string[], ending: "stop" | "cut" = "stop") {

@@ -1,29 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const INTERNAL = { status: 500, code: "internal_error", says: /^Something failed inside the service\. The log has the details/ };
 
 describe("a failure that nobody foresaw", () => {
-  let running: ServiceWithModel;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  let postgres: Database;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    postgres = await openPostgres(database.url);
-    running = await openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "1000" });
-    running.model.answer({ tokens: ["one ", "two "], betweenMs: 300 });
-  });
-  afterAll(async () => {
-    await running.close();
-    await postgres.close();
-    await database.drop();
-  });
+  const postgres = useOpened(openTestPostgres);
+  const running = useOpened(() => openServiceWithModel({ DATABASE_URL: postgres.url, TURN_LEASE_MS: "1000" }));
+  beforeAll(() => running.model.answer({ tokens: ["one ", "two "], betweenMs: 300 }));
 
   const ask = (sessionId: string, fields: object = {}): object => ({ user_id: "ada", session_id: sessionId, message: "hello", ...fields });
   const hideMessages = () => postgres.query({ text: "alter table messages rename to hidden" });

@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const LISTED = 'conversation_graph_postgres_statement_duration_seconds_count{statement="knowledge-list"}';
 const MODEL = "conversation-graph";
 const HINT = { "x-task": "title_generation" };
 
 describe("all knowledge bases are listed", () => {
-  let service: TestService;
+  const service = useOpened(() => openTestService());
   beforeAll(async () => {
-    service = await openTestService();
     await makeKnowledgeClient(service.url).put("travel", { description: "trains and planes" });
   });
-  afterAll(() => service.close());
 
   const listings = async (): Promise<number> => (await readMetrics(service.url)).samples.get(LISTED) ?? 0;
   const complete = (model: string, headers: Record<string, string> = {}) =>

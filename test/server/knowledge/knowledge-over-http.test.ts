@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { makeKnowledgeClient, type KnowledgeClient } from "../../support/clients/knowledge-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { openTestService } from "../../support/services/service.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const HANDBOOK =
   "# Travel handbook\n\n## Flights\nEconomy class is used for flights under six hours.\n\n## Hotels\nThe limit for a hotel night in Lisbon is 140 euros.";
@@ -12,19 +13,17 @@ const TRAVEL = { description: "Travel rules: flights, hotels, trains", keywords:
 const KEYS = { acme: { authorization: "Bearer acme-key-1" }, globex: { authorization: "Bearer globex-key-1" } };
 
 describe("knowledge bases over HTTP", () => {
-  let running: ServiceWithEpisodes;
+  const running = useOpened(() => openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" }));
   let acme: KnowledgeClient;
   let globex: KnowledgeClient;
   let turns = 0;
   beforeAll(async () => {
-    running = await openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" });
     acme = makeKnowledgeClient(running.url, KEYS.acme);
     globex = makeKnowledgeClient(running.url, KEYS.globex);
     await acme.put("travel", TRAVEL);
     await acme.add("travel", { title: "Travel handbook", text: HANDBOOK, external_id: "handbook" });
     await acme.settled("travel");
-  }, 120_000);
-  afterAll(() => running.close());
+  });
 
   const say = async (message: string, fields: object = {}, headers: Record<string, string> = KEYS.acme): Promise<TurnResult> => {
     const body = { user_id: "ada", session_id: `session ${turns++}`, message, ...fields };

@@ -1,8 +1,9 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { type KnowledgeClient, makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 /** Other requests wait no longer than this for a document of megabytes; storing it in the embedded database takes most of it. */
 const LONGEST_PAUSE_MS = 1_500;
@@ -14,14 +15,12 @@ function filled(megabytes: number, line: (number: number) => string): string {
 }
 
 describe("a document of megabytes", () => {
-  let running: ServiceWithEpisodes;
+  const running = useOpened(() => openServiceWithEpisodes({}));
   let knowledge: KnowledgeClient;
   beforeAll(async () => {
-    running = await openServiceWithEpisodes({});
     knowledge = makeKnowledgeClient(running.url);
     await knowledge.put("tables", { description: "Tables" });
-  }, 120_000);
-  afterAll(() => running.close());
+  });
 
   test.each([
     ["a table of 10 MB", "text/csv", filled(10, (row) => `${row},name ${row},Porto,tea that is grown near the river and sold on Mondays`)],

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { makeAdmission, type Overload, watchEventLoop } from "../../../server/limits/admission.ts";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
 import { type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const OVERLOADED = { status: 503, code: "overloaded", says: /MAX_TURNS_PER_PROCESS.*Nothing was stored.*again in 2 s/ };
 
 describe("a process with as many turns as it may have", () => {
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel({ MAX_TURNS_PER_PROCESS: "2", MAX_CONCURRENT_TURNS_PER_USER: "0" });
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel({ MAX_TURNS_PER_PROCESS: "2", MAX_CONCURRENT_TURNS_PER_USER: "0" }));
 
   const bodyOf = (userId: string): object => ({ user_id: userId, session_id: "s", message: "hello" });
   const ask = (userId: string): Promise<EventStreamResponse> => postTurn(running.url, bodyOf(userId));

@@ -1,13 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeTokenQuota, type TokenQuota } from "../../../server/limits/token-quota.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import type { TokenUsageStore } from "../../../stores/postgres/token-usage-store.ts";
 import { listConversations } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, type EventStreamResponse, postTurn, type StreamOptions } from "../../support/clients/event-client.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { startModelServer } from "../../servers/model-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 describe("the sum of a tenant's tokens", () => {
   /** A table of sums in memory that records what it is asked; `fail` makes it refuse. */
@@ -107,13 +108,9 @@ const AS_OTHER = { authorization: "Bearer other-key-1" };
 const ONE_TURN = 101;
 
 describe("tokens a day of a tenant", () => {
-  let model: ModelServer;
+  const model = useOpened(() => startModelServer());
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   const services: TestService[] = [];
-  beforeAll(async () => {
-    model = await startModelServer();
-  });
-  afterAll(() => model.close());
   beforeEach(async () => {
     database = await createRealDatabase();
     model.answer({ tokens: ["yes"] });

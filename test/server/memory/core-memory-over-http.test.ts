@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openOfflineCoreMemory, type CoreMemoryApi } from "../../support/services/service-with-core-memory.ts";
-import type { TestService } from "../../support/services/service.ts";
+import { describe, expect, test } from "@jest/globals";
+import { openOfflineCoreMemory } from "../../support/services/service-with-core-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const ID = expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
 
 describe("core memory over HTTP", () => {
-  let service: TestService & CoreMemoryApi;
-  beforeAll(async () => {
-    service = await openOfflineCoreMemory({ CORE_MEMORY_SECTIONS: "hobbies, family,profile" });
-  });
-  afterAll(() => service.close());
+  const service = useOpened(() => openOfflineCoreMemory({ CORE_MEMORY_SECTIONS: "hobbies, family,profile" }));
 
   const aUser = (): string => `user ${crypto.randomUUID()}`;
 

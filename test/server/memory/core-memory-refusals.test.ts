@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openOfflineCoreMemory, type CoreMemoryApi } from "../../support/services/service-with-core-memory.ts";
-import type { TestService } from "../../support/services/service.ts";
+import { openOfflineCoreMemory } from "../../support/services/service-with-core-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 describe("what core memory over HTTP refuses", () => {
-  let service: TestService & CoreMemoryApi;
+  const service = useOpened(() => openOfflineCoreMemory({ CORE_MEMORY_SECTIONS: "hobbies" }));
   beforeAll(async () => {
-    service = await openOfflineCoreMemory({ CORE_MEMORY_SECTIONS: "hobbies" });
     await service.write("ada", "goals", "kept");
   });
-  afterAll(() => service.close());
 
   /** Refused with 400 naming the field, and nothing is written. */
   async function expectInvalid(asked: Promise<ApiResponse<object>>, field: string, says = /./): Promise<void> {

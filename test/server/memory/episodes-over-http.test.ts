@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { importedTurns, openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { importedTurns, openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const FACTS = importedTurns([
   ["My favourite director is Agnès Varda.", "A fine choice."],
@@ -11,15 +12,13 @@ const FACTS = importedTurns([
 ]);
 
 describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
-  let running: ServiceWithEpisodes;
+  const running = useOpened(() => openServiceWithEpisodes());
   let conversationId: string;
   beforeAll(async () => {
-    running = await openServiceWithEpisodes();
     const messages = FACTS.map((message, number) => (number < 2 ? { ...message, metadata: { external_id: `x${number}` } } : message));
     conversationId = (await running.bring("ada", messages)).conversation_id;
     expect(await running.settle(conversationId)).toEqual({ settled: true, pending: 0 });
   });
-  afterAll(() => running.close());
 
   const lastPrompt = (): string[] => (running.model.seen.at(-1)?.body.messages ?? []).map(({ content }) => content);
 
@@ -82,15 +81,6 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
       const text = found.find((episode) => episode.id === recalled)?.user_message ?? "not among those that were found";
       expect(prompt.at(-1)).toContain(text);
     }
-  });
-
-  test("a turn does not recall what its window shows word for word", async () => {
-    const first = await running.say("window", "My cat is called Minka.", "s");
-    await running.settle(first.conversation_id);
-    const second = await running.say("window", "What is my cat called?", "s");
-    expect(second.receipt).toMatchObject({ window_messages: 2, episodes: [] });
-    const elsewhere = await running.say("window", "What is my cat called?", "another");
-    expect(elsewhere.receipt.episodes.map(({ message_ids }) => message_ids[1])).toContain(first.message_id);
   });
 
   test("a conversation that outgrew its window recalls its own beginning", async () => {

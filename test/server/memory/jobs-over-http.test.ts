@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { describe, expect, test } from "@jest/globals";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
-import { openServiceWithSummaries, type ServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
+import { openServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const ACME = bearer("key-of-acme");
@@ -19,20 +18,11 @@ interface ShownJobs {
 }
 
 describe("jobs over HTTP", () => {
-  let real: Awaited<ReturnType<typeof createRealDatabase>>;
-  let database: Database;
-  let running: ServiceWithSummaries;
-  beforeAll(async () => {
-    real = await createRealDatabase();
-    database = await openPostgres(real.url);
-    const API_KEYS = "key-of-acme:acme,key-of-globex:globex,key-of-operator:ops:admin";
-    running = await openServiceWithSummaries({ DATABASE_URL: real.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
-  });
-  afterAll(async () => {
-    await running.close();
-    await database.close();
-    await real.drop();
-  });
+  const database = useOpened(openTestPostgres);
+  const API_KEYS = "key-of-acme:acme,key-of-globex:globex,key-of-operator:ops:admin";
+  const running = useOpened(() =>
+    openServiceWithSummaries({ DATABASE_URL: database.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }),
+  );
 
   const get = async <Body>(path: string, headers = ACME) => (await callApi<Body>(`${running.url}/api/v1${path}`, { headers })).json;
   const jobsOf = (headers = ACME) => get<ShownJobs>("/jobs", headers);

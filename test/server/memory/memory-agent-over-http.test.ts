@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { estimateTokens } from "../../../text/tokens.ts";
 import { postJson } from "../../support/clients/api-client.ts";
-import {
-  callOnce,
-  MEMORY_MODEL,
-  openServiceWithCoreMemory,
-  writing,
-  type ServiceWithCoreMemory,
-} from "../../support/services/service-with-core-memory.ts";
+import { callOnce, MEMORY_MODEL, openServiceWithCoreMemory, writing } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const INSERT = {
   name: "archival_insert",
@@ -16,17 +11,15 @@ const INSERT = {
 };
 
 describe("the memory agent with a model and an archive", () => {
-  let running: ServiceWithCoreMemory;
-  let user: string;
-  beforeAll(async () => {
-    running = await openServiceWithCoreMemory({
+  const running = useOpened(() =>
+    openServiceWithCoreMemory({
       DATA_DIR: "memory://",
       ENABLE_EPISODIC_MEMORY: "true",
       EMBEDDING_MODEL: "built-in",
       ENABLE_SUMMARY: "false",
-    });
-  });
-  afterAll(() => running.close());
+    }),
+  );
+  let user: string;
   beforeEach(() => {
     user = crypto.randomUUID();
     running.model.seen.splice(0);

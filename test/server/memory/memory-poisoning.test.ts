@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ChatRequestBody, SeenRequest } from "../../servers/model-server.ts";
 import { ATTACKS, MARK, OUR_LINE, takeFencesOut, UNTAMED } from "./poison.ts";
 import {
@@ -6,9 +6,9 @@ import {
   openOfflineCoreMemory,
   openServiceWithCoreMemory,
   writing,
-  type ServiceWithCoreMemory,
 } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const SUMMARY_MODEL = "test-summary";
 const QUESTION = "Where does my passport lie, in the wardrobe?";
@@ -18,9 +18,8 @@ const forgedLines = (text: string): string[] =>
   text.split(/[\n\r\v\f\u0085\u2028\u2029]/u).filter((line) => !line.startsWith("> ") && !OUR_LINE.test(line));
 
 describe("instructions hidden in what is remembered", () => {
-  let running: ServiceWithCoreMemory;
-  beforeAll(async () => {
-    running = await openServiceWithCoreMemory({
+  const running = useOpened(() =>
+    openServiceWithCoreMemory({
       DATA_DIR: "memory://",
       ENABLE_EPISODIC_MEMORY: "true",
       EMBEDDING_MODEL: "built-in",
@@ -28,9 +27,8 @@ describe("instructions hidden in what is remembered", () => {
       HISTORY_WINDOW: "2",
       SUMMARY_MIN_MESSAGES: "4",
       SUMMARY_UPDATE_DELTA: "2",
-    });
-  });
-  afterAll(() => running.close());
+    }),
+  );
 
   /** Remembers an attack wherever something can be remembered, then asks something harmless; everything the models were asked. */
   async function poison(attack: string): Promise<SeenRequest[]> {

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi, listMessages, type ErrorBody } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithSummaries, type ServiceWithSummaries, type ShownSummary } from "../../support/services/service-with-summaries.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { openServiceWithSummaries, type ShownSummary } from "../../support/services/service-with-summaries.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const UNKNOWN = "00000000-0000-7000-8000-000000000000";
 
 describe("the summary of a conversation", () => {
-  let running: ServiceWithSummaries;
-  beforeAll(async () => {
-    running = await openServiceWithSummaries();
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithSummaries());
   beforeEach(() => {
     running.summarise({ tokens: ["They ", "spoke."] });
     running.model.seen.splice(0);
@@ -105,22 +101,6 @@ describe("the summary of a conversation", () => {
     expectRefusal(await call(UNKNOWN), { status: 404, code: "not_found" });
     expectRefusal(await call("1"), { status: 400, code: "invalid_request", field: "conversation id" });
   });
-
-  test("a summary model that is down keeps no turn from its answer, and what is missing is made up for", async () => {
-    running.summarise({ status: 500 });
-    let last = await running.say("alan", "message 1");
-    for (let index = 2; index <= 5; index++) last = await running.say("alan", `message ${index}`);
-    expect(last).toMatchObject({ completed: true, degraded: [], receipt: { summary: null, window_messages: 8 } });
-    expect(await running.settle(last.conversation_id, 0)).toEqual({ settled: false, pending: 1 });
-    const tries = running.summaryRequests().length; // the next one has begun when all was said, or is followed by one that has
-    await waitUntil("a failed try", () => running.summaryRequests().length > tries);
-
-    running.summarise({ tokens: ["caught up"] });
-    expect(await running.settle(last.conversation_id, 60_000)).toEqual({ settled: true, pending: 0 });
-    const summary = await running.summaryOf(last.conversation_id);
-    expect(summary).toMatchObject({ text: "caught up", covered_message_count: 8 });
-    expect((await running.say("alan", "and now")).receipt).toMatchObject({ summary: { version: summary?.version }, window_messages: 2 });
-  }, 120_000);
 });
 
 test("with ENABLE_SUMMARY=false no summary is asked for, and the window is everything that was said", async () => {

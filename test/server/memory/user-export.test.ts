@@ -1,12 +1,11 @@
 import { readdir } from "node:fs/promises";
 import os from "node:os";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { parseLines } from "../../stores/postgres/export/export-files.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { storeExchange, rememberConversation } from "../../support/samples/user-with-memory.ts";
@@ -14,22 +13,13 @@ import { storeExchange, rememberConversation } from "../../support/samples/user-
 const KEYS = { acme: "key-of-acme-long-enough", other: "key-of-other-long-enough" };
 
 describe("GET /api/v1/users/:id/export", () => {
-  let real: Awaited<ReturnType<typeof createRealDatabase>>;
-  let database: Database;
-  let service: TestService;
+  const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
+  const database = useOpened(openTestPostgres);
+  const service = useOpened(() => openTestService({ DATABASE_URL: database.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }));
   beforeAll(async () => {
-    real = await createRealDatabase();
-    database = await openPostgres(real.url);
     await rememberConversation(database, { tenantId: "acme", userId: "艾达" }, "plums 李子 🍑");
     await rememberConversation(database, { tenantId: "acme", userId: "bob" }, "figs");
     await rememberConversation(database, { tenantId: "other", userId: "艾达" }, "limes");
-    const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
-    service = await openTestService({ DATABASE_URL: real.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
-  });
-  afterAll(async () => {
-    await service.close();
-    await database.close();
-    await real.drop();
   });
 
   const get = (user: string, headers: Record<string, string>) =>
@@ -64,17 +54,6 @@ describe("GET /api/v1/users/:id/export", () => {
     expect({ status: foreign.status, code: foreign.json.error.code }).toEqual({ status: 404, code: "not_found" });
   });
 
-  test("counts towards the limit of its user", async () => {
-    const limited = await openTestService({ DATABASE_URL: real.url, RATE_LIMIT_PER_MINUTE: "2" });
-    try {
-      const statuses: number[] = [];
-      for (let time = 0; time < 3; time++) statuses.push((await fetch(`${limited.url}/api/v1/users/bob/export`)).status);
-      expect(statuses).toEqual([200, 200, 429]);
-    } finally {
-      await limited.close();
-    }
-  });
-
   test("is one moment of the store, and leaves nothing on the disk", async () => {
     let isWriting = true;
     const writing = (async () => {
@@ -91,7 +70,7 @@ describe("GET /api/v1/users/:id/export", () => {
   });
 
   test("is 503 while Postgres is away, and not half an answer", async () => {
-    const proxy = await startTcpProxy(real.url);
+    const proxy = await startTcpProxy(database.url);
     const cut = await openTestService({ DATABASE_URL: proxy.url });
     try {
       await proxy.refuse();

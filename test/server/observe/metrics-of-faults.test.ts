@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { describe, expect, test } from "@jest/globals";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { postJson } from "../../support/clients/api-client.ts";
-import { openServiceWithSummaries, type ServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { openServiceWithSummaries } from "../../support/services/service-with-summaries.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const READABLE = "conversation_graph_job_queue_readable";
@@ -12,19 +13,9 @@ const RETRYING = 'conversation_graph_jobs{kind="summarise",state="retrying"}';
 const FAILURES = 'conversation_graph_job_failures_total{kind="summarise",code="model_unavailable"}';
 
 describe("the metrics of faults", () => {
-  let running: ServiceWithSummaries;
-  let proxy: TcpProxy;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    proxy = await startTcpProxy(database.url);
-    running = await openServiceWithSummaries({ DATABASE_URL: proxy.url });
-  });
-  afterAll(async () => {
-    await running.close();
-    await proxy.close();
-    await database.drop();
-  });
+  const database = useOpened(openTestPostgres);
+  const proxy = useOpened(() => startTcpProxy(database.url));
+  const running = useOpened(() => openServiceWithSummaries({ DATABASE_URL: proxy.url }));
 
   test("tell of jobs that fail by their code, and how long the oldest has waited", async () => {
     running.summarise({ status: 503 });

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const KEY = bearer("key-of-acme");
 
 describe("users and chats of front ends", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await openTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
-  });
-  afterAll(() => service.close());
+  const service = useOpened(() => openTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }));
 
   async function ask(headers: Record<string, string>, fields: object = {}, apiKey = "key-of-acme"): Promise<void> {
     await openClient(service.url, { apiKey, headers }).chat.completions.create({ model: MODEL, messages: [says("hello")], ...fields });

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { detectTaskByWording } from "../../../server/openai/front-end-task.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
 import { listConversations, messagesOf } from "../../support/clients/api-client.ts";
-import type { ModelServer } from "../../servers/model-server.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { LIBRECHAT_FUNCTIONS, LIBRECHAT_REQUESTS, OPEN_WEBUI, TITLE_REQUEST, type FrontEndRequest } from "./front-end-requests.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const ALL = [...OPEN_WEBUI, ...LIBRECHAT_REQUESTS].map((request) => [request.name, request] as const);
 const CHAT = { "X-OpenWebUI-User-Id": "ada", "X-OpenWebUI-Chat-Id": "chat" };
@@ -20,17 +19,8 @@ function ask(url: string, body: Body, headers: Record<string, string> = CHAT) {
 }
 
 describe("a front end's own tasks with the offline model", () => {
-  let service: TestService;
-  let database: Database;
-  beforeAll(async () => {
-    const real = await createRealDatabase();
-    database = await openPostgres(real.url);
-    service = await openTestService({ DATABASE_URL: real.url, ENABLE_CORE_MEMORY: "true" });
-  });
-  afterAll(async () => {
-    await service.close();
-    await database.close();
-  });
+  const database = useOpened(openTestPostgres);
+  const service = useOpened(() => openTestService({ DATABASE_URL: database.url, ENABLE_CORE_MEMORY: "true" }));
 
   test.each(ALL)("are answered in the form they want, and stay in no table: %s", async (_name, { body, offline }) => {
     const { choices, usage } = await ask(service.url, body);
@@ -89,37 +79,64 @@ describe("a front end's own tasks with the offline model", () => {
 });
 
 describe("a front end's own tasks with a model", () => {
-  let service: ServiceWithModel;
-  let model: ModelServer;
-  beforeAll(async () => {
-    service = await openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "1000" });
-    ({ model } = service);
-  });
-  afterAll(() => service.close());
-  beforeEach(() => model.answer({ tokens: ['{ "title": ', '"Bay" }'] }));
+  const service = useOpened(() => openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "1000" }));
+  beforeEach(() => service.model.answer({ tokens: ['{ "title": ', '"Bay" }'] }));
 
   test("reach it word for word, and nothing of the service's memory with them", async () => {
     await ask(service.url, { messages: [says("I am the pilot")] });
     const { choices, usage } = await ask(service.url, TITLE_REQUEST);
     expect(choices[0]?.message.content).toBe('{ "title": "Bay" }');
     expect(usage).toEqual({ prompt_tokens: 100, completion_tokens: 2, total_tokens: 102 });
-    expect(model.seen.at(-1)?.body.messages).toEqual(OPEN_WEBUI[0]?.body.messages);
+    expect(service.model.seen.at(-1)?.body.messages).toEqual(OPEN_WEBUI[0]?.body.messages);
     expect(await messagesOf(service.url, "ada", "chat")).toHaveLength(2);
   });
 
   test("that want JSON get it, and the model is told so in words", async () => {
     const structured = LIBRECHAT_REQUESTS.find(({ name }) => name.endsWith("method structured"))?.body ?? { messages: [] };
-    model.answer({ tokens: ['Here you are:\n```json\n{"title": "Bay", ', '"language": "English"}\n```'] });
+    service.model.answer({ tokens: ['Here you are:\n```json\n{"title": "Bay", ', '"language": "English"}\n```'] });
     expect((await ask(service.url, structured)).choices[0]?.message.content).toBe('{"title":"Bay","language":"English"}');
-    expect(model.seen.at(-1)?.body.messages[0]).toMatchObject({ role: "system", content: expect.stringContaining('"required"') });
-    model.answer({ tokens: ["Ornithopter Bay"] });
+    expect(service.model.seen.at(-1)?.body.messages[0]).toMatchObject({ role: "system", content: expect.stringContaining('"required"') });
+    service.model.answer({ tokens: ["Ornithopter Bay"] });
     const offline = '{"title":"Where is ornithopter bay on","language":"English"}';
     expect((await ask(service.url, structured)).choices[0]?.message.content).toBe(offline);
   });
 
   test("have the deadlines of every answer, and fail as errors", async () => {
-    model.answer({ firstTokenMs: 30_000 });
+    service.model.answer({ firstTokenMs: 30_000 });
     const failed = await failureOf(ask(service.url, TITLE_REQUEST));
     expect(failed).toMatchObject({ status: 503, code: "model_first_token_timeout" });
+  });
+});
+
+describe("the wording of a front end's task", () => {
+  const TITLE = TITLE_REQUEST.messages[0]?.content ?? "";
+  const PEOPLE: [what: string, text: string][] = [
+    ["a question about a title", "Generate a concise title for my essay on ornithopters"],
+    ["a heading of their own", "### Task:\nWrite a poem about the sea.\n### Output:\nFour lines."],
+    ["a heading with JSON", '### Task:\nName my cat.\n### Output:\nJSON format: { "title": "…" }'],
+    ["a task in the middle of a sentence", `Open WebUI sends this, what does it mean?\n${TITLE}`],
+    ["a task with a question behind it", `${TITLE}\n\nWhat does this prompt do?`],
+    ["a chat between tags", "Summarise:\n<chat_history>\nUSER: hi\n</chat_history>"],
+    ["the first words only", "### Task:\nYou are an autocompletion system. Is that true?"],
+    ["emoji wanted", "Which emoji fits the facial expression of a tired person?"],
+    ["LibreChat's first words", "Provide a concise, 5-word-or-less title for the conversation, using only verbs."],
+    ["nothing", ""],
+    [
+      "Open WebUI's wrapping of a question with documents",
+      '### Task:\nRespond to the user query using the provided context, …\n\n### Output:\nProvide a clear and direct response …\n\n<context>\n<source id="1">about <chat_history> tags</source>\n</context>\n\nWhat is in there?',
+    ],
+  ];
+  test.each(PEOPLE)("is not seen in what people write: %s", (_what, text) => {
+    expect(detectTaskByWording(text)).toBeNull();
+  });
+
+  test("is seen with the line ends of Windows and white space around", () => {
+    expect(detectTaskByWording(`  ${TITLE.replaceAll("\n", "\r\n")}\r\n`)).toBe("title");
+  });
+
+  test("is seen whatever a template of one's own is for, when it keeps the frame", () => {
+    expect(detectTaskByWording("### Task:\nRate this chat.\n### Output:\nA number.\n<chat_history>\nUSER: hi\n</chat_history>")).toBe(
+      "other",
+    );
   });
 });

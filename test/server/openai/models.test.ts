@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, putJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
 
 describe("models", () => {
-  let service: TestService;
+  const service = useOpened(() => openTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" }));
   beforeAll(async () => {
-    service = await openTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
     await putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }, ACME);
   });
-  afterAll(() => service.close());
   const acme = () => openClient(service.url, { apiKey: "key-of-acme" });
 
   test("are one for the service and one for each knowledge base of the tenant", async () => {

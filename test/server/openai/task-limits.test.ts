@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { messagesOf, postJson, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
-import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
+import { startModelServer } from "../../servers/model-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { LIBRECHAT_REQUESTS, TITLE_REQUEST } from "./front-end-requests.ts";
 import { bearer } from "../../servers/token-issuer.ts";
 import { MODEL, says } from "./open-client.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const TITLE = { "x-task": "title_generation" };
 
@@ -15,12 +16,8 @@ interface Sent {
 }
 
 describe("the limits of a front end's own tasks", () => {
-  let model: ModelServer;
+  const model = useOpened(() => startModelServer());
   let service: TestService | undefined;
-  beforeAll(async () => {
-    model = await startModelServer();
-  });
-  afterAll(() => model.close());
   beforeEach(() => {
     model.seen.length = 0;
     model.answer({ tokens: ["A title"] });

@@ -1,20 +1,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
 import { errorResponse } from "../../../server/http/error-response.ts";
 import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
 import { pageRoutes } from "../../../server/page/page-routes.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 describe("the page over HTTP", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await openTestService({ API_KEYS: "a-long-secret:acme" });
-  });
-  afterAll(() => service.close());
+  const service = useOpened(() => openTestService({ API_KEYS: "a-long-secret:acme" }));
 
   const assetsOf = (page: string): string[] => [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
 

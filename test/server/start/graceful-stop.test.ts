@@ -1,29 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { messagesOf } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { beginTurn, contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
-import type { ModelServer } from "../../servers/model-server.ts";
+import { startModelServer } from "../../servers/model-server.ts";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openTestService } from "../../support/services/service.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const READ = "GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 describe("a service that is told to stop", () => {
-  let watcher: ServiceWithModel;
-  let model: ModelServer;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    watcher = await openServiceWithModel({ DATABASE_URL: database.url });
-    ({ model } = watcher);
-  });
+  const database = useOpened(openTestPostgres);
+  const model = useOpened(() => startModelServer());
+  const watcher = useOpened(() => openTestService({ DATABASE_URL: database.url }));
   afterEach(killServiceProcesses);
-  afterAll(async () => {
-    await watcher.close();
-    await database.drop();
-  });
 
   const start = (environment: Record<string, string> = {}): Promise<ServiceProcess> =>
     startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, ...environment });

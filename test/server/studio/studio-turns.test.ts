@@ -1,23 +1,22 @@
 import { MemorySaver } from "@langchain/langgraph";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import type { ConversationState } from "../../../turn/state.ts";
 import type { TurnOutcome } from "../../../turn/outcome.ts";
 import { toTurnInput } from "../../../server/studio-input.ts";
-import { type GraphWithModel, openGraphWithModel } from "../../support/services/graph-with-model.ts";
+import { openGraphWithModel } from "../../support/services/graph-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 /** What differs from turn to turn and says nothing of the one before. */
 const OF_EACH_TURN = ["turnId", "sessionId", "conversationId", "currentMessageId", "messages", "recentMessages", "timings"];
 
 describe("a turn of a thread in Studio that has had a turn before", () => {
-  let opened: GraphWithModel;
+  const opened = useOpened(() => openGraphWithModel());
   let graph: ConversationGraph;
   beforeAll(async () => {
-    opened = await openGraphWithModel();
     graph = opened.makeGraph();
     graph.checkpointer = new MemorySaver();
   });
-  afterAll(() => opened.close());
 
   async function run(thread: string, input: object): Promise<{ state: ConversationState; outcome: TurnOutcome }> {
     const turn = toTurnInput(input, { id: thread, earlier: {} }, 100);

@@ -1,8 +1,9 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const GOOD = { user_id: "ada", session_id: "s", message: "hello" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -65,11 +66,7 @@ const NO_JSON_OBJECTS = ['{"user_id": "ada"', "null", '"hello"', "7", "user_id=a
 const OTHER_TYPES = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "nonsense"];
 
 describe("a chat request that is refused", () => {
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel();
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel());
 
   describe.each(["/api/v1/chat/stream", "/api/v1/chat"])("by %s", (endpoint) => {
     const post = (body: unknown, headers?: Record<string, string>) => postJson(running.url + endpoint, body, headers);

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { connectTo, parseChunkedResponse, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const LAST_CHUNK = "\r\n0\r\n\r\n";
 const HEARTBEAT = ": heartbeat\n\n";
@@ -9,11 +10,7 @@ const TOKENS = ["Hello", " 世界,\n", '"😀"\r\n', "id: 7\ndata: {}\n\n", "\u2
 const frame = (id: string, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 
 describe("the bytes of a chat stream", () => {
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel({}, { heartbeatMs: 100 });
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 100 }));
 
   async function post(sessionId: string, headers: Record<string, string> = {}): Promise<RawConnection> {
     const connection = await connectTo(running.url);

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { postTurn } from "../../support/clients/event-client.ts";
-import { openServiceWithEpisodes, type ServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 /** What each node tells of itself in a turn with `debug`. */
 describe("the execution log", () => {
-  let running: ServiceWithEpisodes;
+  const running = useOpened(() => openServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true" }));
   beforeAll(async () => {
-    running = await openServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true" });
     const { conversation_id: id } = await running.say("ada", "My bicycle is red and stands in the cellar.", "first");
     await running.settle(id);
   });
-  afterAll(() => running.close());
 
   async function logsOf(debug: boolean): Promise<Record<string, unknown>[]> {
     const { events } = await postTurn(running.url, { user_id: "ada", session_id: "second", message: "What colour is my bicycle?", debug });

@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { getTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const WORDS = ["one ", "two ", "three ", "four "];
 
 describe("an Idempotency-Key", () => {
-  let running: ServiceWithModel;
+  const running = useOpened(() => openServiceWithModel());
   let url: string;
   let sessionId: string;
   let headers: { "idempotency-key": string };
   beforeAll(async () => {
-    running = await openServiceWithModel();
     ({ url } = running);
   });
-  afterAll(() => running.close());
   beforeEach(() => {
     sessionId = uuidv7();
     headers = { "idempotency-key": uuidv7() };

@@ -1,36 +1,26 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a turn whose acknowledgement is lost between the service and Postgres", () => {
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  let proxy: TcpProxy;
-  let watcher: ServiceWithModel;
-  let service: TestService;
+  const database = useOpened(openTestPostgres);
+  const proxy = useOpened(() => startTcpProxy(database.url));
+  const watcher = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url }));
+  const service = useOpened(() => openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: watcher.model.url }));
   let sessionId: string;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    proxy = await startTcpProxy(database.url);
-    watcher = await openServiceWithModel({ DATABASE_URL: database.url });
-    service = await openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: watcher.model.url });
-  });
   beforeEach(() => {
     sessionId = uuidv7();
     watcher.model.answer({ tokens: ["Hi."] });
   });
   afterEach(() => proxy.restore());
-  afterAll(async () => {
-    await Promise.all([service.close(), watcher.close()]);
-    await proxy.close();
-    await database.drop();
-  });
 
   const send = (headers: Record<string, string> = {}, userId = "ada"): Promise<EventStreamResponse> =>
     postTurn(service.url, { user_id: userId, session_id: sessionId, message: "hello" }, { headers });

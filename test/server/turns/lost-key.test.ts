@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
@@ -6,18 +6,15 @@ import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import type { TestService } from "../../support/services/service.ts";
-import { openServicesOnOneDatabase, type ServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { openServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 describe("a key that two processes were sent while its conversation was busy", () => {
-  let running: ServicesOnOneDatabase;
+  const running = useOpened(() => openServicesOnOneDatabase());
   let sessionId: string;
   let headers: Record<string, string>;
   let release: () => void;
-  beforeAll(async () => {
-    running = await openServicesOnOneDatabase();
-  });
-  afterAll(() => running.close());
   beforeEach(() => {
     sessionId = uuidv7();
     headers = { "idempotency-key": uuidv7() };

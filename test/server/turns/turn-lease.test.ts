@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { beginTurn, contentOf, postTurn, type BegunTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { beginTurn, contentOf, type BegunTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const TENTHS = (count: number): object => ({ tokens: Array.from({ length: count }, () => "word "), betweenMs: 100 });
 const BUSY = { status: 409, code: "conversation_busy", says: /still answering.*"on_busy": "enqueue"/ };
@@ -13,11 +13,7 @@ const QUEUED = { on_busy: "enqueue" };
 
 describe("a conversation that is answering", () => {
   // With a lease that no pause of a busy machine outlasts: nothing here waits for its end.
-  let running: ServiceWithModel;
-  beforeAll(async () => {
-    running = await openServiceWithModel({}, { heartbeatMs: 50 });
-  });
-  afterAll(() => running.close());
+  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 50 }));
 
   const ask = (sessionId: string, message: string, fields: object = {}): object => ({
     ...{ user_id: "ada", session_id: sessionId, message },
@@ -41,17 +37,6 @@ describe("a conversation that is answering", () => {
     release();
     expect((await done(first)).completed).toBe(true);
     expect(await contents("busy")).toEqual(["first", "first answer"]);
-  });
-
-  test("with enqueue lets later turns wait, and takes them in the order they came, each with the earlier ones in its window", async () => {
-    running.model.answer(({ messages }) => ({ tokens: [`to ${messages.at(-1)?.content}`, "."], betweenMs: 150 }));
-    const names = ["one", "two", "three", "four"];
-    const turns: BegunTurn[] = [];
-    for (const name of names) turns.push(await begin("queue", name, QUEUED));
-    const last = await postJson<{ receipt: object }>(`${running.url}/api/v1/chat`, ask("queue", "five", QUEUED));
-    expect(last.json.receipt).toMatchObject({ window_messages: 8 });
-    expect((await Promise.all(turns.map(done))).map(({ answer }) => answer)).toEqual(names.map((name) => `to ${name}.`));
-    expect(await contents("queue")).toEqual([...names, "five"].flatMap((name) => [name, `to ${name}.`]));
   });
 
   test("keeps the connection of who waits alive with heartbeats", async () => {
@@ -81,21 +66,6 @@ describe("a conversation that is answering", () => {
     expect(running.model.seen.filter(({ body }) => body.messages.at(-1)?.content.includes("who leaves"))).toEqual([]);
   });
 
-  test.each([
-    ["done", { tokens: ["answer"] }, 30],
-    ["error", { status: 401 }, 10],
-  ])("is free before %s is sent: the next turn is never refused", async (last, script, rounds) => {
-    running.model.answer(script);
-    for (let round = 0; round < rounds; round++) {
-      let next: Promise<EventStreamResponse> | undefined;
-      const { status } = await postTurn(running.url, ask(last, `turn ${round}`), {
-        onEvent: ({ data }) => void (data.status === last && (next = postTurn(running.url, ask(last, `after ${round}`)))),
-      });
-      expect([round, status, (await next)?.status]).toEqual([round, 200, 200]);
-    }
-    expect(await contents(last)).toHaveLength(last === "done" ? 120 : 20);
-  });
-
   test("that is deleted lets those who wait begin it anew", async () => {
     running.model.answer(TENTHS(30));
     const first = await begin("deleted", "first");
@@ -106,18 +76,5 @@ describe("a conversation that is answering", () => {
     expect(contentOf((await first.ended).events, "error").code).toBe("turn_superseded");
     expect((await done(second)).completed).toBe(true);
     expect(await contents("deleted")).toEqual(["second", "answer"]);
-  });
-
-  test("stays taken far beyond one lease, while the model streams and while it has not said a word", async () => {
-    const short = await openServiceWithModel({ TURN_LEASE_MS: "2000" });
-    short.model.answer({ tokens: Array.from({ length: 30 }, () => "word "), firstTokenMs: 4_000, betweenMs: 100 });
-    const first = await beginTurn(short.url, ask("long", "first"));
-    for (const pause of [2_500, 2_000, 1_000]) {
-      await sleep(pause);
-      expectRefusal(await postJson(`${short.url}/api/v1/chat`, ask("long", "second")), BUSY);
-    }
-    expect(await done(first)).toMatchObject({ completed: true, answer: "word ".repeat(30) });
-    expect((await messagesOf(short.url, "ada", "long")).map(({ content }) => content)).toEqual(["first", "word ".repeat(30)]);
-    await short.close();
   });
 });

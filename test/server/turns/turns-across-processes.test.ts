@@ -2,29 +2,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { listConversations, listMessages, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 
 const WORDS = Array.from({ length: 10 }, (_, index) => `word${index} `);
 
-let database: Awaited<ReturnType<typeof createRealDatabase>>;
-let environment: Record<string, string>;
-let here: ServiceWithModel;
+const database = useOpened(openTestPostgres);
+const here = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "2000" }));
+const startAnother = () => startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url, TURN_LEASE_MS: "2000" });
 let there: ServiceProcess;
 beforeAll(async () => {
-  database = await createRealDatabase();
-  here = await openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "2000" });
-  environment = { DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url, TURN_LEASE_MS: "2000" };
-  there = await startServiceProcess(environment);
-}, 60_000);
-afterAll(async () => {
-  await killServiceProcesses();
-  await here.close();
-  await database.drop();
+  there = await startAnother();
 });
+afterAll(killServiceProcesses);
 
 describe("many turns in two processes at once", () => {
   const SESSIONS = 5;
@@ -117,7 +111,7 @@ describe("a turn of another process on the same Postgres", () => {
   test("goes on when the process that waits for its end stops, which says so", async () => {
     here.model.answer({ tokens: WORDS, betweenMs: 300 });
     const { turnId, ended } = await startThere();
-    const stopping = await openTestService(environment);
+    const stopping = await openTestService({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url });
     const followed = streamTurn(stopping.url, turnId, { lastEventId: "3.10" });
     await expect(getTurn(stopping.url, turnId)).resolves.toMatchObject({ json: { state: "running" } });
     await stopping.close();
@@ -175,7 +169,7 @@ describe("a turn of another process on the same Postgres", () => {
       ["hello", true],
       ["whole", true],
     ]);
-    there = await startServiceProcess(environment);
+    there = await startAnother();
     expect(contentOf((await send(there.url)).events, "done").message_id).toBe(again.message_id);
   }, 60_000);
 });

@@ -1,29 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { clearOldTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import { openServicesOnOneDatabase, type ServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { openServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 
-let running: ServicesOnOneDatabase;
-let database: Database;
+const running = useOpened(() => openServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" }));
+const database = useOpened(() => openPostgres(running.databaseUrl));
 let userId: string;
 let sessionId: string;
 let key: string;
-beforeAll(async () => {
-  running = await openServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" });
-  database = await openPostgres(running.databaseUrl);
-});
-afterAll(async () => {
-  await database.close();
-  await running.close();
-});
 beforeEach(() => {
   [userId, sessionId, key] = [`user ${uuidv7()}`, uuidv7(), uuidv7()];
   running.model.seen.splice(0);

@@ -2,40 +2,29 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { v7 as uuidv7 } from "uuid";
 import { CANCEL_CHANNEL } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { messagesOf } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
-import { openServiceWithModel, type ServiceWithModel } from "../../support/services/service-with-model.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { openTestService } from "../../support/services/service.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { cancelTurn, getTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a turn that another process asks to stop, and that does not hear of it", () => {
-  let running: ServiceWithModel;
-  let database: Awaited<ReturnType<typeof createRealDatabase>>;
-  let proxy: TcpProxy;
-  let there: TestService;
+  const database = useOpened(openTestPostgres);
+  // Only the connection that listens for cancellations goes dead; it stays open, so that it is not taken up again.
+  const proxy = useOpened(() => startTcpProxy(database.url, { only: `listen "${CANCEL_CHANNEL}"` }));
+  const running = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "1500" }));
+  const there = useOpened(() => openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: running.model.url, TURN_LEASE_MS: "1500" }));
   let sessionId: string;
-  beforeAll(async () => {
-    database = await createRealDatabase();
-    // Only the connection that listens for cancellations goes dead; it stays open, so that it is not taken up again.
-    proxy = await startTcpProxy(database.url, { only: `listen "${CANCEL_CHANNEL}"` });
-    running = await openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "1500" });
-    there = await openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: running.model.url, TURN_LEASE_MS: "1500" });
-    proxy.freeze();
-  });
+  beforeAll(() => proxy.freeze());
   beforeEach(() => {
     sessionId = uuidv7();
     running.model.seen.splice(0);
   });
   afterEach(() => running.model.answer({}));
-  afterAll(async () => {
-    await proxy.restore();
-    await there.close();
-    await running.close();
-    await proxy.close();
-    await database.drop();
-  });
+  afterAll(() => proxy.restore());
 
   const ask = (url: string) => beginTurn(url, { user_id: "ada", session_id: sessionId, message: "hello" });
 
