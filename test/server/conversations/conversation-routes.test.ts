@@ -47,10 +47,8 @@ describe("the lists", () => {
   });
 
   test.each([
-    [1, [1, 1, 1, 1]],
     [3, [3, 1]],
     [4, [4]],
-    [200, [4]],
   ])("page conversations by %d without gaps or repeats, next null at the end", async (limit, sizes) => {
     const pages = await readPages("/api/v1/conversations?user_id=ada&", limit);
     expect(pages.map(({ conversations }) => conversations.length)).toEqual(sizes);
@@ -58,10 +56,8 @@ describe("the lists", () => {
   });
 
   test.each([
-    [1, 8],
     [5, 2],
     [8, 1],
-    [200, 1],
   ])("page messages by %d, the oldest first, without gaps or repeats", async (limit, pageCount) => {
     const pages = await readPages(`/api/v1/conversations/${conversationIds[0]}/messages?`, limit);
     expect(pages).toHaveLength(pageCount);

@@ -26,8 +26,8 @@ describe("text of any script", () => {
   const running = useOpened(() => openServiceWithModel());
 
   /** Says something, and the model answers with these tokens; what the client and the store have then. */
-  async function exchange(userId: string, sessionId: string, message: string, tokens: string[], ending: "stop" | "cut" = "stop") {
-    running.model.answer({ tokens, ending });
+  async function exchange(userId: string, sessionId: string, message: string, tokens: string[]) {
+    running.model.answer({ tokens });
     const { status, events } = await postTurn(running.url, { user_id: userId, session_id: sessionId, message });
     return { status, events, stored: await messagesOf(running.url, userId, sessionId) };
   }
@@ -69,20 +69,5 @@ describe("text of any script", () => {
     for (const id of ids) expect((await exchange("bytes", id, id, ["fine"])).stored.map(({ content }) => content)).toEqual([id, "fine"]);
     await exchange("\u00e9", "own", "x", ["fine"]);
     expect(await listConversations(running.url, "e\u0301")).toEqual([]);
-  });
-
-  test.each([
-    ["split inside an emoji is put together again", ["look \ud83d", "\ude00", " done"], `look ${FACE} done`],
-    ["that cannot be stored is replaced in the stream and in the store alike", ["nul \0 here"], "nul \ufffd here"],
-  ])("from the model %s", async (title, tokens, text) => {
-    const { events, stored } = await exchange(title, "s", "x", tokens);
-    expect(tokenText(events)).toBe(text);
-    expect(stored[1]).toMatchObject({ content: text, completed: true });
-  });
-
-  test("from the model that is cut inside an emoji is kept up to there", async () => {
-    const { events, stored } = await exchange("half", "s", "x", ["look \ud83d"], "cut");
-    expect(contentOf(events, "error").code).toBe("model_interrupted");
-    expect(stored[1]).toMatchObject({ content: "look \ufffd", completed: false });
   });
 });

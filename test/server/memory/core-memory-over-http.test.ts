@@ -1,4 +1,7 @@
-import { describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { callApi, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openOfflineCoreMemory } from "../../support/services/service-with-core-memory.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
@@ -10,23 +13,14 @@ describe("core memory over HTTP", () => {
 
   const aUser = (): string => `user ${crypto.randomUUID()}`;
 
-  test("is empty for a user whom nothing is known of", async () => {
-    expect(await service.read("nobody")).toEqual([]);
-    expect((await service.history("nobody", "profile")).json).toEqual({ versions: [], next: null });
-    expect((await service.operations("nobody")).json).toEqual({ operations: [], next: null });
-  });
-
   test("shows what a person wrote with its version, as an ETag too, its time and that a person wrote it", async () => {
     const user = aUser();
     const content = `  Name: Ada\n住在里斯本\n${"😀".repeat(1_982)}`; // 2,000 characters by code points
     const { status, json, headers } = await service.put(user, "profile", { content });
-    expect({ status, json, etag: headers.get("etag") }).toEqual({
-      status: 200,
-      json: { section: "profile", content, version: 1 },
-      etag: '"1"',
-    });
+    const written = { section: "profile", content, version: 1 };
+    expect({ status, json, etag: headers.get("etag") }).toEqual({ status: 200, json: written, etag: '"1"' });
     const lines = content.split("\n").flatMap((line) => (line.trim() === "" ? [] : [{ content: line, trigger_message_ids: [] }]));
-    expect(await service.read(user)).toEqual([{ section: "profile", content, version: 1, updated_at: TIME, updated_by: "person", lines }]);
+    expect(await service.read(user)).toEqual([{ ...written, updated_at: TIME, updated_by: "person", lines }]);
     const again = await service.put(user, "profile", { content: "Name: Grace" });
     expect([again.json.version, again.headers.get("etag")]).toEqual([2, '"2"']);
     expect(await service.contents(user)).toEqual({ profile: "Name: Grace" });
@@ -61,18 +55,14 @@ describe("core memory over HTTP", () => {
     expect((await service.put(user, "goals", { content: "three" }, onlyNew)).json).toMatchObject({ version: 3, content: "three" });
   });
 
-  test("removes a section, keeps its versions, and finds none to remove the second time", async () => {
+  test("removes a section once, and keeps its versions", async () => {
     const user = aUser();
     await service.write(user, "goals", "one");
     expect((await service.remove(user, "goals", { "if-match": '"7"' })).status).toBe(409);
     expect((await service.remove(user, "goals", { "if-match": '"1"' })).json).toEqual({ section: "goals", content: null, version: 2 });
     expect(await service.read(user)).toEqual([]);
     expect(await service.remove(user, "goals")).toMatchObject({ status: 404, json: { error: { code: "not_found" } } });
-    const { versions } = (await service.history(user, "goals")).json;
-    expect(versions.map(({ version, content }) => [version, content])).toEqual([
-      [2, null],
-      [1, "one"],
-    ]);
+    expect((await service.history(user, "goals")).json.versions).toMatchObject([{ content: null }, { content: "one" }]);
   });
 
   test("shows history and operations newest first, in pages, with every field", async () => {
@@ -85,46 +75,25 @@ describe("core memory over HTTP", () => {
     const byPerson = { conversation_id: null, trigger_message_id: null, created_at: TIME };
     expect(first.versions[0]).toEqual({ version: 3, content: "goal 3", updated_by: "person", ...byPerson });
 
-    await service.remove(user, "goals");
-    const newest = (await service.operations(user, "?limit=3")).json;
-    const oldest = (await service.operations(user, `?limit=3&after=${encodeURIComponent(newest.next ?? "")}`)).json;
-    const listed = [...newest.operations, ...oldest.operations];
-    expect(listed.map(({ new_value }) => new_value)).toEqual([null, "goal 3", "goal 2", "goal 1"]);
-    expect([newest.operations.length, oldest.next]).toEqual([3, null]);
-    expect(listed[1]).toEqual({
-      id: ID,
-      operation: "core_update",
-      section: "goals",
-      version: 3,
-      old_value: "goal 2",
-      new_value: "goal 3",
-      reason: null,
-      actor: "person",
-      refused: null,
-      trigger_message_ids: [],
-      ...byPerson,
-    });
+    const newest = (await service.operations(user, "?limit=2")).json;
+    const oldest = (await service.operations(user, `?limit=2&after=${encodeURIComponent(newest.next ?? "")}`)).json;
+    expect([...newest.operations, ...oldest.operations].map(({ version }) => version)).toEqual([3, 2, 1]);
+    expect(oldest.next).toBeNull();
+    const values = { section: "goals", version: 3, old_value: "goal 2", new_value: "goal 3" };
+    const why = { reason: null, actor: "person", refused: null, trigger_message_ids: [] };
+    expect(newest.operations[0]).toEqual({ id: ID, operation: "core_update", ...values, ...why, ...byPerson });
     const ofNoMessage = await service.operations(user, `?trigger_message_id=${crypto.randomUUID()}`);
     expect(ofNoMessage.json.operations).toEqual([]);
   });
 
-  test("goes back to an earlier version by a new one, with its reason in the log, and to none that is not there", async () => {
+  test("goes back to an earlier version by a new one, and to none that is not there", async () => {
     const user = aUser();
-    await service.write(user, "goals", "one");
-    await service.write(user, "goals", "two");
+    for (const content of ["one", "two"]) await service.write(user, "goals", content);
     expect((await service.revert(user, "goals", { version: 1 }, { "if-match": '"1"' })).status).toBe(409);
     const { status, json, headers } = await service.revert(user, "goals", { version: 1 }, { "if-match": '"2"' });
-    expect({ status, json, etag: headers.get("etag") }).toEqual({
-      status: 200,
-      json: { section: "goals", content: "one", version: 3 },
-      etag: '"3"',
-    });
+    const reverted = { section: "goals", content: "one", version: 3 };
+    expect({ status, json, etag: headers.get("etag") }).toEqual({ status: 200, json: reverted, etag: '"3"' });
     expect(await service.contents(user)).toEqual({ goals: "one" });
-    expect((await service.operations(user)).json.operations[0]).toMatchObject({
-      old_value: "two",
-      new_value: "one",
-      reason: "Back to version 1.",
-    });
     expect(await service.revert(user, "goals", { version: 9 })).toMatchObject({ status: 404, json: { error: { code: "not_found" } } });
     expect(await service.revert(aUser(), "goals", { version: 1 })).toMatchObject({ status: 404 });
   });
@@ -143,4 +112,99 @@ describe("core memory over HTTP", () => {
     const { operations } = (await service.operations(user)).json;
     expect(operations).toMatchObject([{ ...from, actor: "agent", trigger_message_id: versions[0]?.trigger_message_id, old_value: null }]);
   });
+
+  beforeAll(() => service.write("ada", "goals", "kept"));
+
+  /** Refused with 400 naming the field, and nothing is written. */
+  async function expectInvalid(asked: Promise<ApiResponse<object>>, field: string, says = /./): Promise<void> {
+    const { status, headers, text } = await asked;
+    expectRefusal({ status, headers, text, json: JSON.parse(text) as ErrorBody }, { status: 400, code: "invalid_request", field, says });
+    expect(await service.contents("ada")).toEqual({ goals: "kept" });
+    expect((await service.operations("ada")).json.operations).toHaveLength(1);
+  }
+
+  test.each(["*", '"', "", '""', "abc", '"-1"', '"1.5"', '"1", "2"', '"1e3"', "½", '"9999999999"', `"${"1".repeat(500)}"`])(
+    "refuses a write, a removal and a revert with If-Match %j",
+    async (tag) => {
+      const headers = { "if-match": tag };
+      await expectInvalid(service.put("ada", "goals", { content: "new" }, headers), "If-Match", /send the version in quotes/);
+      await expectInvalid(service.remove("ada", "goals", headers), "If-Match");
+      await expectInvalid(service.revert("ada", "goals", { version: 1 }, headers), "If-Match");
+    },
+  );
+
+  test.each<[string, unknown, string, RegExp]>([
+    [
+      "more than 2,000 characters beyond the basic plane",
+      { content: "😀".repeat(2_001) },
+      "content",
+      /more than 2000 characters; shorten it/,
+    ],
+    ["nothing", { content: "" }, "content", /is blank; DELETE removes a section/],
+    ["blanks", { content: " \n\t\u3000" }, "content", /is blank/],
+    ["a NUL", { content: "a\0b" }, "content", /NUL character \(U\+0000\) at position 1/],
+    ["half a surrogate pair", '{"content":"face \\ud83d"}', "content", /half of a surrogate pair/],
+    ["no content", {}, "content", /is missing/],
+    ["a number", { content: 5 }, "content", /must be a string/],
+    ["null", { content: null }, "content", /must be a string/],
+    ["a field that is not known", { content: "x", version: 3 }, "version", /not a known field/],
+    ["a list", [{ content: "x" }], "body", /./],
+  ])("refuses a section with %s", async (_name, body, field, says) => {
+    await expectInvalid(service.put("ada", "goals", body), field, says);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no version", {}, "version"],
+    ["a version that is no number", { version: "1" }, "version"],
+    ["a version that is not whole", { version: 1.5 }, "version"],
+    ["a version that is far too high", { version: 1e12 }, "version"],
+    ["another field", { version: 1, content: "x" }, "content"],
+  ])("refuses a revert with %s", async (_name, body, field) => {
+    await expectInvalid(service.revert("ada", "goals", body), field);
+  });
+
+  test.each(["unknown", "Goals", "goals%00", "%F0%9F%98%80", "..%2Fgoals", "x".repeat(4_000), "__proto__"])(
+    "refuses the section %s, which there is not, whatever is done with it",
+    async (name) => {
+      await expectInvalid(service.put("ada", name, { content: "x" }), "section", /is not one of profile, preferences, goals, .*hobbies/);
+      await expectInvalid(service.revert("ada", name, { version: 1 }), "section");
+      if (name === "unknown") return expect((await service.remove("ada", name)).status).toBe(404); // it could have been configured
+      await expectInvalid(service.remove("ada", name), "section");
+      await expectInvalid(service.history("ada", name), "section");
+    },
+  );
+
+  test.each([
+    ["limit=x", "limit"],
+    ["after=rubbish", "after"],
+    ["limit=1&limit=2", "limit"],
+  ])("refuses a history or a list of operations with %s", async (query, field) => {
+    await expectInvalid(service.history("ada", "goals", `?${query}`), field);
+    await expectInvalid(service.operations("ada", `?${query}`), field);
+  });
+
+  test("refuses a history behind version 0, operations of what is no message", async () => {
+    await expectInvalid(service.history("ada", "goals", "?after=0"), "after");
+    await expectInvalid(service.operations("ada", "?trigger_message_id=x"), "trigger_message_id");
+  });
+
+  test.each(["%00", "x".repeat(201)])("refuses the user id %s", async (userId) => {
+    for (const path of ["core-memory", "memory-operations", "core-memory/goals/history"]) {
+      await expectInvalid(callApi<ErrorBody>(`${service.url}/api/v1/users/${userId}/${path}`), "user_id");
+    }
+  });
+});
+
+test("a section that is no longer configured is shown and can be removed, but not written", async () => {
+  const { url, drop } = await createRealDatabase();
+  const before = await openOfflineCoreMemory({ DATABASE_URL: url, CORE_MEMORY_SECTIONS: "hobbies" });
+  await before.write("ada", "hobbies", "chess");
+  await before.close();
+  const after = await openOfflineCoreMemory({ DATABASE_URL: url });
+  expect(await after.contents("ada")).toEqual({ hobbies: "chess" });
+  expect((await after.put("ada", "hobbies", { content: "go" })).status).toBe(400);
+  expect((await after.history("ada", "hobbies")).json.versions).toHaveLength(1);
+  expect((await after.remove("ada", "hobbies", { "if-match": '"1"' })).json).toMatchObject({ content: null, version: 2 });
+  await after.close();
+  await drop();
 });

@@ -112,14 +112,4 @@ describe("the memory agent with a model and an archive", () => {
     expect(tokens.length).toBeGreaterThan(0);
     expect(Math.max(...tokens)).toBeLessThanOrEqual(8_192);
   });
-
-  test("lists what it refused, with the reason", async () => {
-    running.remember(callOnce(writing("secrets", "x"), { name: "run_shell", arguments: {} }));
-    await running.settle((await running.say(user, "hello")).conversation_id);
-    expect((await running.operations(user)).json.operations).toMatchObject([
-      { operation: "unknown_tool", reason: "run_shell", refused: expect.stringMatching(/no tool/) },
-      { operation: "core_update", section: "secrets", new_value: "x", refused: expect.stringMatching(/no section "secrets"/) },
-    ]);
-    expect(await running.read(user)).toEqual([]);
-  });
 });

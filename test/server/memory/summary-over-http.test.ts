@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi, listMessages, type ErrorBody } from "../../support/clients/api-client.ts";
-import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openServiceWithSummaries, type ShownSummary } from "../../support/services/service-with-summaries.ts";
 import { useOpened } from "../../support/use-opened.ts";
@@ -60,20 +59,6 @@ describe("the summary of a conversation", () => {
     expect((await read(latest)).json.summary).toEqual(await running.summaryOf(id));
     expectRefusal(await read(9), { status: 404, code: "not_found", says: /[Vv]ersion 9/ });
     expectRefusal(await read(0), { status: 400, code: "invalid_request", field: "version" });
-  });
-
-  test("is never part of a turn's stream, also while it is being written", async () => {
-    running.summarise({ tokens: ["SUMMARY "], firstTokenMs: 300 });
-    await running.say("edsger", "one");
-    const { conversation_id: id } = await running.say("edsger", "two");
-    const { events } = await postTurn(running.url, { user_id: "edsger", session_id: "s", message: "three", debug: true });
-    await running.settle(id);
-    const after = await postTurn(running.url, { user_id: "edsger", session_id: "s", message: "four" });
-    expect(tokenText(events)).toBe("re: three");
-    expect(tokenText(after.events)).toBe("re: four");
-    expect(contentOf(after.events, "done").answer).toBe("re: four");
-    expect(JSON.stringify([events, after.events])).not.toContain("SUMMARY");
-    expect(running.summaryRequests().length).toBeGreaterThan(0);
   });
 
   test("settle says what is pending when the time is over, and waits for it otherwise", async () => {

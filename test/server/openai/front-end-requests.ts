@@ -20,99 +20,59 @@ const request = (name: string, task: FrontEndTask, offline: unknown, text: strin
 });
 const TITLE = "Where is ornithopter bay on";
 
+/** The frame of most of Open WebUI's tasks: what it asks for, and the form it demands. */
+const overChat = (task: string, form: string, end = "") =>
+  `### Task:\n${task}\n### Guidelines:\n- …\n\n### Output:\nJSON format: ${form}\n\n### Chat History:\n${CHAT}${end}`;
+
+const AUTOCOMPLETE = `### Task:\nYou are an autocompletion system. Continue the text in \`<text>\` based on the **completion type** in \`<type>\` …  \n
+### **Output Rules**:\n- Respond only in JSON format: \`{ "text": "<your_completion>" }\`.\n\n---\n### Context:
+${CHAT}\n<type>search query</type>  \n<text>where is ornithopter</text>  \n#### Output:\n`;
+
+const COMPACT = `### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n### Instructions:\n- …\n
+### Previous Summary:\n\n\n### Messages Being Compacted:\nUSER: Where is ornithopter bay?\n
+### Recent Messages Kept In Context:\nUSER: And now?`;
+
+const OLD_TITLE = `Create a concise, 3-5 word title with an emoji as a title for the chat history, in the given language. … RESPOND ONLY WITH THE TITLE TEXT.
+
+Examples of titles:\nRemote Work Productivity Tips\n\n${CHAT}`;
+
+const EMOJI =
+  "Your task is to reflect the speaker's likely facial expression through a fitting emoji. …\n\nMessage: ```Where is ornithopter bay?```";
+
+const MERGE = `You have been provided with a set of responses from various models to the latest user query: "Where is ornithopter bay?"\n\n…\n
+Responses from models: """In the south."""\n\n"""On the coast."""`;
+
+const TOOLS = `Available Tools: [{"name": "map"}]\n\nYour task is to choose and return the correct tool(s) from the list of available tools …`;
+const TOOL_QUERY = 'Query: History:\nUSER: """Where is ornithopter bay?"""\nQuery: Where is ornithopter bay?';
+
 /**
  * As Open WebUI 0.6 to 0.11 sends them by default (backend/open_webui/config.py, utils/context_compaction.py): one user message each. The
  * opening, the headings, the demanded form and the end are as they are there; the advice in between is left out.
  */
 export const OPEN_WEBUI: FrontEndRequest[] = [
-  request(
-    "title",
-    "title",
-    { title: TITLE },
-    `### Task:\nGenerate a concise title summarizing the chat history.\n### Guidelines:\n- …
-### Output:\nJSON format: { "title": "your concise title here" }\n### Examples:\n- { "title": "Stock Trends" },
-### Chat History:\n${CHAT}`,
-  ),
-  request(
-    "title of 0.4",
-    "title",
-    TITLE,
-    `Create a concise, 3-5 word title with an emoji as a title for the chat history, in the given language. … RESPOND ONLY WITH THE TITLE TEXT.
-
-Examples of titles:\nRemote Work Productivity Tips\n\n${CHAT}`,
-  ),
-  request(
-    "tags",
-    "tags",
-    { tags: ["General"] },
-    `### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history, along with 1-3 more specific subtopic tags.\n
-### Guidelines:\n- …\n\n### Output:\nJSON format: { "tags": ["tag1", "tag2", "tag3"] }\n\n### Chat History:\n${CHAT}`,
-  ),
+  request("title", "title", { title: TITLE }, overChat("Generate a concise title summarizing the chat history.", '{ "title": "…" }')),
+  request("title of 0.4", "title", TITLE, OLD_TITLE),
+  request("tags", "tags", { tags: ["General"] }, overChat("Generate 1-3 broad tags …", '{ "tags": ["tag1", "tag2"] }')),
   request(
     "follow-ups, with the quote that some versions leave at the end",
     "follow_ups",
     { follow_ups: [] },
-    `### Task:\nSuggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next …\n### Guidelines:\n- …
-### Output:\nJSON format: { "follow_ups": ["Question 1?", "Question 2?", "Question 3?"] }\n### Chat History:\n${CHAT}"`,
+    overChat("Suggest 3-5 relevant follow-up questions or prompts …", '{ "follow_ups": ["Question 1?"] }', '"'),
   ),
-  request(
-    "search queries",
-    "queries",
-    { queries: [] },
-    `### Task:\nAnalyze the chat history to determine the necessity of generating search queries, in the given language. …\n
-### Guidelines:\n- … return: { "queries": [] }.\n\n### Output:\nStrictly return in JSON format: \n{\n  "queries": ["query1", "query2"]\n}\n
-### Chat History:\n${CHAT}\n`,
-  ),
+  request("search queries", "queries", { queries: [] }, overChat("Analyze the chat history …", '\n{\n  "queries": ["query1"]\n}', "\n")),
   request(
     "image prompt",
     "image_prompt",
     { prompt: "Where is ornithopter bay on the map?" },
-    `### Task:\nGenerate a detailed prompt for am image generation task based on the given language and context. …\n\n### Guidelines:\n- …\n
-### Output:\nStrictly return in JSON format:\n{\n    "prompt": "Your detailed description here."\n}\n\n### Chat History:\n${CHAT}`,
+    overChat("Generate a detailed prompt for am image generation task …", '\n{\n    "prompt": "…"\n}'),
   ),
-  request(
-    "autocompletion",
-    "autocomplete",
-    { text: "" },
-    `### Task:\nYou are an autocompletion system. Continue the text in \`<text>\` based on the **completion type** in \`<type>\` …  \n
-### **Output Rules**:\n- Respond only in JSON format: \`{ "text": "<your_completion>" }\`.\n\n---\n### Context:
-${CHAT}\n<type>search query</type>  \n<text>where is ornithopter</text>  \n#### Output:\n`,
-  ),
-  request(
-    "emoji",
-    "emoji",
-    "🙂",
-    "Your task is to reflect the speaker's likely facial expression through a fitting emoji. …\n\nMessage: ```Where is ornithopter bay?```",
-  ),
-  request(
-    "merging the answers of several models",
-    "merge",
-    "In the south.",
-    `You have been provided with a set of responses from various models to the latest user query: "Where is ornithopter bay?"\n\n…\n
-Responses from models: """In the south."""\n\n"""On the coast."""`,
-  ),
-  request(
-    "compacting a long chat",
-    "summary",
-    "USER: Where is ornithopter bay?",
-    `### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n### Instructions:\n- …\n
-### Previous Summary:\n\n\n### Messages Being Compacted:\nUSER: Where is ornithopter bay?\n
-### Recent Messages Kept In Context:\nUSER: And now?`,
-  ),
+  request("autocompletion", "autocomplete", { text: "" }, AUTOCOMPLETE),
+  request("emoji", "emoji", "🙂", EMOJI),
+  request("merging the answers of several models", "merge", "In the south.", MERGE),
+  request("compacting a long chat", "summary", "USER: Where is ornithopter bay?", COMPACT),
   {
-    name: "choosing tools",
-    task: "tool_choice",
-    body: {
-      messages: [
-        {
-          role: "system",
-          content:
-            'Available Tools: [{"name": "map"}]\n\nYour task is to choose and return the correct tool(s) from the list of available tools …',
-        },
-        { role: "user", content: 'Query: History:\nUSER: """Where is ornithopter bay?"""\nQuery: Where is ornithopter bay?' },
-      ],
-    },
-    offline: { tool_calls: [] },
+    ...request("choosing tools", "tool_choice", { tool_calls: [] }, ""),
+    body: { messages: [{ role: "system", content: TOOLS }, ...ofUser(TOOL_QUERY).messages] },
   },
 ];
 

@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
 import { errorResponse } from "../../../server/http/error-response.ts";
 import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
 import { pageRoutes } from "../../../server/page/page-routes.ts";
+import { callApi } from "../../support/clients/api-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
@@ -61,15 +60,9 @@ describe("the page over HTTP", () => {
 });
 
 test("without a built page, the answer says what to run", async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-no-page-"));
-  const app = express().use(pageRoutes(path.join(folder, "web")), errorResponse(pino({ level: "silent" }), 1));
+  const app = express().use(pageRoutes("/nowhere"), errorResponse(pino({ level: "silent" }), 1));
   const server = await listen(app, 0, "127.0.0.1");
-  try {
-    const response = await fetch(`http://127.0.0.1:${portOf(server)}/`);
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { code: "not_found", message: expect.stringContaining("npm run build") } });
-  } finally {
-    await closeServer(server);
-    await rm(folder, { recursive: true });
-  }
+  const refused = await callApi(`http://127.0.0.1:${portOf(server)}/`);
+  expectRefusal(refused, { status: 404, code: "not_found", says: /npm run build/ });
+  await closeServer(server);
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { createDataFolder } from "../../servers/data-folder.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { startStudio, type StudioProcess, type Thread, type ThreadMessage } from "../../servers/studio-process.ts";
 
 const TIMES = 20;
@@ -20,43 +19,17 @@ async function sayAsStudio(studio: StudioProcess, thread: Thread, content: strin
   return messages.at(-1)?.content ?? "";
 }
 
-async function createFolder() {
-  const { folder, remove } = await createDataFolder();
-  return { environment: { DATA_DIR: folder }, remove };
-}
-async function createPostgres() {
-  const { url, drop } = await createRealDatabase();
-  return { environment: { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" }, remove: drop };
-}
-
-describe.each([
-  ["with DATA_DIR", createFolder],
-  ["with a real Postgres", createPostgres],
-])("a thread in Studio %s", (_name, createStore: () => Promise<{ environment: Record<string, string>; remove: () => Promise<void> }>) => {
+describe("a thread in Studio", () => {
+  const database = useOpened(openTestPostgres);
   let studio: StudioProcess;
-  let databaseUrl: string | undefined;
-  let remove: () => Promise<void>;
-
   beforeAll(async () => {
-    const store = await createStore();
-    remove = store.remove;
-    databaseUrl = store.environment["DATABASE_URL"];
-    studio = await startStudio(store.environment);
+    studio = await startStudio({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
   }, 120_000);
-  afterAll(async () => {
-    await studio.stop();
-    await remove();
-  });
+  afterAll(() => studio.stop());
 
-  /** Of a real Postgres; the embedded ones are only open in their own process. */
-  async function ask<Row>(text: string): Promise<Row[]> {
-    if (databaseUrl === undefined) return [];
-    const database = await openPostgres(databaseUrl);
-    return database.query<Row>({ text }).finally(() => database.close());
-  }
   const countConnections = async (): Promise<number> => {
     const text = "select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-    return (await ask<{ n: number }>(text))[0]?.n ?? 0;
+    return (await database.query<{ n: number }>({ text }))[0]?.n ?? 0;
   };
 
   test("remembers what was said before, twenty times, at the same cost each time", async () => {
@@ -69,14 +42,12 @@ describe.each([
     expect(await sayAsStudio(studio, thread, "What is my boat called?")).toContain("Calypso");
     const { messages } = (await thread.state()).values;
     expect(messages).toHaveLength(2 * (TIMES + 1));
-    if (databaseUrl !== undefined) {
-      const stored = await ask<ThreadMessage>(
-        "select id, case role when 'user' then 'human' else 'ai' end as type, content from messages order by created_at, id",
-      );
-      expect(messages.map(({ id, type, content }) => ({ id, type, content }))).toEqual(stored);
-      // A pool of ten, and those that listen for jobs and turns.
-      expect(await countConnections()).toBeLessThanOrEqual(Math.max(connections, 12));
-    }
+    const stored = await database.query<ThreadMessage>({
+      text: "select id, case role when 'user' then 'human' else 'ai' end as type, content from messages order by created_at, id",
+    });
+    expect(messages.map(({ id, type, content }) => ({ id, type, content }))).toEqual(stored);
+    // A pool of ten, and those that listen for jobs and turns.
+    expect(await countConnections()).toBeLessThanOrEqual(Math.max(connections, 13));
     expect(studio.memory()).toBeLessThan(megabytes + 200);
   }, 120_000);
 });

@@ -62,18 +62,6 @@ describe("the bytes of a chat stream", () => {
     expect(last).toBe(frame(lastId, done));
   });
 
-  test.each([
-    ["answers", {}, "done"],
-    ["fails", { status: 401 }, "error"],
-    ["is cut", { ending: "cut" as const }, "error"],
-  ])("hold exactly one terminal event, the last, when the model %s", async (name, script, status) => {
-    running.model.answer({ tokens: TOKENS, ...script });
-    const { body } = await readStream(`terminal-${name}`);
-    const statuses = [...body.matchAll(/^data: \{"status":"(\w+)"/gm)].map(([, each]) => each);
-    expect(statuses.filter((each) => each === "done" || each === "error")).toEqual([status]);
-    expect(statuses.at(-1)).toBe(status);
-  });
-
   test("end so that the connection serves the next request, or ends when the client asked for that", async () => {
     running.model.answer({ tokens: TOKENS });
     const connection = await post("again");
