@@ -1,7 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import { startTurn, type RunningTurn } from "../../graph/start-turn.ts";
-import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { makeFixedKnowledgeCatalog, type KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
@@ -109,16 +108,6 @@ describe("the conversation graph in process", () => {
         statuses.push((event as { status: string }).status);
       }
       expect(statuses.toSorted()).toEqual(["accepted", "route_decision", "token", "token"]);
-    });
-
-    test("the offline model answers, from what it was given", async () => {
-      const graph = opened.makeGraph({ chatModel: new OfflineChatModel() });
-      const { input } = opened.makeTalk();
-      await graph.invoke({ ...input, message: "我最喜欢的颜色是绿色。" });
-      const { answer, usage } = await graph.invoke({ ...input, message: "我喜欢什么颜色？" });
-      expect(answer).toContain("“我最喜欢的颜色是绿色。”");
-      const { prompt_tokens = 0, completion_tokens = 0 } = usage ?? {};
-      expect(usage).toMatchObject({ estimated: true, total_tokens: prompt_tokens + completion_tokens });
     });
 
     test("messages that the caller hands in are not taken for history", async () => {

@@ -64,15 +64,6 @@ describe("the prompt of a turn", () => {
       const roles = opened.server.seen.at(-1)?.body.messages.map(({ role }) => role);
       expect(roles).toEqual(["system", "user", "assistant", "user", "assistant", "user", "assistant", "user"]);
     });
-
-    test.each([true, false])("has no incomplete answer, yet the question that led to it, with debug %p", async (debug) => {
-      const { input } = opened.makeTalk();
-      const graph = opened.makeGraph();
-      opened.server.answer({ tokens: ["half an ans"], ending: "cut" });
-      expect(await startTurn(graph, { ...input, message: "First?", debug }).ended).toMatchObject({ status: "error" });
-      await startTurn(graph, { ...input, message: "Second?", debug }).ended;
-      expect(opened.lastPrompt().others).toEqual(["First?", "Second?"]);
-    });
   });
 
   describe("with a summary", () => {
@@ -89,12 +80,6 @@ describe("the prompt of a turn", () => {
         prompt_tokens: { system: 61, core_memory: 0, summary: 41, window: 72, episodes: 0, passages: 0, message: 7 },
       });
       expect({ degraded, notices }).toEqual({ degraded: [], notices: [] });
-    });
-
-    test("has the newest messages word for word even when the summary covers them", async () => {
-      const { receipt } = await say(await storeSummarised(20, 18));
-      expect(opened.lastPrompt().others).toEqual([...messagesFromTo(15, 20), "And now?"]);
-      expect(receipt).toMatchObject({ summary: { version: 1, covered_message_count: 18 }, window_messages: 6 });
     });
 
     test("begins as the one before while the version stays, and takes the next version when there is one", async () => {
@@ -175,32 +160,16 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().system).toBe(system);
     });
 
-    test("takes a change from the next turn on, and until then begins with the same bytes", async () => {
-      await say(ada, "one");
-      await say(ada, "two");
-      expectSameBeginning();
-      await write("profile", "Name: Grace");
-      expect((await say(ada, "three")).receipt.core_memory).toEqual([{ section: "profile", version: 2 }]);
-      expect(opened.lastPrompt().system).toContain("Name: Grace");
-      expect(opened.lastPrompt().system).not.toContain("Name: Ada");
-      await makeCoreMemoryStore(opened.database).remove(ada, { section: "profile" });
-      expect((await say(ada, "four")).receipt.core_memory).toEqual([]);
-      expect(opened.lastPrompt().system).not.toContain("core_memory");
-    });
-
     const afterErase = (row: object) => ({ ...row, lastErasure: "2001-01-01 00:00:00+00" });
     test.each<[string, string[], ((run: () => Promise<unknown[]>) => Promise<unknown[]>) | null]>([
       ["is switched off", [], null],
-      ["does not come by the deadline", ["core_memory"], () => new Promise(() => undefined)],
       ["fails", ["core_memory"], () => Promise.reject(new Error("secret words of the database"))],
       ["was read before another erase of the user", [], async (run) => (await run()).map((row) => afterErase(row as object))],
     ])("has none that %s: the turn is answered all the same", async (_name, degraded, load) => {
       const database = interceptStatements(opened.database, (statement, run) =>
         load && statement.name === "core-memory-load" ? load(run) : run(),
       );
-      const began = performance.now();
-      const done = await say(ada, "hello", { database, coreMemory: load && { timeoutMs: degraded.length > 0 ? 100 : 10_000 } });
-      expect(performance.now() - began).toBeLessThan(5_000);
+      const done = await say(ada, "hello", { database, coreMemory: load && { timeoutMs: 10_000 } });
       expect(done).toMatchObject({ completed: true, degraded, answer: "Hi there.", receipt: { core_memory: [] } });
       expect(opened.lastPrompt().system).not.toMatch(/Ada|core_memory/);
       expect(JSON.stringify(done)).not.toContain("secret");

@@ -128,8 +128,6 @@ describe("a turn", () => {
     };
 
     test.each<[number, number, Partial<ConversationGraphParts>, number]>([
-      [7, 0, {}, 0],
-      [8, 0, {}, 1],
       [12, 4, {}, 0],
       [13, 4, {}, 1],
       [50, 0, { summary: null }, 0],

@@ -47,9 +47,7 @@ describe("core_memory", () => {
     ["fails in an unforeseen way", () => Promise.reject(new Error("secret")), "internal_error"],
     ["throws at once", () => { throw new Error("secret"); }, "internal_error"], // prettier-ignore
   ])("is degraded and does not throw when the database %s, and says why to the log alone", async (_name, load, code) => {
-    const began = performance.now();
     const { update, errors } = await run(load, 50);
-    expect(performance.now() - began).toBeLessThan(2_000);
     expect(update).toEqual({ ...NOTHING, degraded: ["core_memory"] });
     expect(errors).toMatchObject([{ code }]);
   });

@@ -1,8 +1,14 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { makeHistory, type HistoryParts } from "../../nodes/history.ts";
+import { beginTurn, type HistoryParts, makeHistory, makeKeyedQueue } from "../../nodes/history.ts";
+import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
+import type { OutcomeToStore, TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
 import type { Recallable } from "../../stores/postgres/memory/episode-store.ts";
+import type { OnBusy } from "../../turn/context.ts";
 import type { ConversationState } from "../../turn/state.ts";
+import { sampleTurn } from "../support/samples/sample-turns.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
@@ -45,7 +51,7 @@ describe("history", () => {
     ["only other conversations have episodes, and these are not recalled", { elsewhere }, { scope: "conversation" }, false, false],
   ])("when %s, foresees what will be searched before the turn has begun", async (_, look, parts, isForeseen, hasEpisodes) => {
     const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, ...look }), parts);
-    await new Promise(setImmediate);
+    await nextTick();
     expect(turn.foreseen).toEqual(isForeseen ? [STATE.message] : []);
     turn.letIn();
     expect(await turn.read).toMatchObject({ hasEpisodes });
@@ -54,7 +60,7 @@ describe("history", () => {
   test("releases the conversation when the look fails, whichever comes first", async () => {
     const broken = new AppError("internal_error", "broken");
     const turn = waitingTurn(() => Promise.reject(broken));
-    await new Promise(setImmediate);
+    await nextTick();
     turn.letIn();
     await expect(turn.read).rejects.toBe(broken);
     expect(turn.finished).toEqual(["c"]);
@@ -67,5 +73,144 @@ describe("history", () => {
     turn.letIn();
     expect(await turn.read).toMatchObject({ conversationId: "c", hasEpisodes: true });
     expect(turn.finished).toEqual([]);
+  });
+});
+
+const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
+
+/** Begins turns over a store: they wait in line unless `onBusy` is "refuse". */
+function beginningOver(calls: Partial<TurnStore>) {
+  const parts = { turns: makeFakeTurnStore(calls), line: makeKeyedQueue() };
+  return (fields: Partial<BeginTurn> = {}, { onBusy = "enqueue", signal }: { onBusy?: OnBusy; signal?: AbortSignal } = {}) =>
+    beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
+}
+
+/** A conversation that is busy for the first `times` questions; `asked` names the messages in the order they asked. */
+function busyFor(times: number) {
+  const asked: string[] = [];
+  const begin = beginningOver({
+    begin: async ({ message }) => {
+      asked.push(message);
+      return asked.length > times ? BEGUN : null;
+    },
+  });
+  return { asked, begin };
+}
+
+describe("beginTurn", () => {
+  test("takes a free conversation at once, and a busy one in the order in which turns came", async () => {
+    const { begin, asked } = busyFor(3);
+    const waiting = ["first", "second", "third"].map((message) => begin({ message }));
+    expect(await Promise.all(waiting)).toEqual([BEGUN, BEGUN, BEGUN]);
+    expect(asked).toEqual(["first", "first", "first", "first", "second", "third"]);
+    expect(await begin({}, { onBusy: "refuse" })).toEqual(BEGUN);
+    expect(asked).toHaveLength(7);
+  });
+
+  test("refuses a busy one with conversation_busy, names the session and says how to wait", async () => {
+    const { begin, asked } = busyFor(100);
+    const refused = await begin({}, { onBusy: "refuse" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "conversation_busy", retryable: true });
+    expect((refused as AppError).message).toMatch(/"holiday".*"on_busy": "enqueue"/);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("does not let one conversation wait for another, also when their names run together", async () => {
+    const begin = beginningOver({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) });
+    const leaving = new AbortController();
+    const waiting = begin({ userId: "busy", sessionId: "s" }, { signal: leaving.signal });
+    waiting.catch(() => undefined);
+    expect(await begin({ userId: "b", sessionId: "usys" })).toEqual(BEGUN);
+    leaving.abort(new AppError("turn_cancelled", "stopped"));
+    await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
+  });
+
+  test("gives up its place with the signal's reason when it is cancelled, and the next one gets in", async () => {
+    const { begin, asked } = busyFor(2);
+    const reason = new AppError("turn_cancelled", "stopped");
+    const leaving = new AbortController();
+    const first = begin({ message: "first" }, { signal: leaving.signal });
+    const second = begin({ message: "second" });
+    leaving.abort(reason);
+    await expect(first).rejects.toBe(reason);
+    expect(await second).toEqual(BEGUN);
+    expect(asked.at(-1)).toBe("second");
+    await expect(begin({ message: "late" }, { signal: leaving.signal })).rejects.toBe(reason);
+    expect(asked).not.toContain("late");
+  });
+
+  test.each(["refuse", "enqueue"] as const)("hands a failure of the store on: %s", async (onBusy) => {
+    const failure = new AppError("storage_unavailable", "gone");
+    await expect(beginningOver({ begin: () => Promise.reject(failure) })({}, { onBusy })).rejects.toBe(failure);
+  });
+
+  describe("when the reply of Postgres was lost", () => {
+    const refusal = new ReplyLost(new Error("the connection ended"));
+    const away = (): Promise<never> => Promise.reject(new AppError("storage_unavailable", "away"));
+    const lost = (calls: Partial<TurnStore>) => beginningOver({ begin: () => Promise.reject(refusal), ...calls });
+
+    test("goes on with what was stored", async () => {
+      const answers = [away, () => Promise.resolve(BEGUN)];
+      expect(await lost({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() })()).toEqual(BEGUN);
+    });
+
+    test("refuses the turn when nothing was stored, at once", async () => {
+      await expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal);
+    });
+
+    const key = { keyHash: "key", bodyHash: "body", earlier: null };
+    test.each([
+      ["takes back what was stored", undefined],
+      ["with a key ends the turn as failed, so that the key leads to another attempt at the stored message,", key],
+    ])(
+      "refuses the turn when Postgres stays away, and %s when it is there again",
+      async (_what, key) => {
+        let isBack = false;
+        const undone = Promise.withResolvers<HeldTurn | OutcomeToStore | undefined>();
+        const begin = lost({
+          findBegun: () => (isBack ? Promise.resolve(BEGUN) : away()),
+          ...(key
+            ? { finish: async (_held, _answer, _jobs, outcome) => (undone.resolve(outcome), "stored" as const) }
+            : { takeBack: async (held) => undone.resolve(held) }),
+        });
+        const turn = sampleTurn({ key });
+        await expect(begin(turn)).rejects.toBe(refusal);
+        isBack = true;
+        const { tenantId, userId, turnId } = turn;
+        const failed = { outcome: { error: { code: "storage_unavailable", retryable: true } } };
+        expect(await undone.promise).toMatchObject(key ? failed : { tenantId, userId, turnId, conversationId: BEGUN.conversationId });
+      },
+      15_000,
+    );
+  });
+});
+
+describe("a keyed queue", () => {
+  test("goes on after one that failed, whose failure stays its own", async () => {
+    const queue = makeKeyedQueue();
+    const failure = new Error("changed my mind");
+    const failing = queue.run("key", () => Promise.reject(failure));
+    const next = queue.run("key", async () => "through");
+    await expect(failing).rejects.toBe(failure);
+    expect(await next).toBe("through");
+    expect(await queue.run("key", async () => "later")).toBe("later");
+  });
+
+  test("lets one that gives up go at once, and keeps those behind it in order", async () => {
+    const queue = makeKeyedQueue();
+    const held = Promise.withResolvers<void>();
+    const happened: string[] = [];
+    const holder = queue.run("key", () => held.promise).then(() => happened.push("holder"));
+    const giving = new AbortController();
+    const quitter = queue.run("key", async () => happened.push("quitter"), giving.signal);
+    const patient = queue.run("key", async () => happened.push("patient"));
+    const reason = new Error("no more patience");
+    giving.abort(reason);
+    await expect(quitter).rejects.toBe(reason);
+    await nextTick();
+    expect(happened).toEqual([]);
+    held.resolve();
+    await Promise.all([holder, patient]);
+    expect(happened).toEqual(["holder", "patient"]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { dayWords } from "../../text/days.ts";
+import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
 import { anyText } from "../support/samples/any-text.ts";
 
 const words = (text: string): string[] => lexicalText(text).split(" ");
@@ -62,5 +63,74 @@ describe("lexicalText", () => {
   test("keeps beginning and end of a text that is too long", () => {
     const prepared = words(`zebra 开头 ${"导演说 hello-world ".repeat(50_000)} giraffe 结尾`);
     expect(prepared).toEqual(expect.arrayContaining(["zebra", "开头", "giraff", "结尾"]));
+  });
+});
+
+/** How often the query has each of its words. */
+function counts(query: string): Record<string, number> {
+  const words = query.split(" ").filter((word) => word !== "");
+  return Object.fromEntries(words.map((word) => [word, words.filter((other) => other === word).length]));
+}
+
+describe("lexicalQuery", () => {
+  test("counts words and pairs of characters four times, single characters once, however often they are asked", () => {
+    expect(counts(lexicalQuery("hiking 导演 hike HIKES"))).toEqual({ hike: 4, 导: 1, 导演: 4, 演: 1 });
+  });
+
+  test.each([
+    ["What does Will do in May?", ["will", "may"]],
+    ["你还记得我的猫叫什么名字吗？", ["猫", "猫叫", "叫", "名", "名字", "字"]],
+    ["刚才提到的导演是哪位？", ["刚", "刚才", "才", "才提", "提", "提到", "到", "导", "导演", "演", "演是", "是"]],
+    ["我的目的地是哪里", ["目", "目的", "的", "的地", "地", "地是", "是"]],
+    ["2024年3月5日星期二", ["2024", "2024年", "3月", "5日", "3月5日", "日星", "期二", "二"]],
+  ])("leaves question words, speakers and the words of every day out of %j", (question, expected) => {
+    expect(Object.keys(counts(lexicalQuery(question)))).toEqual(expected);
+  });
+
+  test("keeps the question words when there is nothing else", () => expect(lexicalQuery("什么？")).not.toBe(""));
+
+  test.each(["", "?!", "who is that"])("is empty for %j", (question) => expect(lexicalQuery(question)).toBe(""));
+
+  test("property: has two hundred words at most, each once or four times", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const found = Object.values(counts(lexicalQuery(text)));
+        expect(found.length).toBeLessThanOrEqual(200);
+        expect(found.filter((count) => count !== 1 && count !== 4)).toEqual([]);
+      }),
+    );
+  });
+
+  test("has only words that lexicalText makes of the same text", () => {
+    const made = lexicalText("我们三月去 Lake Como，住在 B-12 号楼").split(" ");
+    expect(made).toEqual(expect.arrayContaining(Object.keys(counts(lexicalQuery("三月去 Lake Como 住在 B-12")))));
+  });
+});
+
+describe("dayWords", () => {
+  const day = new Date("2023-05-08T12:00:00Z");
+
+  test("names the day of the time zone in both languages, and refuses a time zone that does not exist", () => {
+    expect(dayWords(day, "UTC")).toBe("monday may 8 2023 2023年5月8日 星期一 周一");
+    const late = new Date("2023-12-31T20:00:00Z");
+    expect(dayWords(late, "UTC")).toContain("sunday december 31 2023");
+    expect(dayWords(late, "Asia/Shanghai")).toContain("monday january 1 2024");
+    expect(() => dayWords(day, "Mars/Olympus")).toThrow(RangeError);
+  });
+
+  test.each([
+    ["What happened on May 8?", ["may", "8"]],
+    ["the 8th of May 2023", ["may", "8", "2023"]],
+    ["五月八号去了哪", ["5月", "8日", "5月8日"]],
+    ["2023年5月的事", ["2023年", "5月"]],
+    ["on a Monday", ["monday"]],
+    ["周一聊了什么", ["周一"]],
+    ["星期一", ["期一"]],
+  ])("shares words with the query %j, and none that every day has", (question, shared) => {
+    const words = lexicalText(dayWords(day, "UTC")).split(" ");
+    expect(words).toEqual(expect.arrayContaining(shared));
+    expect(lexicalQuery(question).split(" ")).toEqual(expect.arrayContaining(shared));
+    const everyDay = lexicalQuery("星期 周 年 月 日 狗").split(" ");
+    expect(words.filter((word) => everyDay.includes(word))).toEqual([]);
   });
 });

@@ -1,32 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ZodType } from "zod";
 import { isToolName, parseTurnNumbers, TOOL_ARGUMENTS, toolDefinitions } from "../../../memory/agent/memory-tools.ts";
 
-interface Definition {
-  type: string;
-  function: { name: string; description: string; parameters: { properties: Record<string, Record<string, unknown>>; required: string[] } };
-}
-
-const definitions = toolDefinitions(["profile", "hobbies"]) as Definition[];
-
 describe("the memory agent's tools", () => {
-  test("are the three that are checked, each described in OpenAI's form with the fields that are checked", () => {
-    expect(definitions.map((tool) => tool.function.name)).toEqual(Object.keys(TOOL_ARGUMENTS));
-    for (const { type, function: tool } of definitions) {
-      expect(type).toBe("function");
-      expect(tool.description).toMatch(/\w+ \w+/);
-      expect(tool.parameters).toMatchObject({ type: "object", additionalProperties: false });
-      const shape: Record<string, ZodType> = TOOL_ARGUMENTS[tool.name as keyof typeof TOOL_ARGUMENTS].shape;
-      expect(Object.keys(tool.parameters.properties).sort()).toEqual(Object.keys(shape).sort());
-      const required = Object.keys(shape).filter((field) => !shape[field]?.safeParse(undefined).success);
-      expect(tool.parameters.required.toSorted()).toEqual(required.sort());
-    }
-  });
-
-  test("name the sections that may be written, and the types of episodes", () => {
-    const [update, insert] = definitions.map((tool) => tool.function.parameters.properties);
-    expect(update?.["section"]).toEqual({ type: "string", enum: ["profile", "hobbies"] });
-    expect(insert?.["episode_type"]).toEqual({ type: "string", enum: ["preference", "decision", "context", "outcome"] });
+  test("are described in OpenAI's form with the fields that are checked, and the sections that may be written", () => {
+    const optional = { turns: { type: "array", description: expect.stringMatching(/numbers of the turns/) } };
+    expect(toolDefinitions(["profile", "hobbies"])).toMatchObject(
+      [
+        ["core_memory_update", ["section", "content"], { section: { type: "string", enum: ["profile", "hobbies"] }, ...optional }],
+        ["archival_insert", ["content", "episode_type"], { importance: { type: "number", minimum: 0, maximum: 1 }, ...optional }],
+        ["archival_search", ["query"], { episode_type: { enum: ["preference", "decision", "context", "outcome"] } }],
+      ].map(([name, required, properties]) => {
+        const parameters = { type: "object", properties, required, additionalProperties: false };
+        return { type: "function", function: { name, description: expect.stringMatching(/\w+ \w+/), parameters } };
+      }),
+    );
   });
 
   test("are known by their names alone", () => {

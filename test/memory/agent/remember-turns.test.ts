@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
 import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -6,6 +6,8 @@ import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
+
+const LONG_AGO = "2019-07-08T12:00:00Z";
 
 describeOnBothDatabases("the memory agent", (open) => {
   let database: Database;
@@ -50,26 +52,6 @@ describeOnBothDatabases("the memory agent", (open) => {
     expect(readings.flatMap(({ asked }) => asked)).toEqual(messages);
   });
 
-  test("reads each conversation of its user by itself, that which has waited longest first, and none of another user's", async () => {
-    await agent.say("older", "a");
-    await agent.say("newer", "b");
-    await readingAgent(database).say("of another");
-    const { readings, noted } = noting();
-    await agent.readAll(noted);
-    expect(readings.map(({ asked }) => asked)).toEqual([["older"], ["newer"]]);
-  });
-
-  test("never reads a turn whose answer is incomplete or missing, nor waits for it for ever", async () => {
-    await agent.say("cut off", "s", { content: "half an ans", completed: false });
-    await agent.say("failed", "s", null);
-    const { readings, noted } = noting();
-    expect(await agent.readAll(noted)).toBe(1);
-    expect(readings).toEqual([]);
-    await agent.say("whole");
-    await agent.readAll(noted);
-    expect(readings.map(({ asked }) => asked)).toEqual([["whole"]]);
-  });
-
   test("writes the content, a version, the operation with its trigger and how far it has read", async () => {
     const messageId = await agent.say("I live in Porto.");
     await agent.readAll();
@@ -98,24 +80,15 @@ describeOnBothDatabases("the memory agent", (open) => {
     expect(await operationsOf(database, agent.owner)).toHaveLength(2);
   });
 
-  test.each<[string, number, () => Promise<unknown>, object]>([
-    ["again when a person removed the section", 2, () => people.remove(agent.owner, { section: "profile" }), { profile: "?\nPorto" }],
-    [
-      "once when a person wrote another section",
-      1,
-      () => people.put(agent.owner, { section: "goals", content: "To sail" }),
-      { profile: "Name: Ada\nPorto", goals: "To sail" },
-    ],
-  ])("decides %s meanwhile", async (_what, count, change, contents) => {
-    await people.put(agent.owner, { section: "profile", content: "Name: Ada" });
+  test("decides once when a person wrote another section meanwhile", async () => {
     await agent.say("I moved to Porto.");
-    const { readings, noted } = noting(async (reading, number) => {
-      if (number === 1) await change();
-      await writeFor(reading, "profile", `${reading.memory.contents()["profile"] ?? "?"}\nPorto`);
+    const { readings, noted } = noting(async (reading) => {
+      await people.put(agent.owner, { section: "goals", content: "To sail" });
+      await writeFor(reading, "profile", "Lives in Porto");
     });
     await agent.readAll(noted);
-    expect(readings).toHaveLength(count);
-    expect(await contentsOf(database, agent.owner)).toEqual(contents);
+    expect(readings).toHaveLength(1);
+    expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Lives in Porto", goals: "To sail" });
   });
 
   test("gives up for now, and has written nothing, when the section changes each time; the next step reads the same turns", async () => {
@@ -131,22 +104,6 @@ describeOnBothDatabases("the memory agent", (open) => {
     await agent.step(noted);
     expect(readings.at(-1)?.asked).toEqual(["I moved to Porto."]);
     expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Lives in Porto" });
-  });
-
-  test("has written nothing when its decision fails half-way, and reads the same turns again", async () => {
-    await agent.say("I moved to Porto.");
-    const before = await writtenByReadings(database, agent.owner);
-    const { readings, noted } = noting(async (reading, number) => {
-      await writeFor(reading, "profile", "Lives in Porto");
-      await writeFor(reading, "secrets", "refused");
-      if (number === 1) throw new Error("the model is away");
-    });
-    await expect(agent.step(noted)).rejects.toThrow("the model is away");
-    expect(await writtenByReadings(database, agent.owner)).toEqual(before);
-    await agent.step(noted);
-    expect(readings).toHaveLength(2);
-    const written = (await operationsOf(database, agent.owner)).map(({ newValue, refused }) => `${newValue}: ${refused}`);
-    expect(written.sort()).toEqual(["Lives in Porto: null", expect.stringMatching(/^refused: There is no section "secrets"/)]);
   });
 
   test("has written nothing when the process stops before it is done", async () => {
@@ -171,14 +128,76 @@ describeOnBothDatabases("the memory agent", (open) => {
     expect(await operationsOf(database, agent.owner)).toMatchObject([{ operation: "unknown_tool" }, { operation: "core_update" }]);
   });
 
-  test("writes no operation and no version when what it decides is what is there, and moves on", async () => {
-    await people.put(agent.owner, { section: "profile", content: "Lives in Porto" });
-    for (let turn = 0; turn < 5; turn++) {
-      await agent.say("I live in Porto, remember?");
-      await agent.readAll((reading) => writeFor(reading, "profile", "Lives in Porto\n"));
-    }
-    expect(await versionsOf(database, agent.owner)).toHaveLength(1);
-    expect(await operationsOf(database, agent.owner)).toHaveLength(1);
-    expect(await agent.readAll()).toBe(1);
+  describe("reading imports", () => {
+    const known = async (): Promise<string> => Object.values(await contentsOf(database, agent.owner)).join("\n");
+
+    test("names the import as the one who wrote, and when it was said", async () => {
+      await agent.bring(LONG_AGO, ["I live in Porto."]);
+      await agent.readAll();
+      expect(await known()).toMatch(/Porto/);
+      expect(await versionsOf(database, agent.owner)).toMatchObject([{ version: 1, updatedBy: "import" }]);
+      expect(await operationsOf(database, agent.owner)).toMatchObject([{ actor: "import", triggerMessageIds: [expect.any(String)] }]);
+      const { sections } = await people.load(agent.owner);
+      expect(sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
+    });
+
+    test("what is older does not replace what was said later", async () => {
+      await agent.say("I moved to Lisbon.");
+      await agent.readAll();
+      const before = await contentsOf(database, agent.owner);
+      await agent.bring(LONG_AGO, ["I live in Porto."], "elsewhere");
+      await agent.readAll();
+      expect(await known()).toContain("Lisbon");
+      expect(await contentsOf(database, agent.owner)).toEqual(before);
+    });
+
+    test("what is older adds what is not known yet, and the section still counts as said when the newest of it was", async () => {
+      await agent.say("I live in Lisbon.");
+      await agent.readAll();
+      const [before] = (await people.load(agent.owner)).sections;
+      await agent.bring(LONG_AGO, ["My name is Ada."], "elsewhere");
+      await agent.readAll();
+      expect(await known()).toMatch(/Lisbon[^]*Ada/);
+      const [after] = (await people.load(agent.owner)).sections;
+      expect(after?.saidAt).toEqual(before?.saidAt);
+    });
+
+    test("within one import later words replace earlier ones, in whichever order they stand in it", async () => {
+      await agent.bring("2019-07-09T12:00:00Z", ["I moved to Lisbon."]);
+      await agent.bring(LONG_AGO, ["I live in Porto."]);
+      await agent.readAll();
+      expect(await known()).toContain("Lisbon");
+      expect(await known()).not.toContain("Porto");
+    });
+
+    test("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
+      await agent.say("I live in Lisbon.");
+      await agent.readAll();
+      await people.remove(agent.owner, { section: "profile" });
+      await agent.bring(LONG_AGO, ["The weather is fine."]);
+      await agent.readAll();
+      expect(await known()).not.toMatch(/Lisbon/);
+    });
+
+    test("a line that a person took out does not come back either", async () => {
+      for (const message of ["I live in Lisbon.", "My name is Ada."]) await agent.say(message);
+      await agent.readAll();
+      expect(await known()).toMatch(/Ada/);
+      await people.put(agent.owner, { section: "profile", content: "Lives in Lisbon." });
+      await agent.bring(LONG_AGO, ["The weather is fine."]);
+      await agent.readAll();
+      expect(await known()).not.toMatch(/Ada/);
+    });
+
+    test("a model is given the turns with their times, oldest first, and what it writes counts as said then", async () => {
+      await agent.bring(LONG_AGO, ["I live in Porto.", "I have a cat."]);
+      const times: string[] = [];
+      await agent.readAll(async (reading) => {
+        times.push(...reading.turns.map(({ saidAt }) => saidAt.toISOString()));
+        await writeFor(reading, "profile", "Lives in Porto");
+      });
+      expect(times).toEqual(["2019-07-08T12:00:00.000Z", "2019-07-08T12:01:00.000Z"]);
+      expect((await people.load(agent.owner)).sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:01:00.000Z");
+    });
   });
 });

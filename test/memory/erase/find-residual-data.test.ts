@@ -79,20 +79,7 @@ describe("findResidualData", () => {
     for (const tenantId of ["tenant", `${owner.tenantId} `]) expect(await leftovers({ ...owner, tenantId })).toEqual({});
   });
 
-  test.each([
-    "memory",
-    "active",
-    "exclusive",
-    "summarise",
-    "user",
-    "assistant",
-    "profile",
-    "agent",
-    "current",
-    "episodes",
-    "postgres",
-    "kind",
-  ])(
+  test.each("memory active exclusive summarise user assistant profile agent current episodes postgres kind".split(" "))(
     "finds nothing of a user named %s, who was never there, because of words that rows of others or the list of indexes have",
     async (userId) => expect(await leftovers({ tenantId: "tenant", userId })).toEqual({}),
   );

@@ -1,9 +1,13 @@
-import { expect, test } from "@jest/globals";
-import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { jobsAfterTurn, runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
 import type { JobRun } from "../../../memory/jobs/run-jobs.ts";
+import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
+import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../../support/samples/sample-window.ts";
+import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const JOBS = 8;
@@ -39,4 +43,62 @@ describeOnBothDatabases("the jobs of memory", (open) => {
     else expect(most).toBeGreaterThan(1);
     expect(await mostAtOnce("2 seconds")).toBeGreaterThan(1);
   });
+});
+
+const SETTINGS: SummarySettings = { minMessages: 10, updateDelta: 5, historyWindow: 6 };
+const IDS = { tenantId: "tenant", userId: "user", conversationId: "conversation" };
+
+/** The jobs after a turn with a complete answer, unless `fields` say otherwise. */
+function jobsAfter(fields: Partial<ConversationState>, settings: SummarySettings | null = SETTINGS, layers = {}) {
+  const ending = { answer: "an answer", partialAnswer: false, conversationSummary: null, recentMessages: [], windowIsWhole: true };
+  return jobsAfterTurn({ summary: settings, ...layers }, { ...IDS, ...ending, ...fields } as unknown as ConversationState);
+}
+
+const UP_TO_30 = Array.from({ length: 31 }, (_, length) => length);
+
+describe("jobsAfterTurn", () => {
+  test.each<[string, number, Partial<ConversationState>, Partial<SummarySettings>]>([
+    ["without a summary: when the turn makes the messages minMessages", 8, {}, {}],
+    ["with minMessages less than the window: when there is a message before the window", 5, {}, { minMessages: 3 }],
+    ["with an incomplete answer, which is not counted", 9, { answer: "half an ans", partialAnswer: true }, {}],
+    ["with a missing answer", 9, { answer: "", partialAnswer: true }, {}],
+    ["with an empty answer", 9, { answer: "" }, {}],
+    ["with 4 messages covered: when updateDelta more lie before the window", 13, { conversationSummary: summaryThrough(4) }, {}],
+    ["with 16 messages covered, into which the window reaches back", 25, { conversationSummary: summaryThrough(16) }, {}],
+    ["with a window that is not whole: always", 0, { windowIsWhole: false }, {}],
+  ])("asks for a summary %s, from %i earlier messages on", (_when, first, fields, settings) => {
+    const due = UP_TO_30.filter((length) => {
+      return jobsAfter({ recentMessages: sampleWindow(length), ...fields }, { ...SETTINGS, ...settings }).length > 0;
+    });
+    expect(due).toEqual(UP_TO_30.slice(first));
+  });
+
+  test("asks by ids alone, so that nothing that was said is in a job", () => {
+    expect(jobsAfter({ recentMessages: sampleWindow(8), message: "a secret" })).toEqual([{ kind: "summarise", ...IDS }]);
+  });
+
+  test("asks for no summary when summaries are switched off", () => {
+    expect(jobsAfter({ recentMessages: sampleWindow(50), windowIsWhole: false }, null)).toEqual([]);
+  });
+
+  test("asks for the episode and the memory agent after a complete answer only, where these layers are on", () => {
+    const kinds = (fields: Partial<ConversationState>, layers: object) => jobsAfter(fields, null, layers).map(({ kind }) => kind);
+    expect(kinds({}, { episodes: true, coreMemory: true })).toEqual(["index_episodes", "remember"]);
+    expect(kinds({}, { episodes: true })).toEqual(["index_episodes"]);
+    expect(kinds({ partialAnswer: true }, { episodes: true, coreMemory: true })).toEqual([]);
+  });
+});
+
+test("property: the messages that a summary does not cover are those behind its cover point, by time, then by id", () => {
+  expect(uncoveredMessages(sampleWindow(4), null)).toEqual(sampleWindow(4));
+  const anyPlaces = fc.uniqueArray(fc.tuple(fc.nat(5), fc.nat(5)), { selector: ([time, id]) => time * 10 + id });
+  fc.assert(
+    fc.property(anyPlaces, fc.nat(5), (places, through) => {
+      const window = places
+        .toSorted(([time, id], [otherTime, otherId]) => time - otherTime || id - otherId)
+        .map(([time, id]) => windowMessage("user", `${time}/${id}`, { id: idOf(id), createdAt: timeAt(time) }));
+      const covered = places.filter(([time, id]) => time < through || (time === through && id <= through)).length;
+      expect(uncoveredMessages(window, summaryThrough(through))).toEqual(window.slice(covered));
+    }),
+  );
 });

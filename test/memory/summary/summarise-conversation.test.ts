@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Summarise, DEFAULT_SUMMARY } from "../../../memory/summary/summarise-conversation.ts";
+import fc from "fast-check";
+import { AppError } from "../../../errors/app-error.ts";
+import {
+  DEFAULT_SUMMARY,
+  isSummaryDue,
+  type Summarise,
+  type SummarySettings,
+  uncoveredCountLimit,
+} from "../../../memory/summary/summarise-conversation.ts";
+import type { OwnedConversation } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
+import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { messagesFromTo, storeConversation } from "../../support/databases/stored-conversation.ts";
 import { addMessages, summarySteps, type SummarySteps } from "./summary-steps.ts";
@@ -33,8 +43,6 @@ describeOnBothDatabases("summarising a conversation", (open) => {
   test.each([
     [{ historyWindow: 0 }, 10, 10],
     [{ historyWindow: 9 }, 10, 1],
-    [{ historyWindow: 10 }, 10, 0],
-    [{ historyWindow: 50 }, 30, 0],
     [{ minMessages: 1, historyWindow: 0 }, 1, 1],
   ])("begins with %j and %i messages by covering the first %i", async (settings, count, covered) => {
     const conversation = await store(count);
@@ -67,18 +75,6 @@ describeOnBothDatabases("summarising a conversation", (open) => {
     await steps.runAll(handler, conversation);
     expect(given.slice(1)).toEqual([{ previous: "summary 1", contents: messagesFromTo(5, 9) }]);
     expect(await steps.summaries.find(conversation)).toMatchObject({ text: "summary 2", version: 2, coveredMessageCount: 9 });
-  });
-
-  test("goes on with a window that has been made larger only when enough lies before it", async () => {
-    const conversation = await store(20);
-    await steps.runAll(steps.makeRecording().handler, conversation);
-    const { handler, given } = steps.makeRecording({ historyWindow: 14 });
-    await addMessages(database, conversation, 12);
-    await steps.runAll(handler, conversation);
-    expect(given).toEqual([]);
-    await addMessages(database, conversation, 1);
-    await steps.runAll(handler, conversation);
-    expect(given).toEqual([{ previous: "summary 1", contents: messagesFromTo(15, 19) }]);
   });
 
   test("goes through a backlog in steps of at most 200 messages, each message once and in order", async () => {
@@ -126,34 +122,122 @@ describeOnBothDatabases("summarising a conversation", (open) => {
     expect(await steps.summaries.find(conversation)).toMatchObject({ coveredMessageCount: 4 });
   });
 
-  describe("when two are at it at once", () => {
-    test("the slower one writes nothing, and goes on from where the other came to", async () => {
-      const conversation = await store(30);
-      const gate = Promise.withResolvers<void>();
-      const slow = steps.makeHandler(() => gate.promise.then(() => "of the slow one"), {}, 100);
-      const slowStep = steps.step(slow, conversation);
-      const fast = steps.makeRecording({}, 150);
-      await steps.step(fast.handler, conversation);
-      const after = await steps.summaries.find(conversation);
-      gate.resolve();
-      await slowStep;
-      expect(await steps.summaries.find(conversation)).toEqual(after);
-      expect(after).toMatchObject({ text: "summary 1", version: 1, coveredMessageCount: 15 });
-      expect(await steps.remaining(slow, conversation)).toBe("more");
-      await steps.runAll(fast.handler, conversation);
-      expect(fast.given.flatMap(({ contents }) => contents)).toEqual(messagesFromTo(1, 24));
+  test("by two at once has the slower one write nothing, and go on from where the other came to", async () => {
+    const conversation = await store(30);
+    const gate = Promise.withResolvers<void>();
+    const slow = steps.makeHandler(() => gate.promise.then(() => "of the slow one"), {}, 100);
+    const slowStep = steps.step(slow, conversation);
+    const fast = steps.makeRecording({}, 150);
+    await steps.step(fast.handler, conversation);
+    const after = await steps.summaries.find(conversation);
+    gate.resolve();
+    await slowStep;
+    expect(await steps.summaries.find(conversation)).toEqual(after);
+    expect(after).toMatchObject({ text: "summary 1", version: 1, coveredMessageCount: 15 });
+    expect(await steps.remaining(slow, conversation)).toBe("more");
+    await steps.runAll(fast.handler, conversation);
+    expect(fast.given.flatMap(({ contents }) => contents)).toEqual(messagesFromTo(1, 24));
+  });
+
+  /** With or without a summary, and messages enough for the next one. */
+  async function createDue(summarised: boolean): Promise<OwnedConversation> {
+    const conversation = await storeConversation(database, { count: 12 });
+    if (!summarised) return conversation;
+    await steps.runAll(steps.makeRecording().handler, conversation);
+    await addMessages(database, conversation, 8);
+    return conversation;
+  }
+
+  const storedRows = ({ conversationId }: OwnedConversation): Promise<unknown[]> =>
+    database.query({ text: "select * from conversation_summaries where conversation_id = $1", values: [conversationId] });
+
+  describe.each([
+    ["the first", false],
+    ["a later", true],
+  ])("of %s version", (_name, summarised) => {
+    test("leaves everything as it was when the summariser throws, and is made once it no longer does", async () => {
+      const conversation = await createDue(summarised);
+      const before = await storedRows(conversation);
+      const failure = new AppError("model_unavailable", "The model is away.");
+      let isAway = true;
+      const handler = steps.makeHandler(async () => {
+        if (isAway) throw failure;
+        return "caught up";
+      });
+      await expect(steps.step(handler, conversation)).rejects.toBe(failure);
+      expect(await storedRows(conversation)).toEqual(before);
+      expect(await steps.remaining(handler, conversation)).toBe("more");
+      isAway = false;
+      await steps.runAll(handler, conversation);
+      expect(await steps.summaries.find(conversation)).toMatchObject({ text: "caught up", version: before.length + 1 });
     });
 
-    test("each message is counted once, however many there are", async () => {
-      const conversation = await store(200);
-      await Promise.all(Array.from({ length: 4 }, () => steps.runAll(steps.makeRecording({}, 200).handler, conversation)));
-      const { coveredThrough, coveredMessageCount } = (await steps.summaries.find(conversation)) ?? {};
-      const [counted] = await database.query<{ count: number }>({
-        text: "select count(*)::int as count from messages where conversation_id = $1 and (created_at, id) <= ($2::timestamptz, $3::uuid)",
-        values: [conversation.conversationId, coveredThrough?.createdAt ?? null, coveredThrough?.id ?? null],
+    test("writes nothing when it is stopped while the summariser is at work", async () => {
+      const conversation = await createDue(summarised);
+      const before = await storedRows(conversation);
+      const stopping = new AbortController();
+      const stopped = steps.makeHandler(async () => {
+        stopping.abort(new AppError("shutting_down", "The process stops."));
+        return "too late";
       });
-      expect(coveredMessageCount).toBe(counted?.count);
-      expect(200 - (counted?.count ?? 0)).toBeLessThan(DEFAULT_SUMMARY.historyWindow + DEFAULT_SUMMARY.updateDelta);
+      await expect(steps.step(stopped, conversation, stopping.signal)).rejects.toMatchObject({ code: "shutting_down" });
+      expect(await storedRows(conversation)).toEqual(before);
     });
+
+    test("writes nothing when the conversation is deleted while the summariser is at work", async () => {
+      const conversation = await createDue(summarised);
+      const handler = steps.makeHandler(async () => {
+        expect(await makeEraseStore(database).conversation(conversation)).toMatchObject({ erased: { summaries: summarised ? 1 : 0 } });
+        return "a summary of what was erased";
+      });
+      await steps.step(handler, conversation);
+      expect(await storedRows(conversation)).toEqual([]);
+      expect(await steps.remaining(handler, conversation)).toBe("erased");
+    });
+  });
+});
+
+const anySettings: fc.Arbitrary<SummarySettings> = fc.record({
+  minMessages: fc.integer({ min: 1, max: 50 }),
+  updateDelta: fc.integer({ min: 1, max: 50 }),
+  historyWindow: fc.integer({ min: 0, max: 50 }),
+});
+
+/** The least number of uncovered messages at which a summary is due. */
+function leastDue(settings: SummarySettings, hasSummary: boolean): number {
+  for (let uncovered = 0; uncovered < 1_000; uncovered++) if (isSummaryDue(settings, { hasSummary, uncovered })) return uncovered;
+  throw new Error("it is never due");
+}
+
+describe("isSummaryDue", () => {
+  test.each([
+    ["the first from minMessages on", {}, false, 10],
+    ["the first from another minMessages on", { minMessages: 20 }, false, 20],
+    ["the first only with a message before the window", { minMessages: 6 }, false, 7],
+    ["the first without a window", { minMessages: 1, historyWindow: 0 }, false, 1],
+    ["a later one when updateDelta messages lie before the window", {}, true, 11],
+    ["a later one with another updateDelta", { updateDelta: 1 }, true, 7],
+    ["a later one without a window", { updateDelta: 1, historyWindow: 0 }, true, 1],
+  ])("is so for %s", (_what, settings, hasSummary, least) => expect(leastDue({ ...DEFAULT_SUMMARY, ...settings }, hasSummary)).toBe(least));
+
+  test("property: when due, a message lies outside the window, and it stays due with every further message", () => {
+    fc.assert(
+      fc.property(anySettings, fc.boolean(), fc.nat(200), (settings, hasSummary, further) => {
+        const least = leastDue(settings, hasSummary);
+        expect(least).toBeGreaterThan(settings.historyWindow);
+        expect(isSummaryDue(settings, { hasSummary, uncovered: least + further })).toBe(true);
+      }),
+    );
+  });
+
+  test("property: counting beyond uncoveredCountLimit never changes it", () => {
+    fc.assert(
+      fc.property(anySettings, fc.boolean(), fc.nat(300), (settings, hasSummary, uncovered) => {
+        const counted = Math.min(uncovered, uncoveredCountLimit(settings));
+        expect(isSummaryDue(settings, { hasSummary, uncovered: counted })).toBe(isSummaryDue(settings, { hasSummary, uncovered }));
+      }),
+    );
+    expect(uncoveredCountLimit(DEFAULT_SUMMARY)).toBe(11);
+    expect(uncoveredCountLimit({ minMessages: 1, updateDelta: 1, historyWindow: 0 })).toBe(1);
   });
 });

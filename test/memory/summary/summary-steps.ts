@@ -1,14 +1,14 @@
-import type { JobHandler, Remaining } from "../../../memory/jobs/run-jobs.ts";
+import type { JobHandler } from "../../../memory/jobs/run-jobs.ts";
 import {
   makeSummariseConversation,
   type Summarise,
   DEFAULT_SUMMARY,
   type SummarySettings,
 } from "../../../memory/summary/summarise-conversation.ts";
-import type { Job } from "../../../stores/jobs/job.ts";
+import type { ConversationJob } from "../../../stores/jobs/job.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeSummaryStore, type SummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
+import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 
 const MESSAGES = `
 with conversation as (
@@ -25,46 +25,40 @@ export async function addMessages(database: Database, { conversationId }: OwnedC
   await database.query({ text: MESSAGES, values: [conversationId, count] });
 }
 
-type SummariseJob = Extract<Job, { kind: "summarise" }>;
-export type SummaryHandler = JobHandler<SummariseJob>;
+type SummariseJob = ConversationJob<"summarise">;
+type SummaryHandler = JobHandler<SummariseJob>;
+
+export type SummarySteps = ReturnType<typeof summarySteps>;
 
 /** The steps of the summary job, without a queue. */
-export interface SummarySteps {
-  summaries: SummaryStore;
-  makeHandler(summarise: Summarise, settings?: Partial<SummarySettings>, stepTokens?: number): SummaryHandler;
-  /** Notes what its summariser is given and calls its summaries "summary 1", "summary 2" and so on. */
-  makeRecording(
-    settings?: Partial<SummarySettings>,
-    stepTokens?: number,
-  ): { handler: SummaryHandler; given: { previous: string | null; contents: string[] }[] };
-  step(handler: SummaryHandler, conversation: OwnedConversation, signal?: AbortSignal): Promise<void>;
-  remaining(handler: SummaryHandler, conversation: OwnedConversation): Promise<Remaining>;
-  /** Runs steps, as the queue does, until none is left. Throws when that takes more than 50. */
-  runAll(handler: SummaryHandler, conversation: OwnedConversation): Promise<void>;
-}
-
-export function summarySteps(database: Database): SummarySteps {
+export function summarySteps(database: Database) {
   const summaries = makeSummaryStore(database);
   const toJob = (conversation: OwnedConversation): SummariseJob => ({ kind: "summarise", ...conversation });
-  const steps: SummarySteps = {
+  const makeHandler = (summarise: Summarise, settings: Partial<SummarySettings> = {}, stepTokens = 1_000_000): SummaryHandler =>
+    makeSummariseConversation({ summaries, settings: { ...DEFAULT_SUMMARY, ...settings }, summarise, stepTokens });
+  const step = (handler: SummaryHandler, conversation: OwnedConversation, signal = new AbortController().signal) =>
+    handler.step(toJob(conversation), signal);
+  const remaining = (handler: SummaryHandler, conversation: OwnedConversation) =>
+    database.transaction((transaction) => handler.remaining(transaction, toJob(conversation), false));
+  return {
     summaries,
-    makeHandler: (summarise, settings = {}, stepTokens = 1_000_000) =>
-      makeSummariseConversation({ summaries, settings: { ...DEFAULT_SUMMARY, ...settings }, summarise, stepTokens }),
-    makeRecording(settings, stepTokens) {
+    makeHandler,
+    step,
+    remaining,
+    /** Notes what its summariser is given and calls its summaries "summary 1", "summary 2" and so on. */
+    makeRecording(settings?: Partial<SummarySettings>, stepTokens?: number) {
       const given: { previous: string | null; contents: string[] }[] = [];
       const summarise: Summarise = async ({ previous, messages }) =>
         `summary ${given.push({ previous, contents: messages.map(({ content }) => content) })}`;
-      return { given, handler: steps.makeHandler(summarise, settings, stepTokens) };
+      return { given, handler: makeHandler(summarise, settings, stepTokens) };
     },
-    step: (handler, conversation, signal = new AbortController().signal) => handler.step(toJob(conversation), signal),
-    remaining: (handler, conversation) => database.transaction((transaction) => handler.remaining(transaction, toJob(conversation), false)),
-    async runAll(handler, conversation) {
+    /** Runs steps, as the queue does, until none is left. Throws when that takes more than 50. */
+    async runAll(handler: SummaryHandler, conversation: OwnedConversation): Promise<void> {
       for (let count = 0; count < 50; count++) {
-        await steps.step(handler, conversation);
-        if ((await steps.remaining(handler, conversation)) === "nothing") return;
+        await step(handler, conversation);
+        if ((await remaining(handler, conversation)) === "nothing") return;
       }
       throw new Error("more is left to do after 50 steps");
     },
   };
-  return steps;
 }

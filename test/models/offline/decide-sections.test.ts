@@ -50,14 +50,6 @@ describe("decideSections", () => {
     (preferences, message, sectionLimit, contents) =>
       expect(decideOffline({ preferences }, message, { sectionLimit }).map(({ content }) => content)).toEqual(contents),
   );
-
-  test("reads a long message in a moment", () => {
-    const start = performance.now();
-    decideOffline({}, "I like tea and I work as ".repeat(40_000) + "a ".repeat(40_000) + "我喜欢".repeat(40_000));
-    decideOffline({}, "我".repeat(4_000));
-    decideOffline({}, "I am really ".repeat(400));
-    expect(performance.now() - start).toBeLessThan(1_000);
-  });
 });
 
 test.each<[string, string[], Record<string, string>]>([
@@ -119,21 +111,7 @@ test.each([
 );
 
 describe("decideSections, whatever is said", () => {
-  const beginnings = [
-    "I like ",
-    "My name is ",
-    "I live in ",
-    "Remember that my ",
-    "我喜欢",
-    "我叫",
-    "我住在",
-    "忘掉我",
-    "and ",
-    "，",
-    "\n",
-    ". ",
-    "<b>",
-  ];
+  const beginnings = "I like |My name is |I live in |Remember that my |我喜欢|我叫|我住在|忘掉我|and |，|\n|. |<b>".split("|");
   const phrase = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...SENTENCES.map(({ message }) => message)) },
     fc.constantFrom(...beginnings, "{{x}}"),

@@ -36,18 +36,7 @@ describe("the built-in embedder", () => {
   test("does not change between versions: stored vectors stay comparable", async () => {
     const vector = await passage("hike 导演");
     const places = vector.flatMap((value, index) => (value === 0 ? [] : [`${index}:${value.toFixed(3)}`]));
-    expect(places).toMatchInlineSnapshot(`
-     [
-       "65:0.151",
-       "118:-0.151",
-       "153:0.302",
-       "243:0.603",
-       "290:-0.151",
-       "343:0.603",
-       "433:-0.302",
-       "470:-0.151",
-     ]
-    `);
+    expect(places.join(" ")).toBe("65:0.151 118:-0.151 153:0.302 243:0.603 290:-0.151 343:0.603 433:-0.302 470:-0.151");
   });
 
   test.each([

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
-import { startModelServer, type ModelScript, type ModelServer } from "../../servers/model-server.ts";
+import type { ModelScript } from "../../servers/model-server.ts";
+import { useModelServer } from "../../support/services/use-model-server.ts";
 import { makeRouter } from "./route-test-parts.ts";
 
 const UNCLEAR = "May I sit in the front part of the plane to Tokyo?";
@@ -9,15 +10,7 @@ const embedder = makeHashedEmbedder({});
 const text = (answer: unknown): ModelScript => ({ tokens: [typeof answer === "string" ? answer : JSON.stringify(answer)] });
 const tool = (given: unknown, name = "route"): ModelScript => ({ toolCalls: [{ name, arguments: given }] });
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await startModelServer();
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.seen.length = 0;
-});
-
+const server = useModelServer();
 const router = (timeoutMs = 5_000) => makeRouter({ embedder, timeoutMs, routerUrl: server.url });
 
 describe("the router model", () => {
@@ -52,9 +45,7 @@ describe("the router model", () => {
     ["a confidence out of range", text({ ...ANSWER, confidence: 90 }), "model_bad_response"],
     ["no confidence", text({ kb_prefix: "travel", reason: "r" }), "model_bad_response"],
     ["a list", text([ANSWER, ANSWER]), "model_bad_response"],
-    ["an error", { status: 500 }, "model_unavailable"],
     ["a refusal", { status: 400 }, "model_refused"],
-    ["a tool call that was cut off", { ...tool(ANSWER), ending: "end" }, "model_incomplete"],
   ])("is ignored when it answers with %s, and the log hears why", async (_, script, code) => {
     server.answer(script);
     const { decision, errors } = await router()(UNCLEAR);
@@ -64,7 +55,6 @@ describe("the router model", () => {
 
   test.each<[string, ModelScript]>([
     ["says nothing", { firstTokenMs: 60_000 }],
-    ["falls silent", { tokens: ['{"kb_prefix":'], ending: "hang" }],
     ["goes on and on", { tokens: Array.from({ length: 1_000 }, () => "word "), betweenMs: 20 }],
   ])("holds a turn up no longer than its deadline when it %s", async (_, script) => {
     server.answer(script);

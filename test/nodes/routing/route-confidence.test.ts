@@ -62,12 +62,6 @@ describe("confidence, on questions that no figure was chosen on", () => {
       expect(Math.abs(expected - observed)).toBeLessThan(0.03 + 2 * Math.sqrt((expected * (1 - expected)) / count));
   });
 
-  test("would not pass if it said 0.9 of everything, or half of what it should", async () => {
-    const judged = await judgeE5();
-    expect(calibrationError(judged.map((route) => ({ ...route, confidence: 0.9 })))).toBeGreaterThan(0.08);
-    expect(calibrationError(judged.map((route) => ({ ...route, confidence: route.confidence / 2 })))).toBeGreaterThan(0.08);
-  });
-
   test("is judged with figures of the texts as they are", () => {
     expect(table.hash).toBe(routingHash());
     expect(new Set(table.questions.map(({ text }) => text)).size).toBe(160);
