@@ -11,7 +11,7 @@ import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
-import { distribution, type Figure, figureOf, percentile } from "./support/figures.ts";
+import { type Figure, figureOf, percentile } from "./support/figures.ts";
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
@@ -99,20 +99,6 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   return measured;
 }
 
-function toRow({ of: { memory, messages }, rounds }: MeasuredSize) {
-  const all = (field: keyof Samples): number[] => rounds.flatMap((round) => round[field]);
-  const [turnMs, jobMs, windowMessages] = [all("turnMs"), all("jobMs"), all("windowMessages")];
-  return {
-    memory,
-    messages,
-    turns: turnMs.length,
-    turnMs: distribution(turnMs),
-    historyMs: distribution(all("historyMs")),
-    jobMs: jobMs.length > 0 ? distribution(jobMs) : null,
-    windowMessages: [Math.min(...windowMessages), Math.max(...windowMessages)],
-  };
-}
-
 /** Goal: how many times as long a turn may take with the most messages as with the fewest. */
 const MOST_GROWTH = 1.3;
 
@@ -136,6 +122,11 @@ function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
       return [...figures, figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal })];
     });
   });
+}
+
+function windowOf({ of: { memory, messages }, rounds }: MeasuredSize): string {
+  const counts = rounds.flatMap(({ windowMessages }) => windowMessages);
+  return `${memory}, ${messages.toLocaleString("en")}: ${Math.min(...counts)}–${Math.max(...counts)}`;
 }
 
 async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
@@ -167,14 +158,12 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const parts: Parts = { graphs, model, overview: makeJobOverview(database), sample, takeJobTimes: () => jobTimes.splice(0) };
   const measured = await measure(parts, numbers, progress);
   if (failures[0]) throw failures[0];
-  const rows = measured.map(toRow);
-
   const figures = figuresOf(measured);
   const notes = [
     `In process, without HTTP, on a real Postgres with ${(rest.count * rest.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
-    `Messages in the prompts, fewest and most: ${rows.map(({ memory, messages, windowMessages }) => `${memory}, ${messages.toLocaleString("en")}: ${windowMessages.join("–")}`).join("; ")}.`,
+    `Messages in the prompts, fewest and most: ${measured.map(windowOf).join("; ")}.`,
   ];
-  return { figures, notes, rows };
+  return { figures, notes };
 }
 
 export const growth = defineBench({

@@ -18,7 +18,6 @@ import { measureSpeed, requestsSentAgain } from "./support/peers/speed.ts";
 import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
 import type { Progress } from "./support/progress.ts";
 import { startProcess } from "./support/start-process.ts";
-import { printPeers } from "./support/peers/print-peers.ts";
 import { rawFetch } from "./support/turn/contenders.ts";
 
 /** Uncounted, of 10 conversations of 20 turns: 400 turns of each contender. */
@@ -101,13 +100,12 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
   }
   const erasing: ErasingFigures[] = [];
   for (const contender of remembering) erasing.push(await measureErasing(contender, deleted, progress));
-  const results = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
-  printPeers(results);
+  const figures = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
   const notes = [
     `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
     "The real Postgres runs without fsync, for everybody.",
   ];
-  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, ...results };
+  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, figures, prompts, conflicts, erasing };
 }
 
 export const peers = defineBench({
@@ -118,6 +116,5 @@ export const peers = defineBench({
     turns: { of: "turns of the conversations whose prompts are counted", short: 10, long: 50 },
     deleted: { of: "turns of each of the two conversations that are deleted", short: 3, long: 12 },
   },
-  printsTables: true,
   run,
 });

@@ -42,8 +42,7 @@ async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind
     const numbers = Object.entries(bench.numbers).map(([option, { short, long }]) => [option, given[option] ?? (isLong ? long : short)]);
     try {
       const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress.begin(name));
-      if (bench.printsTables) print(measured.notes ?? []);
-      else printFigures(measured.figures ?? [], measured.notes);
+      printFigures(measured.figures, measured.notes);
       if (isLong) await writeResults(name, measured);
     } catch (error) {
       failed.push(name);

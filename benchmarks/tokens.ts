@@ -50,30 +50,17 @@ async function playAll(dialogues: Dialogue[], progress: Progress): Promise<Playe
   return [...played].map(([set, dialogues]) => ({ set, dialogues }));
 }
 
-const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
-
 async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const { dialogues, isReal } = await chooseDialogues(numbers);
   const sets = await playAll(dialogues, progress);
   const counted = sets.filter(({ set }) => set.startsWith("generated") !== isReal);
   const savings = compareWithWholeHistory(sets, counted, { points: POINTS.filter((point) => point <= numbers.turns), period: PERIOD });
   const inCommon = shareInCommon(sets, counted);
-
-  console.log("| finished turns | text | prompt | of it summary | whole history | saved | over 3 turns: mean / worst |");
-  console.log("| --- | --- | --- | --- | --- | --- | --- |");
-  for (const row of savings) {
-    const tokens = [row.prompt, row.summary, row.wholeHistory].map((count) => Math.round(count).toLocaleString("en")).join(" | ");
-    const period = `${percent(row.overPeriod.saved)} / ${percent(row.overPeriod.worst)}`;
-    console.log(`| ${row.finished} | ${row.set} | ${tokens} | ${percent(row.saved)} | ${period} |`);
-  }
-  console.log("\n| text | same as before, between two versions | over all turns |\n| --- | --- | --- |");
-  for (const { set, betweenVersions, allTurns } of inCommon) console.log(`| ${set} | ${percent(betweenVersions)} | ${percent(allTurns)} |`);
-  const played = sets.map(({ set, dialogues }) => ({ set, dialogues: dialogues.length, turns: dialogues[0]?.length }));
   const notes = [
     "Tokens are those of o200k_base. What is saved is against the same system prompt, every message so far and the current one; the spread is that over the three sizes of the window.",
     isReal ? '"all" is the mean of the sets that are not generated.' : "Without CONVERSATION_DATA: generated text alone.",
   ];
-  return { figures: tokenFigures(savings, inCommon), notes, played, savings, inCommon };
+  return { figures: tokenFigures(savings, inCommon), notes };
 }
 
 export const tokens = defineBench({
@@ -84,6 +71,5 @@ export const tokens = defineBench({
     turns: { of: `turns of each; looked at after ${POINTS.join(", ")}`, short: 500, long: 500 },
   },
   environment: { CONVERSATION_DATA: "a folder of dialogues of people, played beside generated ones" },
-  printsTables: true,
   run,
 });

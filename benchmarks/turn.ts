@@ -1,7 +1,7 @@
 import { defineBench } from "./support/bench.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { everyLayer } from "./support/turn/every-layer.ts";
-import { distribution, figureOf } from "./support/figures.ts";
+import { type Figure, figureOf } from "./support/figures.ts";
 import { startMemoryStores } from "./support/service/memory-stores.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
@@ -56,16 +56,6 @@ async function compare(
   return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
 }
 
-function toRow({ name, streams, rounds }: MeasuredTurns) {
-  return {
-    name,
-    streams,
-    firstTokenMs: distribution(rounds.flatMap(({ firstTokenMs }) => firstTokenMs)),
-    turnMs: distribution(rounds.flatMap(({ turnMs }) => turnMs)),
-    cpuMsPerTurn: rounds.reduce((sum, { cpuMsPerTurn }) => sum + cpuMsPerTurn, 0) / rounds.length,
-  };
-}
-
 /** Milliseconds from the first token to the end of the answer, of 100 streams at 20 tokens a second that begin within 2 seconds. */
 async function measureManyStreams(contenders: Contender[], progress: Progress): Promise<{ name: string; streamingMs: number[] }[]> {
   const results = [];
@@ -84,15 +74,15 @@ async function measureManyStreams(contenders: Contender[], progress: Progress): 
 
 const MEMORY_STEP = 200;
 
-/** Resident memory in MiB after every 200 of so many turns. */
-async function measureMemory(contender: Contender, turns: number, progress: Progress): Promise<number[]> {
-  const resident: number[] = [];
+/** Resident memory after every 200 of so many turns, one round each, so that its growth is seen. */
+async function measureMemory(contender: Contender, turns: number, progress: Progress): Promise<Figure> {
+  const resident: number[][] = [];
   for (let done = 0; done < turns; done += MEMORY_STEP) {
     await Promise.all(Array.from({ length: 4 }, () => runTurns(contender, MEMORY_STEP / 4, emptyRound())));
-    resident.push(Math.round(contender.service?.residentMiB() ?? 0));
+    resident.push([contender.service?.residentMiB() ?? 0]);
     progress.step(`memory of ${contender.name}, turns`, done + MEMORY_STEP, turns);
   }
-  return resident;
+  return figureOf(`resident memory over ${turns} turns, ${contender.name}`, "MiB", resident);
 }
 
 const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
@@ -133,9 +123,9 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
     ...(await compare(contenders, { streams: 1, warmUp: numbers["warm-up"], rounds: numbers.rounds }, progress)),
     ...(await compare(contenders, { streams: 10, warmUp: WARM_UP_ROUNDS_OF_TEN, rounds: numbers["rounds-of-ten"] }, progress)),
   ];
-  const memory = [];
+  const memory: Figure[] = [];
   for (const contender of contenders.filter(({ service }) => service))
-    memory.push({ name: contender.name, residentMiB: await measureMemory(contender, numbers["memory-turns"], progress) });
+    memory.push(await measureMemory(contender, numbers["memory-turns"], progress));
   const manyStreams = await measureManyStreams(
     [
       rawFetch(paced.line),
@@ -152,6 +142,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
     ...manyStreams.map(({ name, streamingMs }) =>
       figureOf(streaming(name), "ms", [streamingMs], name === RAW_NAME ? {} : { reference: streaming(RAW_NAME) }),
     ),
+    ...memory,
   ];
   const notes = [
     `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${numbers.rounds} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${numbers["warm-up"]} that warm up; with ten there are ${numbers["rounds-of-ten"]}, each of ${TURNS_PER_ROUND / 2} turns of each stream. The embedder is the built-in one.`,
@@ -161,8 +152,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
       : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with the extensions vector and pg_textsearch was not measured."]),
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
-  const shownStreams = manyStreams.map(({ name, streamingMs }) => ({ name, streamingMs: distribution(streamingMs) }));
-  return { figures, notes, rows: measured.map(toRow), manyStreams: shownStreams, memory, memoryStep: MEMORY_STEP };
+  return { figures, notes };
 }
 
 export const turn = defineBench({

@@ -13,8 +13,6 @@ export interface Bench<Name extends string = string> {
   minutes: { short: number; long: number };
   numbers: Record<Name, BenchNumber>;
   environment?: Readonly<Record<string, string>>;
-  /** Whether it prints tables of its own. Its `figures` are then only written. */
-  printsTables?: boolean;
   /** Why it cannot be run here; undefined when it can. */
   whyNot?(): string | undefined;
   run(numbers: Readonly<Record<Name, number>>, progress: Progress): Promise<Measured>;

@@ -52,7 +52,7 @@ export async function writeResults(name: string, measured: Measured): Promise<vo
 }
 
 export interface Measured {
-  figures?: readonly Figure[];
+  figures: readonly Figure[];
   notes?: readonly string[];
   [detail: string]: unknown;
 }

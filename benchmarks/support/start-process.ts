@@ -10,8 +10,8 @@ export interface MeasuredProcess {
   cpuMs(): number;
   /** Resident memory in MiB. */
   residentMiB(): number;
-  /** Resolves when it has ended; SIGTERM unless told. */
-  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves when it has ended. */
+  stop(): Promise<void>;
 }
 
 /** Starts a file of this project with Node and waits for the line of its output that matches `ready`. */
@@ -42,9 +42,9 @@ export async function startProcess(
     line,
     cpuMs: () => ownCpuMs(pid),
     residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
-    async stop(signal = "SIGTERM") {
+    async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill(signal);
+      child.kill();
       await once(child, "exit");
     },
   };

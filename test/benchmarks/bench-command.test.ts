@@ -17,14 +17,14 @@ const speed = defineBench({
   asks: "How fast is it",
   minutes: { short: 1, long: 9 },
   numbers: { rounds: { of: "rounds of ten turns", short: 2, long: 20 } },
-  run: async () => ({}),
+  run: async () => ({ figures: [] }),
 });
 const crash = defineBench({
   asks: "Does it break",
   minutes: { short: 2, long: 6 },
   numbers: { seed: { of: "seed of chance", short: 0, long: 0 } },
   environment: { DATA: "a folder" },
-  run: async () => ({}),
+  run: async () => ({ figures: [] }),
 });
 const benches = { speed, crash };
 

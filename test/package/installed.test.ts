@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { callApi } from "../support/clients/api-client.ts";
 import { listContext } from "./image-file.ts";
 import { plainEnvironment } from "./plain-environment.ts";
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const env = plainEnvironment();
 /** Milliseconds that one test may take on a busy machine; most take a few seconds. */
-const PATIENCE_MS = 180_000;
+jest.setTimeout(180_000);
 
 interface Packed {
   filename: string;
@@ -108,18 +108,14 @@ describe("the package, installed in an empty project", () => {
     }
   });
 
-  test(
-    "opens and prints nothing when it is imported, needs no environment and lets the process end",
-    async () => {
-      const script = `
+  test("opens and prints nothing when it is imported, needs no environment and lets the process end", async () => {
+    const script = `
         const library = await import("conversation-graph");
         const open = process.getActiveResourcesInfo().filter((kind) => kind !== "PipeWrap"); // its own output
         console.log(typeof library.createConversationGraph, open.join());`;
-      const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project, env: {} });
-      expect({ stdout, stderr }).toEqual({ stdout: "function \n", stderr: "" });
-    },
-    PATIENCE_MS,
-  );
+    const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project, env: {} });
+    expect({ stdout, stderr }).toEqual({ stdout: "function \n", stderr: "" });
+  });
 
   test.each([
     { module: "node16", moduleResolution: "node16" },
@@ -141,38 +137,29 @@ describe("the package, installed in an empty project", () => {
       );
       expect(said).toMatch(/^misuse\.ts\(2,\d+\): error \w+: Type 'number' is not assignable to type 'string'\.\n$/);
     },
-    PATIENCE_MS,
   );
 
-  test(
-    "runs the example of README.md in the process of its caller",
-    async () => {
-      copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
-      const { stdout } = await inProject(path.join(project, "node_modules/.bin/node"), "one-turn.ts");
-      expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
-    },
-    PATIENCE_MS,
-  );
+  test("runs the example of README.md in the process of its caller", async () => {
+    copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
+    const { stdout } = await inProject(path.join(project, "node_modules/.bin/node"), "one-turn.ts");
+    expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
+  });
 
-  test(
-    "npx conversation-graph tells its version and its commands, and what is wrong with others",
-    async () => {
-      const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
-      expect((await inProject("npx", "conversation-graph", "--version")).stdout).toBe(`${version}\n`);
-      const { stdout: help } = await inProject("npx", "conversation-graph", "--help");
-      expect(help).toMatch(/reindex .*DATABASE_URL/s);
-      expect(existsSync(/\S+\.env\.example/.exec(help)?.[0] ?? "")).toBe(true);
-      await expect(inProject("npx", "conversation-graph", "strat")).rejects.toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('There is no command or option "strat".'),
-      });
-      await expect(inProject("npx", "conversation-graph", "jobs", "retry", "nonsense")).rejects.toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining("kinds: "),
-      });
-    },
-    PATIENCE_MS,
-  );
+  test("npx conversation-graph tells its version and its commands, and what is wrong with others", async () => {
+    const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+    expect((await inProject("npx", "conversation-graph", "--version")).stdout).toBe(`${version}\n`);
+    const { stdout: help } = await inProject("npx", "conversation-graph", "--help");
+    expect(help).toMatch(/reindex .*DATABASE_URL/s);
+    expect(existsSync(/\S+\.env\.example/.exec(help)?.[0] ?? "")).toBe(true);
+    await expect(inProject("npx", "conversation-graph", "strat")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no command or option "strat".'),
+    });
+    await expect(inProject("npx", "conversation-graph", "jobs", "retry", "nonsense")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("kinds: "),
+    });
+  });
 
   test("under a Node that is too old it says so, and which one can run it", async () => {
     const manifest = path.join(project, "node_modules/conversation-graph/package.json");
@@ -183,29 +170,21 @@ describe("the package, installed in an empty project", () => {
     writeFileSync(manifest, text);
   });
 
-  test(
-    "npx conversation-graph serves, keeps its data in ./.data alone, and drains when npx is told to stop",
-    async () => {
-      const before = installed();
-      const { child, output, isUp } = await serve("npx", ["conversation-graph"], env);
-      child.kill("SIGTERM");
-      await waitUntil("the service stopping behind npx", () => output().includes('"stopped"'), 60_000);
-      await waitUntil("nothing answering any more", async () => (await isUp()) === null);
-      expect(existsSync(path.join(project, ".data/postgres"))).toBe(true);
-      expect(installed()).toEqual(before);
-    },
-    PATIENCE_MS,
-  );
+  test("npx conversation-graph serves, keeps its data in ./.data alone, and drains when npx is told to stop", async () => {
+    const before = installed();
+    const { child, output, isUp } = await serve("npx", ["conversation-graph"], env);
+    child.kill("SIGTERM");
+    await waitUntil("the service stopping behind npx", () => output().includes('"stopped"'), 60_000);
+    await waitUntil("nothing answering any more", async () => (await isUp()) === null);
+    expect(existsSync(path.join(project, ".data/postgres"))).toBe(true);
+    expect(installed()).toEqual(before);
+  });
 
-  test(
-    "started without npx between, it exits with 0 on SIGTERM",
-    async () => {
-      const bin = path.join(project, "node_modules/.bin");
-      const environment = { ...env, PATH: `${bin}${path.delimiter}${env["PATH"] ?? ""}` };
-      const { child, ended } = await serve(path.join(bin, "conversation-graph"), [], environment);
-      child.kill("SIGTERM");
-      expect(await ended).toEqual([0, null]);
-    },
-    PATIENCE_MS,
-  );
+  test("started without npx between, it exits with 0 on SIGTERM", async () => {
+    const bin = path.join(project, "node_modules/.bin");
+    const environment = { ...env, PATH: `${bin}${path.delimiter}${env["PATH"] ?? ""}` };
+    const { child, ended } = await serve(path.join(bin, "conversation-graph"), [], environment);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
 });

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);
 const LOOP = fileURLToPath(new URL("./package-loop.ts", import.meta.url));
+
+jest.setTimeout(120_000);
 
 interface Look {
   resources: string[];
@@ -27,17 +29,13 @@ describe.each([
   test.each([
     ["opens, uses and closes everything twenty times", 20, 1],
     ["runs twenty turns on what it has opened", 3, 20],
-  ])(
-    "%s, and leaves nothing behind",
-    async (_title, times, turns) => {
-      const { where, remove } = await create();
-      const { early, late, warnings } = await loop(where, times, turns).finally(remove);
-      expect(warnings).toEqual([]);
-      expect(late.resources).toEqual([]);
-      expect(late.listeners).toEqual(early.listeners);
-      expect(late.megabytes.heapUsed).toBeLessThan(early.megabytes.heapUsed + 20);
-      expect(late.megabytes.rss).toBeLessThan(early.megabytes.rss + 200);
-    },
-    120_000,
-  );
+  ])("%s, and leaves nothing behind", async (_title, times, turns) => {
+    const { where, remove } = await create();
+    const { early, late, warnings } = await loop(where, times, turns).finally(remove);
+    expect(warnings).toEqual([]);
+    expect(late.resources).toEqual([]);
+    expect(late.listeners).toEqual(early.listeners);
+    expect(late.megabytes.heapUsed).toBeLessThan(early.megabytes.heapUsed + 20);
+    expect(late.megabytes.rss).toBeLessThan(early.megabytes.rss + 200);
+  });
 });

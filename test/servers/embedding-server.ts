@@ -16,17 +16,11 @@ export interface EmbeddingScript {
   ending?: "silent" | "stall" | "cut" | "garbage";
 }
 
-export interface EmbeddingServer {
-  url: string;
-  seen: EmbeddingRequestBody[];
-  aborted: number;
-  answer(script: EmbeddingScript): void;
-  close(): Promise<void>;
-}
+export type EmbeddingServer = Awaited<ReturnType<typeof startEmbeddingServer>>;
 
 const vectorOfLength = (text: string): number[] => [text.length + 1, 1, -2, 0.5];
 
-export async function startEmbeddingServer(): Promise<EmbeddingServer> {
+export async function startEmbeddingServer() {
   let script: EmbeddingScript = {};
   const server = await startHttpServer((request, response) => {
     void (async () => {
@@ -46,11 +40,11 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
       return response.end(JSON.stringify(change(answer)));
     })();
   });
-  const embeddingServer: EmbeddingServer = {
+  const embeddingServer = {
     url: `${server.origin}/v1`,
-    seen: [],
+    seen: [] as EmbeddingRequestBody[],
     aborted: 0,
-    answer: (next) => (script = next),
+    answer: (next: EmbeddingScript) => void (script = next),
     close: server.close,
   };
   return embeddingServer;

@@ -47,16 +47,7 @@ export interface SeenRequest {
   aborted: boolean;
 }
 
-export interface ModelServer {
-  url: string;
-  seen: SeenRequest[];
-  answer(script: ModelScript | ((body: ChatRequestBody) => ModelScript)): void;
-  /** Answers with these tokens as soon as the returned function is called. */
-  hold(tokens?: string[]): () => void;
-  /** Waits for this many requests in `seen`. */
-  untilAsked(count?: number): Promise<void>;
-  close(): Promise<void>;
-}
+export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 
 const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { ref: false });
 
@@ -127,7 +118,7 @@ interface ModelServerOptions {
 
 const notFound = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end("{}");
 
-export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}): Promise<ModelServer> {
+export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}) {
   let choose: (body: ChatRequestBody) => ModelScript = () => ({});
   const seen: SeenRequest[] = [];
   const server = await startHttpServer((request, response) => {
@@ -149,13 +140,15 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
   return {
     url: `${server.origin}/v1`,
     seen,
-    answer: (script) => (choose = typeof script === "function" ? script : () => script),
-    hold(tokens = ["yes"]) {
+    answer: (script: ModelScript | typeof choose): void => void (choose = typeof script === "function" ? script : () => script),
+    /** Answers with these tokens as soon as the returned function is called. */
+    hold(tokens = ["yes"]): () => void {
       const { promise: until, resolve } = Promise.withResolvers<void>();
       choose = () => ({ tokens, until });
       return resolve;
     },
-    async untilAsked(count = 1) {
+    /** Waits for this many requests in `seen`. */
+    async untilAsked(count = 1): Promise<void> {
       await waitUntil(`${count} requests at the model`, () => seen.length >= count);
     },
     close: server.close,

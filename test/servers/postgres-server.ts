@@ -7,10 +7,7 @@ import { removeOrphans } from "./orphans.ts";
 
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
-export interface PostgresServer {
-  url: string;
-  stop(): Promise<void>;
-}
+export type PostgresServer = Awaited<ReturnType<typeof startPostgresServer>>;
 
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -21,7 +18,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** A real Postgres in a new folder below `parent`, from the npm package alone; as root it runs as the user `postgres`. */
-export async function startPostgresServer(parent = os.tmpdir()): Promise<PostgresServer> {
+export async function startPostgresServer(parent = os.tmpdir()) {
   await removeOrphans(FOLDER_PREFIX, "postmaster.pid", "SIGINT");
   const databaseDir = await mkdtemp(path.join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();

@@ -16,13 +16,13 @@ export interface ThreadValues {
   [field: string]: unknown;
 }
 
-export interface Thread {
-  id: string;
-  /** Runs the graph and waits for its end. Throws what the run failed with. */
-  run(input: object | null, more?: object): Promise<ThreadValues>;
-  state(): Promise<{ values: ThreadValues; next: string[]; checkpoint: { checkpoint_id: string } }>;
-  history(limit?: number): Promise<{ values: Partial<ThreadValues>; next: string[]; checkpoint: { checkpoint_id: string } }[]>;
+interface ThreadState {
+  values: ThreadValues;
+  next: string[];
+  checkpoint: { checkpoint_id: string };
 }
+
+export type Thread = Awaited<ReturnType<StudioProcess["createThread"]>>;
 
 export type StudioProcess = Awaited<ReturnType<typeof startStudio>>;
 
@@ -71,18 +71,19 @@ export async function startStudio(environment: Record<string, string> = {}) {
     url,
     assistantId: assistant?.assistant_id ?? "",
     call,
-    async createThread(): Promise<Thread> {
+    async createThread() {
       const { thread_id: id } = await json<{ thread_id: string }>("POST", "/threads", {});
       return {
         id,
-        async run(input, more = {}) {
+        /** Runs the graph and waits for its end. Throws what the run failed with. */
+        async run(input: object | null, more: object = {}): Promise<ThreadValues> {
           const body = { assistant_id: "conversation", input, ...more };
           const values = await json<ThreadValues & { __error__?: { message: string } }>("POST", `/threads/${id}/runs/wait`, body);
           if (values.__error__) throw new Error(values.__error__.message);
           return values;
         },
-        state: () => json("GET", `/threads/${id}/state`),
-        history: (limit = 10) => json("POST", `/threads/${id}/history`, { limit }),
+        state: () => json<ThreadState>("GET", `/threads/${id}/state`),
+        history: (limit = 10) => json<ThreadState[]>("POST", `/threads/${id}/history`, { limit }),
       };
     },
     memory(): number {

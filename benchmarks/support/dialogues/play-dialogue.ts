@@ -10,10 +10,8 @@ import type { Dialogue } from "./dialogue.ts";
 
 /** One turn's prompt in tokens of o200k_base. */
 export interface TurnTokens {
-  finished: number;
   prompt: number;
   wholeHistory: number;
-  summary: number;
   inCommon: number;
   summaryVersion: number | null;
 }
@@ -48,10 +46,8 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
     if (finished === 0) plainSystem = system;
     const current = tokensOfMessage({ role: "user", content: user });
     turns.push({
-      finished,
       prompt: tokensOfPrompt(prompt),
       wholeHistory: plainSystem + earlier + current,
-      summary: system - plainSystem,
       inCommon: tokensInCommon(previous, prompt),
       summaryVersion: receipt.summary?.version ?? null,
     });

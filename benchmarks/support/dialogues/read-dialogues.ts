@@ -1,14 +1,8 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { gunzipSync } from "node:zlib";
+import { readLines } from "../recall/read-sets.ts";
 import type { Dialogue, Exchange } from "./dialogue.ts";
 
-const FILES = {
-  longmemeval: "longmemeval/conversations.jsonl.gz",
-  locomo: "locomo/conversations.jsonl",
-  "memorybank-en": "memorybank-en/conversations.jsonl",
-  "memorybank-cn": "memorybank-cn/conversations.jsonl",
-};
+const SETS = ["longmemeval", "locomo", "memorybank-en", "memorybank-cn"];
 
 interface StoredSession {
   exchanges?: Exchange[];
@@ -42,18 +36,12 @@ function join(conversations: Exchange[][][], first: number, turns: number): Exch
   return joined.slice(0, turns);
 }
 
-async function readSet(file: string): Promise<Exchange[][][]> {
-  const bytes = await readFile(file);
-  const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return lines.map((line) => (JSON.parse(line) as { sessions: StoredSession[] }).sessions.map(exchangesOf));
-}
-
 /** Up to `count` dialogues of each data set in the folder, evenly spread over it, of `turns` exchanges or as many as there are. */
 export async function readDialogues(folder: string, { count, turns }: { count: number; turns: number }): Promise<Dialogue[]> {
   const dialogues: Dialogue[] = [];
-  for (const [set, file] of Object.entries(FILES)) {
-    const conversations = await readSet(path.resolve(folder, file));
+  for (const set of SETS) {
+    const lines = await readLines<{ sessions: StoredSession[] }>(path.resolve(folder, set, "conversations.jsonl"));
+    const conversations = lines.map(({ sessions }) => sessions.map(exchangesOf));
     const wanted = Math.min(count, conversations.length);
     for (let index = 0; index < wanted; index++) {
       const first = Math.floor((index * conversations.length) / wanted);

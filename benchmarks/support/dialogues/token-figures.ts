@@ -18,37 +18,30 @@ function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: numb
   const periods = dialogues.map((turns) => turns.slice(finished, finished + period)).filter((turns) => turns.length === period);
   const turns = periods.flatMap(([turn]) => turn ?? []);
   if (turns.length === 0) return null;
-  const meanOf = (field: "prompt" | "summary" | "wholeHistory"): number => mean(turns.map((turn) => turn[field]));
+  const meanOf = (field: "prompt" | "wholeHistory"): number => mean(turns.map((turn) => turn[field]));
   const byPosition = Array.from({ length: period }, (_, position) => mean(periods.flatMap((of) => of[position] ?? []).map(savedOf)));
   return {
     finished,
     set,
     dialogues: turns.length,
     prompt: meanOf("prompt"),
-    summary: meanOf("summary"),
     wholeHistory: meanOf("wholeHistory"),
     saved: mean(turns.map(savedOf)),
-    overPeriod: {
-      saved: mean(byPosition),
-      best: Math.max(...byPosition),
-      worst: Math.min(...byPosition),
-      worstOfAll: Math.min(...periods.flat().map(savedOf)),
-    },
+    overPeriod: { best: Math.max(...byPosition), worst: Math.min(...byPosition) },
   };
 }
 
 function overSets(rows: Savings[]): Savings[] {
   const [first] = rows;
   if (!first) return [];
-  const meanOf = (field: "prompt" | "summary" | "wholeHistory" | "saved"): number => mean(rows.map((row) => row[field]));
-  const periodOf = (field: keyof Savings["overPeriod"]): number[] => rows.map(({ overPeriod }) => overPeriod[field]);
-  const [saved, best, worst] = [mean(periodOf("saved")), mean(periodOf("best")), mean(periodOf("worst"))];
+  const meanOf = (field: "prompt" | "wholeHistory" | "saved"): number => mean(rows.map((row) => row[field]));
+  const periodOf = (field: "best" | "worst"): number => mean(rows.map(({ overPeriod }) => overPeriod[field]));
   const all = {
     finished: first.finished,
     set: "all",
     dialogues: rows.reduce((sum, { dialogues }) => sum + dialogues, 0),
-    ...{ prompt: meanOf("prompt"), summary: meanOf("summary"), wholeHistory: meanOf("wholeHistory"), saved: meanOf("saved") },
-    overPeriod: { saved, best, worst, worstOfAll: Math.min(...periodOf("worstOfAll")) },
+    ...{ prompt: meanOf("prompt"), wholeHistory: meanOf("wholeHistory"), saved: meanOf("saved") },
+    overPeriod: { best: periodOf("best"), worst: periodOf("worst") },
   };
   return [all];
 }

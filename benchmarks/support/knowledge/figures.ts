@@ -1,4 +1,5 @@
 import type { FindPassages } from "../../../memory/knowledge/find-passages.ts";
+import { type Figure, figureOf } from "../figures.ts";
 import { PLACE } from "./open-base.ts";
 import { UNRELATED_TO_KNOWLEDGE, type KnowledgeQuestion } from "./questions.ts";
 
@@ -8,9 +9,6 @@ export interface AskedKnowledge {
   sectionAt: number | null;
   documentAt: number | null;
 }
-
-/** Shares are 0 to 1. */
-export type KnowledgeFigures = ReturnType<typeof knowledgeFigures>;
 
 const LIMIT = 10;
 
@@ -43,16 +41,22 @@ export async function askUnrelatedKnowledge(find: FindPassages): Promise<string[
   return answered;
 }
 
-export function knowledgeFigures(asked: readonly AskedKnowledge[]) {
-  const mean = (value: (one: AskedKnowledge) => number): number => asked.reduce((sum, one) => sum + value(one), 0) / asked.length;
-  const within = (place: number | null, first: number): number => (place !== null && place <= first ? 1 : 0);
-  return {
-    questions: asked.length,
-    /** A question has one section, so this is recall@5. */
-    sectionAt5: mean(({ sectionAt }) => within(sectionAt, 5)),
-    documentAt5: mean(({ documentAt }) => within(documentAt, 5)),
-    /** A turn gets four passages by default. */
-    sectionAt4: mean(({ sectionAt }) => within(sectionAt, 4)),
-    mrr: mean(({ sectionAt }) => (sectionAt === null ? 0 : 1 / sectionAt)),
-  };
+const PARTS = {
+  tuning: ({ question }: AskedKnowledge) => question.tuning,
+  reported: ({ question }: AskedKnowledge) => !question.tuning,
+  "reported, English": ({ question }: AskedKnowledge) => !question.tuning && question.language === "English",
+  "reported, Chinese": ({ question }: AskedKnowledge) => !question.tuning && question.language === "Chinese",
+};
+
+/** Per cent of the questions whose section, or document, is among the first five passages, and among the four that a turn gets. */
+export function placeFigures(asked: readonly AskedKnowledge[], by: string): Figure[] {
+  return Object.entries(PARTS).flatMap(([part, isOfPart]) => {
+    const own = asked.filter(isOfPart);
+    const within = (what: string, field: "sectionAt" | "documentAt", first: number): Figure => {
+      const found = own.filter((one) => (one[field] ?? Infinity) <= first).length;
+      const name = `${what} among the first ${first}, ${part}, ${by}`;
+      return { ...figureOf(name, "%", [[(100 * found) / own.length]]), samples: own.length };
+    };
+    return [within("section", "sectionAt", 5), within("document", "documentAt", 5), within("section", "sectionAt", 4)];
+  });
 }

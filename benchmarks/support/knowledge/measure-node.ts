@@ -5,14 +5,7 @@ import { makeImportStore } from "../../../stores/postgres/conversations/import-s
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
 import { type FilledKnowledgeBase, PLACE } from "./open-base.ts";
 import type { CorpusDocument } from "./read-corpus.ts";
-import { distribution, type Distribution } from "../figures.ts";
-
-export interface MeasuredNode {
-  chunks: number;
-  episodes: number;
-  documentsOnlyMs: Distribution;
-  withEpisodesMs: Distribution;
-}
+import { type Figure, figureOf } from "../figures.ts";
 
 const EPISODES = 1_000;
 const WARM_UP = 20;
@@ -46,7 +39,7 @@ async function fill(base: FilledKnowledgeBase, { documents, chunks: wantedChunks
   return chunks;
 }
 
-export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure): Promise<MeasuredNode> {
+export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure): Promise<Figure[]> {
   const { questions, rounds, onProgress } = node;
   const chunks = await fill(base, node);
   const { recall, findPassages } = base.memory;
@@ -67,5 +60,8 @@ export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure
     }
     onProgress(`retrieve node: round ${round} of ${rounds}`);
   }
-  return { chunks, episodes: EPISODES, documentsOnlyMs: distribution(times.without), withEpisodesMs: distribution(times.with) };
+  return [
+    figureOf(`retrieve node, ${chunks} chunks`, "ms", [times.without]),
+    figureOf(`retrieve node, ${chunks} chunks and ${EPISODES} episodes`, "ms", [times.with]),
+  ];
 }

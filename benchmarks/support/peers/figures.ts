@@ -4,16 +4,11 @@ import { type ErasingFigures, sumOf } from "./erasing.ts";
 import { LOOKED_AT, type PromptFigures } from "./prompts.ts";
 import type { Round, SpeedSamples } from "./speed.ts";
 
-export interface PeerMeasurements {
+interface PeerMeasurements {
   speed: SpeedSamples[];
   prompts: PromptFigures[];
   conflicts: ConflictFigures[];
   erasing: ErasingFigures[];
-}
-
-export interface PeerResults extends Omit<PeerMeasurements, "speed"> {
-  figures: Figure[];
-  comparisons: Comparison[];
 }
 
 /** Goal: so many times the turns a second of a Mastra agent. */
@@ -24,46 +19,38 @@ const RAW = "raw fetch";
 interface SpeedLine {
   line: string;
   unit: string;
-  better: "less" | "more";
   of: (round: Round) => number[];
+  /** Whether the raw call of the model is measured, too. */
   raw: boolean;
-  /** Printed, but not compared. */
-  toldOnly?: boolean;
 }
 
 const SPEED_LINES: SpeedLine[] = [
-  { line: "first token", unit: "ms", better: "less", of: (round) => round.firstTokenMs, raw: true },
-  { line: "turn", unit: "ms", better: "less", of: (round) => round.turnMs, raw: true },
-  { line: "turns a second", unit: "turns/s", better: "more", of: (round) => [round.turnsPerSecond], raw: true },
-  { line: "CPU a turn, while answering", unit: "ms CPU", better: "less", of: (round) => [round.cpuMs], raw: false },
-  { line: "CPU a turn, with background work", unit: "ms CPU", better: "less", of: (round) => [round.cpuMsWithBackground], raw: false },
+  { line: "first token", unit: "ms", of: (round) => round.firstTokenMs, raw: true },
+  { line: "turn", unit: "ms", of: (round) => round.turnMs, raw: true },
+  { line: "turns a second", unit: "turns/s", of: (round) => [round.turnsPerSecond], raw: true },
+  { line: "CPU a turn, while answering", unit: "ms CPU", of: (round) => [round.cpuMs], raw: false },
+  { line: "CPU a turn, with background work", unit: "ms CPU", of: (round) => [round.cpuMsWithBackground], raw: false },
   {
     line: "CPU a turn, with background work and stores",
     unit: "ms CPU",
-    better: "less",
     of: (round) => [round.cpuMsWithBackground + round.storesCpuMs],
     raw: false,
   },
-  { line: "idle again after a round", unit: "ms", better: "less", of: (round) => [round.idleAfterMs], raw: false, toldOnly: true },
+  { line: "idle again after a round", unit: "ms", of: (round) => [round.idleAfterMs], raw: false },
 ];
 
 const atOnce = (conversations: number): string => `${conversations} conversation${conversations === 1 ? "" : "s"}`;
 
-function speedFigures(speed: SpeedSamples[]): { figures: Figure[]; lines: Line[] } {
-  const figures: Figure[] = [];
-  const lines: Line[] = [];
-  for (const { line, unit, better, of, raw, toldOnly } of SPEED_LINES) {
-    for (const { contender, conversations, rounds } of speed) {
-      if (!contender.memory && !raw) continue;
-      const title = `${line}, ${atOnce(conversations)}`;
-      const reference = contender.memory && raw ? { reference: `${title}: ${RAW}` } : {};
-      const figure = figureOf(`${title}: ${contender.name}`, unit, rounds.map(of), reference);
-      figures.push(figure);
-      if (contender.memory && !toldOnly)
-        lines.push({ line: title, better, name: contender.name, isOurs: contender.isOurs, value: figure.p50 });
-    }
-  }
-  return { figures, lines };
+function speedFigures(speed: SpeedSamples[]): Figure[] {
+  return SPEED_LINES.flatMap(({ line, unit, of, raw }) =>
+    speed
+      .filter(({ contender }) => raw || contender.memory)
+      .map(({ contender, conversations, rounds }) => {
+        const title = `${line}, ${atOnce(conversations)}`;
+        const reference = contender.memory && raw ? { reference: `${title}: ${RAW}` } : {};
+        return figureOf(`${title}: ${contender.name}`, unit, rounds.map(of), reference);
+      }),
+  );
 }
 
 function timesMastra(speed: SpeedSamples[]): Figure[] {
@@ -84,90 +71,25 @@ function timesMastra(speed: SpeedSamples[]): Figure[] {
     );
 }
 
-function countedLines({
-  prompts,
-  conflicts,
-  erasing,
-}: Omit<PeerMeasurements, "speed">): { line: string; unit: string; name: string; values: number[] }[] {
+function countedFigures({ prompts, conflicts, erasing }: Omit<PeerMeasurements, "speed">): Figure[] {
   return [
-    ...prompts.flatMap(({ name, promptTokens, answerTokensPerTurn, backgroundTokensPerTurn }) => [
-      ...LOOKED_AT.filter((turn) => turn in promptTokens).map((turn) => ({
-        line: `prompt at turn ${turn}`,
-        unit: "tokens",
-        name,
-        values: promptTokens[turn] ?? [],
-      })),
-      {
-        line: "sent to the model a turn, background included",
-        unit: "tokens",
-        name,
-        values: [answerTokensPerTurn + backgroundTokensPerTurn],
-      },
+    ...prompts.flatMap(({ name, promptTokens, holdsFact, answerTokensPerTurn, backgroundTokensPerTurn }) => [
+      ...LOOKED_AT.filter((turn) => turn in promptTokens).flatMap((turn) => [
+        figureOf(`prompt at turn ${turn}, English and Chinese: ${name}`, "tokens", [promptTokens[turn] ?? []]),
+        figureOf(`fact of an early turn in it: ${name}`, "of 1", [(holdsFact[turn] ?? []).map(Number)]),
+      ]),
+      figureOf(`sent to the model a turn: ${name}`, "tokens", [[answerTokensPerTurn + backgroundTokensPerTurn]]),
+      figureOf(`of it in the background: ${name}`, "tokens", [[backgroundTokensPerTurn]]),
     ]),
     ...conflicts.flatMap(({ name, refused, failed, lost, doubled }) => [
-      { line: "turns without an answer of 50, 10 at once", unit: "turns", name, values: [refused + failed] },
-      { line: "messages lost of 10 turns at once", unit: "messages", name, values: [lost] },
-      { line: "messages doubled of 10 turns at once", unit: "messages", name, values: [doubled] },
+      figureOf(`turns without an answer of 50, 10 at once: ${name}`, "turns", [[refused + failed]]),
+      figureOf(`messages lost of 10 turns at once: ${name}`, "messages", [[lost]]),
+      figureOf(`messages doubled of 10 turns at once: ${name}`, "messages", [[doubled]]),
     ]),
-    ...erasing.map(({ name, after }) => ({ line: "rows left after a delete", unit: "rows", name, values: [sumOf(after)] })),
+    ...erasing.map(({ name, after }) => figureOf(`rows left after a delete: ${name}`, "rows", [[sumOf(after)]])),
   ];
 }
 
-const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-export function peerFigures({ speed, ...counted }: PeerMeasurements): PeerResults {
-  const ours = new Set(speed.filter(({ contender }) => contender.isOurs).map(({ contender }) => contender.name));
-  const isOurs = (name: string): boolean => [...ours].some((own) => name.startsWith(own));
-  const measured = speedFigures(speed);
-  const counts = countedLines(counted);
-  const lines: Line[] = [
-    ...measured.lines,
-    ...counts.map(({ line, name, values }): Line => ({ line, name, better: "less", isOurs: isOurs(name), value: mean(values) })),
-  ];
-  const figures = [
-    ...measured.figures,
-    ...timesMastra(speed),
-    ...counts.map(({ line, unit, name, values }) => figureOf(`${line}: ${name}`, unit, [values])),
-  ];
-  return { figures, comparisons: compareLines(lines), ...counted };
-}
-
-export interface Line {
-  line: string;
-  better: "less" | "more";
-  name: string;
-  isOurs: boolean;
-  value: number;
-}
-
-export interface Comparison {
-  line: string;
-  ours: string;
-  peer: string;
-  ourValue: number;
-  peerValue: number;
-  result: "ahead" | "level" | "behind";
-}
-
-function resultOf(ours: Line, peer: Line): Comparison["result"] {
-  if (ours.value === peer.value) return "level";
-  return ours.value < peer.value === (ours.better === "less") ? "ahead" : "behind";
-}
-
-/** Compares each of ours with each peer, line by line. Only equal numbers are level. */
-function compareLines(lines: Line[]): Comparison[] {
-  return lines
-    .filter(({ isOurs }) => isOurs)
-    .flatMap((ours) =>
-      lines
-        .filter((peer) => !peer.isOurs && peer.line === ours.line)
-        .map((peer) => ({
-          line: ours.line,
-          ours: ours.name,
-          peer: peer.name,
-          ourValue: ours.value,
-          peerValue: peer.value,
-          result: resultOf(ours, peer),
-        })),
-    );
+export function peerFigures({ speed, ...counted }: PeerMeasurements): Figure[] {
+  return [...speedFigures(speed), ...timesMastra(speed), ...countedFigures(counted)];
 }

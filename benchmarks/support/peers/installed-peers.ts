@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { postJson } from "../../../test/support/clients/api-client.ts";
 import { within } from "../../../test/support/within.ts";
 import type { ListedMessage, PeerContender } from "./contender.ts";
 import { readStream } from "../read-stream.ts";
@@ -40,9 +41,9 @@ export const INSTALLED_PEERS: InstalledPeer[] = [
 const NO_TELEMETRY = { MASTRA_TELEMETRY_DISABLED: "true", VOLTAGENT_TELEMETRY_DISABLED: "true", LANGSMITH_TRACING: "false" };
 
 async function post<Answer>(url: string, body: object): Promise<Answer> {
-  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Answer;
+  const { status, text, json } = await postJson<Answer>(url, body);
+  if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`);
+  return json;
 }
 
 export async function startPeer({ name, file, memory, writesForMs }: InstalledPeer, ground: Ground): Promise<PeerContender> {

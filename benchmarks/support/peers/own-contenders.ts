@@ -1,5 +1,6 @@
 import path from "node:path";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import { callApi } from "../../../test/support/clients/api-client.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { thisService, type Contender } from "../turn/contenders.ts";
 import type { Ground } from "./installed-peers.ts";
@@ -13,9 +14,9 @@ const EMBEDDER = { EMBEDDING_MODEL: "bench-embedding", EMBEDDING_DIMENSIONS: "51
 const SETTLE_MS = 30_000;
 
 async function call<Answer>(url: string, method = "GET"): Promise<Answer> {
-  const response = await fetch(url, { method });
-  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Answer;
+  const { status, text, json } = await callApi<Answer>(url, { method });
+  if (status >= 300) throw new Error(`${method} ${url} answered ${status}: ${text}`);
+  return json;
 }
 
 interface OwnParts {

@@ -1,50 +1,24 @@
 import { type Figure, figureOf } from "../figures.ts";
+import type { Legs } from "./open-set.ts";
 
 export interface Answered {
   gold: readonly string[];
-  returned: readonly { units: readonly string[]; characters: number }[];
+  /** The units of each exchange, the best first. */
+  returned: readonly (readonly string[])[];
 }
 
-/** Means over questions; shares are 0 to 1. */
+/** Shares are 0 to 1. */
 export type RecallFigures = ReturnType<typeof recallFigures>;
 
-const CHARACTERS = 4_000;
-
-function figuresOfOne({ gold, returned }: Answered) {
-  const recallOf = (items: Answered["returned"]): number => {
-    const units = new Set(items.flatMap((item) => item.units));
-    return gold.filter((unit) => units.has(unit)).length / gold.length;
-  };
-  const wanted = new Set(gold);
-  const first = returned.findIndex(({ units }) => units.some((unit) => wanted.has(unit)));
-  let characters = 0;
-  const beyond = returned.findIndex((item) => (characters += item.characters) > CHARACTERS);
-  const recallAt5 = recallOf(returned.slice(0, 5));
-  return {
-    /** Gold units among the first 5 and 10 returned exchanges, of all gold units. */
-    recallAt5,
-    recallAt10: recallOf(returned.slice(0, 10)),
-    /** Whether any, and every, gold unit is among the first 5. */
-    hitAt5: recallAt5 > 0 ? 1 : 0,
-    allAt5: recallAt5 === 1 ? 1 : 0,
-    mrr: first === -1 ? 0 : 1 / (first + 1),
-    /** In the first exchanges that fit 4,000 characters. */
-    recallIn4000: recallOf(beyond === -1 ? returned : returned.slice(0, beyond)),
-  };
+function recallOf({ gold, returned }: Answered, count: number): number {
+  const units = new Set(returned.slice(0, count).flat());
+  return gold.filter((unit) => units.has(unit)).length / gold.length;
 }
 
+/** Gold units among the first 5 and 10 returned exchanges, of all gold units: means over the questions. */
 export function recallFigures(answers: readonly Answered[]) {
-  const all = answers.map(figuresOfOne);
-  const mean = (field: keyof (typeof all)[number]): number => all.reduce((sum, one) => sum + one[field], 0) / all.length;
-  return {
-    questions: all.length,
-    recallAt5: mean("recallAt5"),
-    recallAt10: mean("recallAt10"),
-    hitAt5: mean("hitAt5"),
-    allAt5: mean("allAt5"),
-    mrr: mean("mrr"),
-    recallIn4000: mean("recallIn4000"),
-  };
+  const mean = (count: number): number => answers.reduce((sum, answer) => sum + recallOf(answer, count), 0) / answers.length;
+  return { questions: answers.length, recallAt5: mean(5), recallAt10: mean(10) };
 }
 
 /** Goals in per cent, recall@5 and recall@10, with the built-in embedder and with multilingual-e5-small. */
@@ -58,28 +32,33 @@ const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] }
   MemDaily: { builtIn: [73, 85], e5: [78, 88] },
 };
 
-interface RecalledSet {
+export interface MeasuredSet {
   set: string;
-  halves: readonly RecallFigures[];
-  all: RecallFigures;
+  byLegs: Record<Legs, { all: RecallFigures; halves: readonly RecallFigures[] }>;
+  /** Of one recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: readonly number[];
   unrelated: { asked: number; answered: number };
 }
 
-export function recallFiguresOf(embedder: string, sets: readonly RecalledSet[]): Figure[] {
+export function recallFiguresOf(embedder: string, sets: readonly MeasuredSet[]): Figure[] {
   const label = (what: string, set: string): string => `${what}, ${set}, ${embedder}`;
-  return sets.flatMap(({ set, halves, all, recallMs, unrelated }) => {
+  return sets.flatMap(({ set, byLegs, recallMs, unrelated }) => {
     const goals = GOALS[set]?.[embedder.startsWith("built-in") ? "builtIn" : "e5"];
-    const share = (what: string, field: "recallAt5" | "recallAt10", atLeast: number | undefined): Figure => {
-      const goal = atLeast === undefined ? {} : { goal: { atLeast } };
-      const whole = figureOf(label(what, set), "%", [[100 * all[field]]], goal);
+    const share = (legs: Legs, what: string, field: "recallAt5" | "recallAt10", atLeast?: number): Figure => {
+      const { all, halves } = byLegs[legs];
+      const name = legs === "fused" ? what : `${what}, ${legs} alone`;
+      const whole = figureOf(label(name, set), "%", [[100 * all[field]]], atLeast === undefined ? {} : { goal: { atLeast } });
       const parts = halves.map((half) => 100 * half[field]);
       return { ...whole, spread: { lowest: Math.min(...parts), highest: Math.max(...parts) }, samples: all.questions };
     };
     const first = sets[0]?.set ?? set;
     return [
-      share("recall@5", "recallAt5", goals?.[0]),
-      share("recall@10", "recallAt10", goals?.[1]),
+      share("fused", "recall@5", "recallAt5", goals?.[0]),
+      share("fused", "recall@10", "recallAt10", goals?.[1]),
+      ...(["keywords", "vectors"] as const).flatMap((legs) => [
+        share(legs, "recall@5", "recallAt5"),
+        share(legs, "recall@10", "recallAt10"),
+      ]),
       figureOf(label("one recall", set), "ms", [recallMs], set === first ? {} : { reference: label("one recall", first) }),
       figureOf(label("unrelated questions that got anything", set), "%", [[(100 * unrelated.answered) / unrelated.asked]]),
     ];

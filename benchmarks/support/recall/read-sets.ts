@@ -105,7 +105,8 @@ function toMessages({ at, asked, answer }: Exchange, place: number): MessageToIm
 /** The unit of a message, from its `external_id`. */
 export const unitOf = (externalId: string): string => externalId.replace(/:\d+$/, "");
 
-async function readLines<Line>(file: string): Promise<Line[]> {
+/** A file of JSON lines, or the same with ".gz" behind its name. */
+export async function readLines<Line>(file: string): Promise<Line[]> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return readFile(`${file}.gz`).then(gunzipSync);
     throw error;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { callApi } from "../../../test/support/clients/api-client.ts";
+import { callApi, putJson } from "../../../test/support/clients/api-client.ts";
 import type { JobCount } from "../../../stores/jobs/job-overview.ts";
 import type { Exchange } from "../dialogues/dialogue.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
@@ -27,8 +27,7 @@ const sample: Exchange[] = dialogue?.exchanges ?? [];
 const exchangeOf = (index: number): Exchange => sample[index % sample.length] ?? { user: "", assistant: "" };
 
 async function put(address: string, body: object): Promise<void> {
-  const init = { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const { status, text } = await callApi(address, init);
+  const { status, text } = await putJson(address, body);
   if (status >= 300) throw new Error(`PUT ${address} answered ${status}: ${text.slice(0, 300)}`);
 }
 

@@ -9,20 +9,7 @@ const LONGEST_LIFE_MS = 3_000;
 const OVERSLEEPS_MS = 500;
 const STOP_MS = 30_000;
 
-export interface ChaosProcesses {
-  network: Network;
-  restart(which: 0 | 1, signal: "SIGKILL" | "SIGTERM"): Promise<void>;
-  freeze(which: 0 | 1): Promise<void>;
-  running(): readonly ServiceProcess[];
-  /** Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`; then both run. */
-  harass(isOver: () => boolean): Promise<void>;
-  stop(): Promise<void>;
-  count: { SIGKILL: number; SIGTERM: number; freezes: number; both: number; lostReplies: number };
-  /** The longest end after SIGTERM, in milliseconds. */
-  longestStopMs(): number;
-  violations: string[];
-  journal: string[];
-}
+export type ChaosProcesses = Awaited<ReturnType<typeof openChaosProcesses>>;
 
 export function faultsIn(output: string): string[] {
   return output.split("\n").filter((line) => {
@@ -39,8 +26,8 @@ export function faultsIn(output: string): string[] {
 export async function openChaosProcesses(
   environment: Record<string, string>,
   random: (below: number) => number,
-  loseReplies?: () => Promise<void>,
-): Promise<ChaosProcesses> {
+  loseReplies: () => Promise<void>,
+) {
   const killed = new Set<string>();
   const ending = new Set<string>();
   const count = { SIGKILL: 0, SIGTERM: 0, freezes: 0, both: 0, lostReplies: 0 };
@@ -96,16 +83,15 @@ export async function openChaosProcesses(
     await restart(which, random(4) === 0 ? "SIGTERM" : "SIGKILL");
   }
 
+  const network: Network = { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) };
   return {
-    restart,
-    freeze,
-    running: () => services,
-    network: { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) },
-    async harass(isOver) {
+    network,
+    /** Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`; then both run. */
+    async harass(isOver: () => boolean): Promise<void> {
       for (let round = 0; ; round++) {
         await sleep(SHORTEST_LIFE_MS + random(LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
         if (isOver()) return;
-        if (loseReplies && round % 2 === 0) {
+        if (round % 2 === 0) {
           count.lostReplies++;
           note("replies of Postgres are lost");
           await loseReplies();
@@ -119,6 +105,7 @@ export async function openChaosProcesses(
     },
     stop: () => Promise.all(services.map((service) => end(service, "SIGTERM"))).then(() => undefined),
     count,
+    /** The longest end after SIGTERM, in milliseconds. */
     longestStopMs: () => longestStopMs,
     violations,
     journal,

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
@@ -27,7 +27,7 @@ alter table turns add column attempt integer not null default 1;
 alter table messages drop constraint messages_role_check;
 alter table messages add constraint messages_role_check check (role in ('user', 'assistant', 'tool'));
 insert into token_usage (tenant_id, day, tokens) values ('of the next version', '2026-01-01', 0);`;
-const TIMEOUT_MS = 400_000;
+jest.setTimeout(400_000);
 
 const seed = Number(process.env["ROLL_OUT_SEED"] ?? Date.now() % 1_000_000);
 const [noMilvus, previous] = await Promise.all([whyNoMilvus(), findPreviousVersion()]);
@@ -43,15 +43,7 @@ interface Versions {
   next: string | undefined;
 }
 
-interface RollOut {
-  migrationsBefore: string[];
-  migrationsAfter: string[];
-  messages: number;
-  answeredByBoth: number;
-  /** Status and code of everything that was answered with 5xx, each once. */
-  serverFaults: string[];
-  wrongs: string[];
-}
+type RollOut = Awaited<ReturnType<typeof rollOut>>;
 
 function answeredBy(exchanges: readonly Exchange[], addresses: ReadonlySet<string>): Set<string> {
   const isOne = ({ reports }: Exchange): boolean => reports.some(({ done, address }) => done && addresses.has(address));
@@ -71,7 +63,7 @@ function serverFaultsOf(exchanges: readonly Exchange[]): string[] {
  * A rolling update on this empty database, under people who talk all the time: the old version serves alone, the new one starts and migrates beside it,
  * another process of the old one starts on the newer schema, all three serve, the old ones are told to stop, the new one serves alone.
  */
-async function rollOut(databaseUrl: string, { old, next }: Versions, environment: Record<string, string>, seed: number): Promise<RollOut> {
+async function rollOut(databaseUrl: string, { old, next }: Versions, environment: Record<string, string>, seed: number) {
   const random = makeSeededRandom(seed);
   await using opened = new AsyncDisposableStack();
   const [model, embedder] = await Promise.all([startModelServer({ keepSeen: false }), startEmbeddingServer()]);
@@ -128,6 +120,7 @@ async function rollOut(databaseUrl: string, { old, next }: Versions, environment
     migrationsAfter,
     messages: exchanges.length,
     answeredByBoth: [...byOld].filter((user) => byNext.has(user)).length,
+    /** Status and code of everything that was answered with 5xx, each once. */
     serverFaults: serverFaultsOf(exchanges),
     wrongs,
   };
@@ -138,7 +131,7 @@ let milvus: MilvusServer | undefined;
 let tree: VersionTree | undefined;
 beforeEach(async () => {
   [place, milvus] = await Promise.all([createEmptyDatabase(), noMilvus ? undefined : startMilvusServer()]);
-}, 120_000);
+});
 afterEach(async () => {
   await killServiceProcesses();
   await Promise.all([place.drop(), milvus?.remove(), tree?.remove()]);
@@ -156,17 +149,13 @@ const environment = (): Record<string, string> =>
   milvus ? { MILVUS_ADDRESS: milvus.address, ENABLE_EPISODIC_MEMORY: "true" } : { ENABLE_EPISODIC_MEMORY: "false" };
 const layers = noMilvus ? `without episodes: ${noMilvus}, ` : "";
 
-test(
-  `the next version is rolled out under load: it migrates while this one serves, this one starts on its schema, nothing is lost or doubled (${layers}ROLL_OUT_SEED=${seed})`,
-  async () => {
-    tree = await makeNextVersion({ name: NEXT, sql: SQL });
-    const figures = await rollOut(place.url, { old: undefined, next: tree.main }, environment(), seed);
-    expect(figures.migrationsBefore).toEqual((await readdir(MIGRATIONS)).sort());
-    expect(figures.migrationsAfter).toEqual([...figures.migrationsBefore, NEXT]);
-    expectGood(figures);
-  },
-  TIMEOUT_MS,
-);
+test(`the next version is rolled out under load: it migrates while this one serves, this one starts on its schema, nothing is lost or doubled (${layers}ROLL_OUT_SEED=${seed})`, async () => {
+  tree = await makeNextVersion({ name: NEXT, sql: SQL });
+  const figures = await rollOut(place.url, { old: undefined, next: tree.main }, environment(), seed);
+  expect(figures.migrationsBefore).toEqual((await readdir(MIGRATIONS)).sort());
+  expect(figures.migrationsAfter).toEqual([...figures.migrationsBefore, NEXT]);
+  expectGood(figures);
+});
 
 const title = `this version is rolled out over the one before it in the same way (${layers}ROLL_OUT_SEED=${seed})`;
 (previous ? test : test.skip)(
@@ -177,5 +166,4 @@ const title = `this version is rolled out over the one before it in the same way
     expect(figures.migrationsAfter).toEqual((await readdir(MIGRATIONS)).sort());
     expectGood(figures);
   },
-  TIMEOUT_MS,
 );

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
@@ -9,7 +9,9 @@ import { within } from "../../support/within.ts";
 
 const KILLS = 10;
 /** Eleven starts take 20 to 30 seconds on two quiet cores. */
-const TIMEOUT_MS = 240_000;
+jest.setTimeout(240_000);
+/** Longer than any of these tests. */
+const LONG_LEASE_MS = 2_400_000;
 
 interface Place {
   environment: Record<string, string>;
@@ -53,59 +55,55 @@ describe("a service that is killed with kill -9", () => {
   test.each([
     ["an embedded database", onDataFolder],
     ["a real Postgres", onRealPostgres],
-  ])(
-    "again and again in mid-stream, on %s, has every acknowledged turn once, and each conversation goes on",
-    async (_name, makePlace) => {
-      place = await makePlace();
-      model.answer(({ messages }) => {
-        const asked = messages.at(-1)?.content ?? "";
-        return asked.startsWith("long")
-          ? { tokens: Array.from({ length: 500 }, (_, index) => `word${index} `), betweenMs: 20 }
-          : { tokens: ["answer ", `to ${asked}`] };
+  ])("again and again in mid-stream, on %s, has every acknowledged turn once, and each conversation goes on", async (_name, makePlace) => {
+    place = await makePlace();
+    model.answer(({ messages }) => {
+      const asked = messages.at(-1)?.content ?? "";
+      return asked.startsWith("long")
+        ? { tokens: Array.from({ length: 500 }, (_, index) => `word${index} `), betweenMs: 20 }
+        : { tokens: ["answer ", `to ${asked}`] };
+    });
+    for (let kill = 0; kill < KILLS; kill++) {
+      const service = await within("start", start(1_000), () => "");
+      const tell = (): string => `the service printed: ${service.output()}`;
+      const streaming = Promise.withResolvers<void>();
+      const cut = postTurn(service.url, ask("cut", `long ${kill}`, { on_busy: "enqueue" }), {
+        onEvent: (_event, sofar) => void (sofar.length > 2 + kill && streaming.resolve()),
       });
-      for (let kill = 0; kill < KILLS; kill++) {
-        const service = await within("start", start(1_000), () => "");
-        const tell = (): string => `the service printed: ${service.output()}`;
-        const streaming = Promise.withResolvers<void>();
-        const cut = postTurn(service.url, ask("cut", `long ${kill}`, { on_busy: "enqueue" }), {
-          onEvent: (_event, sofar) => void (sofar.length > 2 + kill && streaming.resolve()),
-        });
-        const cutOff = expect(cut).rejects.toThrow();
-        await within("the first tokens", streaming.promise, tell);
-        // The kill comes with `done`: what was acknowledged must be on disk by then.
-        const acknowledged = postTurn(service.url, ask("acknowledged", `turn ${kill}`), {
-          onEvent: ({ data }) => void (data.status === "done" && service.kill("SIGKILL")),
-        }).catch(() => undefined);
-        expect((await within("done", acknowledged, tell))?.json).toBeUndefined();
-        expect(await within("the end of the process", service.exited, tell)).toBeNull();
-        await within("the end of the cut stream", cutOff, tell);
-      }
+      const cutOff = expect(cut).rejects.toThrow();
+      await within("the first tokens", streaming.promise, tell);
+      // The kill comes with `done`: what was acknowledged must be on disk by then.
+      const acknowledged = postTurn(service.url, ask("acknowledged", `turn ${kill}`), {
+        onEvent: ({ data }) => void (data.status === "done" && service.kill("SIGKILL")),
+      }).catch(() => undefined);
+      expect((await within("done", acknowledged, tell))?.json).toBeUndefined();
+      expect(await within("the end of the process", service.exited, tell)).toBeNull();
+      await within("the end of the cut stream", cutOff, tell);
+    }
 
-      const service = await start(1_000);
-      const rounds = Array.from({ length: KILLS }, (_, kill) => kill);
-      const acknowledged = await messagesOf(service.url, "ada", "acknowledged");
-      expect(acknowledged.map(({ role, content, completed }) => [role, content, completed])).toEqual(
-        rounds.flatMap((kill) => [
-          ["user", `turn ${kill}`, true],
-          ["assistant", `answer to turn ${kill}`, true],
-        ]),
-      );
-      const cut = await messagesOf(service.url, "ada", "cut");
-      expect(cut.map(({ role, content }) => [role, content])).toEqual(rounds.map((kill) => ["user", `long ${kill}`]));
+    const service = await start(1_000);
+    const rounds = Array.from({ length: KILLS }, (_, kill) => kill);
+    const acknowledged = await messagesOf(service.url, "ada", "acknowledged");
+    expect(acknowledged.map(({ role, content, completed }) => [role, content, completed])).toEqual(
+      rounds.flatMap((kill) => [
+        ["user", `turn ${kill}`, true],
+        ["assistant", `answer to turn ${kill}`, true],
+      ]),
+    );
+    const cut = await messagesOf(service.url, "ada", "cut");
+    expect(cut.map(({ role, content }) => [role, content])).toEqual(rounds.map((kill) => ["user", `long ${kill}`]));
 
-      for (const session of ["cut", "acknowledged"]) {
-        const { events } = await postTurn(service.url, ask(session, "and now?", { on_busy: "enqueue" }));
-        expect(contentOf(events, "done")).toMatchObject({ answer: "answer to and now?", completed: true });
-        expect((await contents(service.url, session)).at(-1)).toBe("answer to and now?");
-      }
-    },
-    TIMEOUT_MS,
-  );
+    for (const session of ["cut", "acknowledged"]) {
+      const { events } = await postTurn(service.url, ask(session, "and now?", { on_busy: "enqueue" }));
+      expect(contentOf(events, "done")).toMatchObject({ answer: "answer to and now?", completed: true });
+      expect((await contents(service.url, session)).at(-1)).toBe("answer to and now?");
+    }
+  });
 
   test("leaves a conversation that the next process has at once when the database is embedded: nobody else can have it", async () => {
     place = await onDataFolder();
-    await killInTurn(await start(10 * TIMEOUT_MS));
-    const { url } = await start(10 * TIMEOUT_MS);
+    await killInTurn(await start(LONG_LEASE_MS));
+    const { url } = await start(LONG_LEASE_MS);
     const { status, json } = await postJson(`${url}/api/v1/chat`, ask("held", "and now?"));
     expect({ status, ...json }).toMatchObject({ status: 200, answer: "fine" });
     expect(await contents(url, "held")).toEqual(["cut off", "and now?", "fine"]);

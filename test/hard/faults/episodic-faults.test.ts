@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { FACTS } from "./fault-stage.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer, type EmbeddingScript } from "../../servers/embedding-server.ts";
@@ -10,6 +10,8 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 const READ_TIMEOUT_MS = 1_000;
 const EMBEDDING_TIMEOUT_MS = 8_000;
+
+jest.setTimeout(120_000);
 
 describe("turns while the embedder is in trouble", () => {
   const embedder = useOpened(startEmbeddingServer);
@@ -35,33 +37,29 @@ describe("turns while the embedder is in trouble", () => {
     ["refuses", { status: 401 }],
     ["stops in the middle", { ending: "stall" }],
     ["sends vectors of another length", { vectorOf: () => [1, 2] }],
-  ])(
-    "that %s go on in time by keywords, and what they said is found once it is back",
-    async (name, script) => {
-      const user = `ada ${name}`;
-      const { conversation_id: imported } = await running.bring(user, FACTS);
-      expect(await running.settle(imported)).toMatchObject({ settled: true });
-      const isWhole = async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0;
-      await waitUntil("the circuit is closed after the trouble of the test before", isWhole, 30_000);
+  ])("that %s go on in time by keywords, and what they said is found once it is back", async (name, script) => {
+    const user = `ada ${name}`;
+    const { conversation_id: imported } = await running.bring(user, FACTS);
+    expect(await running.settle(imported)).toMatchObject({ settled: true });
+    const isWhole = async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0;
+    await waitUntil("the circuit is closed after the trouble of the test before", isWhole, 30_000);
 
-      embedder.answer(script);
-      const during = await running.say(user, "Which director do I like? I wear a purple hat.", "during");
-      expect(during).toMatchObject({ completed: true, degraded: ["episodic"] });
-      expect(during.timings.nodes["retrieve"]).toBeLessThan(EMBEDDING_TIMEOUT_MS - READ_TIMEOUT_MS);
-      expect(during.receipt.episodes.length).toBeGreaterThan(0);
-      expect(running.model.seen.at(-1)?.body.messages.at(-1)?.content).toContain("Agnès Varda");
+    embedder.answer(script);
+    const during = await running.say(user, "Which director do I like? I wear a purple hat.", "during");
+    expect(during).toMatchObject({ completed: true, degraded: ["episodic"] });
+    expect(during.timings.nodes["retrieve"]).toBeLessThan(EMBEDDING_TIMEOUT_MS - READ_TIMEOUT_MS);
+    expect(during.receipt.episodes.length).toBeGreaterThan(0);
+    expect(running.model.seen.at(-1)?.body.messages.at(-1)?.content).toContain("Agnès Varda");
 
-      await waitUntil("the job has asked in vain", () =>
-        embedder.seen.some(({ input }) => input.some((text) => text.includes("I wear a purple hat.\nre: "))),
-      );
-      embedder.answer({});
-      expect(await running.settle(during.conversation_id)).toEqual({ settled: true, pending: 0 });
-      const { json } = await running.episodes(user, { query: "purple hat" });
-      // The order means nothing: the server's vectors do not depend on the words.
-      expect(json.episodes.map(({ user_message }) => user_message)).toContainEqual(expect.stringContaining("purple hat"));
-    },
-    120_000,
-  );
+    await waitUntil("the job has asked in vain", () =>
+      embedder.seen.some(({ input }) => input.some((text) => text.includes("I wear a purple hat.\nre: "))),
+    );
+    embedder.answer({});
+    expect(await running.settle(during.conversation_id)).toEqual({ settled: true, pending: 0 });
+    const { json } = await running.episodes(user, { query: "purple hat" });
+    // The order means nothing: the server's vectors do not depend on the words.
+    expect(json.episodes.map(({ user_message }) => user_message)).toContainEqual(expect.stringContaining("purple hat"));
+  });
 
   test("cost one embedding of the question, and none as long as the user has no episode outside the window", async () => {
     const first = await running.say("newcomer", "The first thing I say.", "one");

@@ -11,8 +11,7 @@ import { startModelServer, type ChatRequestBody, type ModelScript } from "../../
 import { callOnce, writing } from "../../support/services/service-with-core-memory.ts";
 import { conversationApi, importedTurns } from "../../support/services/service-with-episodes.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 
 export const USER = "ada";
 const CHAT = "test-chat";
@@ -29,17 +28,7 @@ export interface SeenTurn {
   result: TurnResult | undefined;
 }
 
-export interface FaultStage {
-  proxy: TcpProxy;
-  environment: Record<string, string>;
-  database: Database;
-  url(): string;
-  start(): Promise<void>;
-  /** As a container is stopped. Throws when the process has not lived until then, or does not end well. */
-  stop(): Promise<void>;
-  ask(session: string, message: string): Promise<SeenTurn>;
-  close(): Promise<void>;
-}
+export type FaultStage = Awaited<ReturnType<typeof openFaultStage>>;
 
 export const FACTS = importedTurns([
   ["My favourite director is Agnès Varda.", "A fine choice."],
@@ -58,7 +47,7 @@ function script({ model, messages }: ChatRequestBody): ModelScript {
 
 const ONLY: Partial<Record<Dependency, string>> = { summary_model: `"model":"${SUMMARY}"`, memory_model: `"model":"${MEMORY}"` };
 
-export async function openFaultStage(dependency: Dependency): Promise<FaultStage> {
+export async function openFaultStage(dependency: Dependency) {
   await using opening = new AsyncDisposableStack();
   const [place, milvus, model, embedder] = await Promise.all([
     createRealDatabase(),
@@ -106,15 +95,16 @@ export async function openFaultStage(dependency: Dependency): Promise<FaultStage
   };
   let service: ServiceProcess | undefined;
   opening.defer(() => stage.stop());
-  const stage: FaultStage = {
+  const stage = {
     proxy,
     environment,
     database,
-    url: () => service?.url ?? "",
-    async start() {
+    url: (): string => service?.url ?? "",
+    async start(): Promise<void> {
       service = await startServiceProcess(environment);
     },
-    async stop() {
+    /** As a container is stopped. Throws when the process has not lived until then, or does not end well. */
+    async stop(): Promise<void> {
       const stopping = service;
       if (!stopping) return;
       service = undefined;
@@ -122,7 +112,7 @@ export async function openFaultStage(dependency: Dependency): Promise<FaultStage
       expect({ code: await stopping.exited, output: stopping.output() }).toMatchObject({ code: 0 });
       expect(stopping.output()).not.toMatch(WORD);
     },
-    async ask(session, message) {
+    async ask(session: string, message: string): Promise<SeenTurn> {
       const began = performance.now();
       const body = { user_id: USER, session_id: session, message };
       const { status, json, text } = await postJson<TurnResult & ErrorBody>(`${stage.url()}/api/v1/chat`, body, {
@@ -131,7 +121,7 @@ export async function openFaultStage(dependency: Dependency): Promise<FaultStage
       const ms = performance.now() - began;
       return { outcome: status === 200 ? "done" : json.error.code, ms, text, result: status === 200 ? json : undefined };
     },
-    close: () => opened.disposeAsync().finally(killServiceProcesses),
+    close: (): Promise<void> => opened.disposeAsync().finally(killServiceProcesses),
   };
   await stage.start();
   const { bring, settle } = conversationApi(stage.url());

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
 import type { JobKind } from "../../../stores/jobs/job.ts";
 import { callApi, listConversations, listMessages } from "../../support/clients/api-client.ts";
 import { FAULTS, MATRIX, WAYS, type Cell, type Dependency, type Fault } from "./fault-matrix.ts";
@@ -9,6 +9,8 @@ import { freePort } from "../../servers/postgres-server.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+
+jest.setTimeout(280_000);
 
 const question = (word: string): string => `Which director do I like? I wear a ${word} hat.`;
 /** Words that only a server knows, and what the layers between would say. */
@@ -132,19 +134,15 @@ export async function testFaultsOf(dependency: Dependency): Promise<void> {
     const stage = useOpened(() => openFaultStage(dependency), 180_000);
     afterEach(() => stage.proxy.restore());
 
-    test.each(cells.map((cell) => [cell.name, cell] as const))(
-      "%s",
-      async (name, { fault, way }) => {
-        const begin = async (): Promise<void> => {
-          if (fault === "down at start") await stage.stop();
-          await WAYS[fault][way]?.(stage.proxy, dependency);
-          if (fault === "down at start") await stage.start();
-        };
-        if (row[fault].turn === "no start") await expectNoStart(stage);
-        else await playCell(stage, name, fault, { ...row[fault], ...row[fault].ways?.[way] }, begin);
-      },
-      280_000,
-    );
+    test.each(cells.map((cell) => [cell.name, cell] as const))("%s", async (name, { fault, way }) => {
+      const begin = async (): Promise<void> => {
+        if (fault === "down at start") await stage.stop();
+        await WAYS[fault][way]?.(stage.proxy, dependency);
+        if (fault === "down at start") await stage.start();
+      };
+      if (row[fault].turn === "no start") await expectNoStart(stage);
+      else await playCell(stage, name, fault, { ...row[fault], ...row[fault].ways?.[way] }, begin);
+    });
   });
 }
 

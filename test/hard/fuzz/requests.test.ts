@@ -25,52 +25,48 @@ describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
   const refused = new Set<string>();
   const accepted = new Set<string>();
 
-  test(
-    `${ALL} of them are answered as they should, and the service stays as it was`,
-    async () => {
-      const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as Description;
-      const requests = anyRequest(description);
-      const responses = responsesIn(description);
-      const sender = makeFuzzSender(service.url, CONNECTIONS);
-      const blamed: string[] = [];
-      const memory: number[] = [];
-      let number = 0;
+  test(`${ALL} of them are answered as they should, and the service stays as it was`, async () => {
+    const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as Description;
+    const requests = anyRequest(description);
+    const responses = responsesIn(description);
+    const sender = makeFuzzSender(service.url, CONNECTIONS);
+    const blamed: string[] = [];
+    const memory: number[] = [];
+    let number = 0;
 
-      async function ask(made: FuzzRequest, ids: CanaryIds): Promise<void> {
-        const user = userOf(number++);
-        const request = fillIn(made, { ...ids, "USER-PLACE": user });
-        try {
-          const answer = await sender.send(request);
-          const { status } = answer;
-          (status < 400 ? accepted : refused).add(user);
-          const isNotModified = status === 304 && request.headers["if-none-match"] !== undefined;
-          const isDescribed =
-            !made.isTrue || isNotModified || [...(responses.get(made.operation) ?? []), ...OF_HTTP].includes(String(status));
-          const problem = problemOf(request.target, request.method === "HEAD", answer) ?? (isDescribed ? undefined : "is not described");
-          if (problem !== undefined) blamed.push(`${status} ${problem} ${answer.text.slice(0, 300)}: ${shown(request)}`);
-        } catch (error) {
-          accepted.add(user); // nobody knows
-          blamed.push(`no answer, ${String(error)}: ${shown(request)}`);
-        }
+    async function ask(made: FuzzRequest, ids: CanaryIds): Promise<void> {
+      const user = userOf(number++);
+      const request = fillIn(made, { ...ids, "USER-PLACE": user });
+      try {
+        const answer = await sender.send(request);
+        const { status } = answer;
+        (status < 400 ? accepted : refused).add(user);
+        const isNotModified = status === 304 && request.headers["if-none-match"] !== undefined;
+        const isDescribed =
+          !made.isTrue || isNotModified || [...(responses.get(made.operation) ?? []), ...OF_HTTP].includes(String(status));
+        const problem = problemOf(request.target, request.method === "HEAD", answer) ?? (isDescribed ? undefined : "is not described");
+        if (problem !== undefined) blamed.push(`${status} ${problem} ${answer.text.slice(0, 300)}: ${shown(request)}`);
+      } catch (error) {
+        accepted.add(user); // nobody knows
+        blamed.push(`no answer, ${String(error)}: ${shown(request)}`);
       }
+    }
 
-      for (let begun = 0; begun < ALL; begun += BATCH) {
-        const waiting = fc.sample(requests, { numRuns: Math.min(BATCH, ALL - begun), seed: SEED + begun });
-        const ids = await canaryTurn(service.url, `canary ${begun}`);
-        const work = async (): Promise<void> => {
-          for (let next = waiting.pop(); next; next = waiting.pop()) await ask(next, ids);
-        };
-        await Promise.all(Array.from({ length: CONNECTIONS }, work));
-        memory.push((await measure(service.url)).bytes);
-        expect(blamed.slice(0, 20)).toEqual([]);
-      }
-      sender.close();
-      await canaryTurn(service.url, "the last canary");
-      expect(complaintsOf(service)).toEqual([]);
-      expect(growthOf(memory)).toBeLessThan(MOST_GROWTH);
-    },
-    30 * 60_000,
-  );
+    for (let begun = 0; begun < ALL; begun += BATCH) {
+      const waiting = fc.sample(requests, { numRuns: Math.min(BATCH, ALL - begun), seed: SEED + begun });
+      const ids = await canaryTurn(service.url, `canary ${begun}`);
+      const work = async (): Promise<void> => {
+        for (let next = waiting.pop(); next; next = waiting.pop()) await ask(next, ids);
+      };
+      await Promise.all(Array.from({ length: CONNECTIONS }, work));
+      memory.push((await measure(service.url)).bytes);
+      expect(blamed.slice(0, 20)).toEqual([]);
+    }
+    sender.close();
+    await canaryTurn(service.url, "the last canary");
+    expect(complaintsOf(service)).toEqual([]);
+    expect(growthOf(memory)).toBeLessThan(MOST_GROWTH);
+  }, 1_800_000);
 
   test("nothing is kept of users whose requests were all refused", async () => {
     service.kill("SIGTERM");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
@@ -9,7 +9,7 @@ const INTERLEAVINGS = Math.max(10_000, Number(process.env["INTERLEAVINGS"] ?? 0)
 const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 40);
 const LANES = 3;
 const ON_LANE = Math.ceil((INTERLEAVINGS - ON_EMBEDDED) / LANES);
-const TIMEOUT_MS = 60_000 + INTERLEAVINGS * 100;
+jest.setTimeout(60_000 + INTERLEAVINGS * 100);
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
   who: fc.constantFrom("turn_one", "turn_one", "turn_two", "worker_one", "worker_one", "worker_two", "worker_two", "jobs_come_back"),
@@ -55,26 +55,18 @@ async function playMany(database: Database, numRuns: number): Promise<void> {
 }
 
 describe("no completed message is lost or counted twice, and no wake-up is lost, whatever two turns and two workers do, fail or die between", () => {
-  test(
-    `${ON_EMBEDDED} random interleavings on the embedded database`,
-    async () => {
-      const database = await openTestEmbedded();
-      await playMany(database, ON_EMBEDDED).finally(() => database.close());
-    },
-    TIMEOUT_MS,
-  );
+  test(`${ON_EMBEDDED} random interleavings on the embedded database`, async () => {
+    const database = await openTestEmbedded();
+    await playMany(database, ON_EMBEDDED).finally(() => database.close());
+  });
 
-  test(
-    `${LANES * ON_LANE} random interleavings on real Postgres`,
-    async () => {
-      const lane = async (): Promise<void> => {
-        const { url, drop } = await createRealDatabase();
-        const database = await openPostgres(url);
-        await playMany(database, ON_LANE).finally(() => database.close().then(drop));
-      };
-      const ended = await Promise.allSettled(Array.from({ length: LANES }, lane));
-      for (const result of ended) if (result.status === "rejected") throw result.reason;
-    },
-    TIMEOUT_MS,
-  );
+  test(`${LANES * ON_LANE} random interleavings on real Postgres`, async () => {
+    const lane = async (): Promise<void> => {
+      const { url, drop } = await createRealDatabase();
+      const database = await openPostgres(url);
+      await playMany(database, ON_LANE).finally(() => database.close().then(drop));
+    };
+    const ended = await Promise.allSettled(Array.from({ length: LANES }, lane));
+    for (const result of ended) if (result.status === "rejected") throw result.reason;
+  });
 });

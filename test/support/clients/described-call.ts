@@ -12,18 +12,8 @@ export interface DescribedRequest {
   body?: unknown;
 }
 
-export interface DescribedAnswer {
-  status: number;
-  headers: Headers;
-  text: string;
-  values: Record<string, never>[];
-}
-
 /** Calls a service by the description alone, and holds every answer to it. */
-export interface DescribedClient {
-  call(id: string, request?: DescribedRequest): Promise<DescribedAnswer>;
-  answered: Set<string>;
-}
+export type DescribedClient = ReturnType<typeof makeDescribedClient>;
 
 function operationOf(id: string): Operation {
   const operation = OPERATIONS.find((known) => known.id === id);
@@ -48,11 +38,11 @@ function expectDescribed(schema: z.ZodType, value: unknown): void {
   expect(schema.parse(value)).toEqual(value);
 }
 
-export function makeDescribedClient(url: string): DescribedClient {
+export function makeDescribedClient(url: string) {
   const answered = new Set<string>();
   return {
     answered,
-    async call(id, request = {}) {
+    async call(id: string, request: DescribedRequest = {}) {
       const operation = operationOf(id);
       const { method, answers } = operation;
       const { body, headers = {} } = request;

@@ -1,12 +1,7 @@
-export interface ReadMetrics {
-  contentType: string | null;
-  text: string;
-  families: Set<string>;
-  samples: Map<string, number>;
-}
+export type ReadMetrics = Awaited<ReturnType<typeof readMetrics>>;
 
 /** Asks a service for its metrics; throws when it does not answer with them. */
-export async function readMetrics(url: string, headers: Record<string, string> = {}): Promise<ReadMetrics> {
+export async function readMetrics(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}/metrics`, { headers });
   const text = await response.text();
   if (response.status !== 200) throw new Error(`GET /metrics answered ${response.status}: ${text.slice(0, 200)}`);

@@ -1,23 +1,11 @@
 import { pino } from "pino";
 import { parseConfig } from "../../../server/start/config.ts";
-import { openService, type Service } from "../../../server/start/open-service.ts";
+import { openService } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
 import { NO_LIMITS } from "../../servers/service-process.ts";
 
-export interface TestService extends Service {
-  get(path: string, headers?: Record<string, string>): Promise<{ status: number; json: Record<string, never>; headers: Headers }>;
-}
-
-function withGet(service: Service): TestService {
-  return {
-    ...service,
-    async get(path, headers = {}) {
-      const response = await fetch(service.url + path, { headers });
-      return { status: response.status, json: (await response.json()) as Record<string, never>, headers: response.headers };
-    },
-  };
-}
+export type TestService = Awaited<ReturnType<typeof openTestService>>;
 
 /**
  * The whole service in this process on a free port, over a new database of the real Postgres unless `environment` names one. Quiet,
@@ -26,7 +14,7 @@ function withGet(service: Service): TestService {
 export async function openTestService(
   environment: Record<string, string> = {},
   options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits> } = {},
-): Promise<TestService> {
+) {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
   const config = parseConfig({
     PORT: "0",
@@ -38,5 +26,12 @@ export async function openTestService(
     ...environment,
   });
   const service = await openService(config, pino({ level: "silent" }), options);
-  return withGet({ ...service, close: () => service.close().then(() => real?.drop()) });
+  return {
+    ...service,
+    async get(path: string, headers: Record<string, string> = {}) {
+      const response = await fetch(service.url + path, { headers });
+      return { status: response.status, json: (await response.json()) as Record<string, never>, headers: response.headers };
+    },
+    close: () => service.close().then(() => real?.drop()),
+  };
 }
