@@ -1,7 +1,6 @@
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
+import { storesOf } from "../../support/databases/describe-stores.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";
 import { readingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
@@ -180,7 +179,7 @@ export class FactWorld {
         this.written.add(step.fact);
         this.erased.delete(step.fact);
         const content = [...left, `wrote ${wordsFor([step.fact], 1).join("")}`].join("\n");
-        await makeCoreMemoryStore(this.database).put(this.agent.owner, { section, content });
+        await storesOf(this.database).coreMemory.put(this.agent.owner, { section, content });
         return;
       }
       case "erase":
@@ -200,7 +199,7 @@ export class FactWorld {
     if (first === undefined) return;
     const before = await this.known();
     const { owner } = this.agent;
-    const erases = makeEraseStore(this.database);
+    const { erases } = storesOf(this.database);
     const conversationId = this.said.get(first)?.conversationId ?? "";
     await (isWhole ? erases.conversation({ ...owner, conversationId }) : erases.episode(owner, first));
     for (const id of messageIds) {

@@ -2,17 +2,15 @@ import { afterEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { toExchanges } from "../../../stores/postgres/conversations/exchanges.ts";
-import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import { storesOf } from "../../support/databases/describe-stores.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
+import { decided, endOf } from "../../support/samples/sample-reading.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
-const NOTHING = { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] } };
 
 const anyStep = fc.record({
   what: fc.oneof(
@@ -44,8 +42,7 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
     await fc.assert(
       fc.asyncProperty(anyMessages, fc.array(anyStep, { maxLength: 12 }), async (messages, steps) => {
         const owner = { tenantId: "tenant", userId: uuidv7() };
-        const [turns, imports] = [makeTurnStore(memory.database), makeImportStore(memory.database)];
-        const unread = makeUnreadStore(memory.database);
+        const { turns, imports, unread } = storesOf(memory.database);
         const read: string[] = [];
         const partOf = (part: number): MessageToImport[] =>
           messages.flatMap(({ role, minute, part: own }, number) => {
@@ -65,10 +62,9 @@ describeOnBothDatabases("imports in any order and any parts, among turns", (open
         }
         async function readOnce(meanwhile: () => Promise<void> = async () => undefined): Promise<boolean> {
           const found = await unread.next(owner, 3);
-          const last = found?.messages.at(-1);
           await meanwhile();
-          if (!found || !last) return false;
-          const outcome = await unread.save(owner, found, { createdAt: last.createdAt, id: last.id }, NOTHING);
+          if (!found) return false;
+          const outcome = await unread.save(owner, found, endOf(found), decided());
           if (outcome !== "saved") return true;
           for (const { asked, anchor } of toExchanges(found.messages)) if (asked && !anchor.isKnown) read.push(asked.id);
           return true;

@@ -2,33 +2,26 @@ import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import { DEFAULT_SECTIONS } from "../../../memory/agent/memory-tools.ts";
 import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import { storesOf } from "../databases/describe-stores.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 
 export type ReadingAgent = ReturnType<typeof readingAgent>;
 
 /** A user whose turns the memory agent reads, step by step, without a queue. */
 export function readingAgent(database: Database, owner: Owner = { tenantId: "tenant", userId: crypto.randomUUID() }) {
-  const handlerOf = (decide: DecideMemory, where: Database) =>
-    makeRememberTurns({
-      unread: makeUnreadStore(where),
-      coreMemory: makeCoreMemoryStore(where),
-      decide,
-      sections: DEFAULT_SECTIONS,
-      readingTokens: Infinity,
-      recall: null,
-    });
+  const handlerOf = (decide: DecideMemory, where: Database) => {
+    const { unread, coreMemory } = storesOf(where);
+    return makeRememberTurns({ unread, coreMemory, decide, sections: DEFAULT_SECTIONS, readingTokens: Infinity, recall: null });
+  };
+  const { turns, imports } = storesOf(database);
   const job = { kind: "remember" as const, ...owner };
   return {
     owner,
     /** Stores a turn with its answer; the id of the message. */
     async say(message: string, sessionId = "s", answer: { content?: string; completed?: boolean } | null = {}): Promise<string> {
       const turn = sampleTurn({ ...owner, sessionId, message });
-      const { messageId } = await completeTurn(makeTurnStore(database), turn, answer && sampleAnswer(answer));
+      const { messageId } = await completeTurn(turns, turn, answer && sampleAnswer(answer));
       return messageId;
     },
     /** Imports turns, each a minute after the one before. */
@@ -40,7 +33,7 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
           { role: "assistant" as const, content: "Noted.", createdAt: new Date(asked.getTime() + 1_000), metadata: {} },
         ];
       });
-      await makeImportStore(database).import({ ...owner, sessionId, messages: rows, jobKinds: [] });
+      await imports.import({ ...owner, sessionId, messages: rows, jobKinds: [] });
     },
     step: (decide: DecideMemory = decideByRules, where = database, signal = new AbortController().signal) =>
       handlerOf(decide, where).step(job, signal),

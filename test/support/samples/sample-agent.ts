@@ -5,6 +5,7 @@ import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
 import type { ToolCall } from "../../../memory/agent/memory-tools.ts";
 import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";
 import { makeWorkingMemory, type WorkingMemory, type WorkingMemoryParts } from "../../../memory/agent/working-memory.ts";
+import { decided } from "./sample-reading.ts";
 import { idOf } from "./sample-window.ts";
 
 const NOON = new Date("2024-01-31T12:00:00.000Z");
@@ -18,7 +19,7 @@ export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWi
 
 export function nothingDecided(sections: readonly SectionWithLines[] = []): ReadingResult {
   const basedOn = { sections: sections.map(({ section, version }) => ({ section, version })), messageIds: [] };
-  return { changes: [], repeated: [], operations: [], archived: [], basedOn };
+  return decided({ basedOn });
 }
 
 export function turnToRead(userMessage: string, number = 1, fields: Partial<TurnToRead> = {}): TurnToRead {

@@ -2,13 +2,11 @@ import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
-import { decided, endOf } from "./sample-reading.ts";
+import { decided, endOf, readNext } from "./sample-reading.ts";
 import { addJobs } from "./sample-jobs.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
+import { storesOf } from "../databases/describe-stores.ts";
 import { sampleSummary } from "../databases/stored-conversation.ts";
 import type { BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
@@ -29,7 +27,7 @@ export async function storeExchange(database: Database, owner: Owner, sessionId:
   const answerId = uuidv7();
   const turn = sampleTurn({ ...owner, sessionId, message: `Question about ${word}` });
   const answer = sampleAnswer({ messageId: answerId, content: `Answer about ${word}`, metadata: { turn_id: turn.turnId } });
-  return { ...(await completeTurn(makeTurnStore(database), turn, answer)), answerId };
+  return { ...(await completeTurn(storesOf(database).turns, turn, answer)), answerId };
 }
 
 /**
@@ -48,9 +46,9 @@ export async function rememberConversation(
   if (!first) throw new Error("there is no exchange");
   const { conversationId } = first;
   const from = { conversationId, triggerMessageIds: [first.messageId] };
-  const unread = makeUnreadStore(database);
-  const read = await unread.next(owner, 40);
-  if (read?.conversationId !== conversationId) throw new Error("another conversation is unread");
+  const { summaries, unread } = storesOf(database);
+  const read = await readNext(unread, owner);
+  if (read.conversationId !== conversationId) throw new Error("another conversation is unread");
   const memory = sampleMemory(first.messageId, { content: `Memory of ${word}` });
   const outcome = await unread.save(
     owner,
@@ -67,7 +65,7 @@ export async function rememberConversation(
   );
   if (outcome !== "saved") throw new Error(`the reading is ${outcome}`);
   const conversation = { ...owner, conversationId };
-  const isSaved = await makeSummaryStore(database).save(conversation, sampleSummary(endOf(read), { text: `Summary of ${word}` }));
+  const isSaved = await summaries.save(conversation, sampleSummary(endOf(read), { text: `Summary of ${word}` }));
   if (!isSaved) throw new Error("the summary was not saved");
   await addJobs(makeJobQueue(database), { kind: "summarise", ...conversation }, { kind: "remember", ...owner });
   return { ...conversation, sessionId, exchanges, memoryId: memory.id };

@@ -2,10 +2,9 @@ import { beforeEach, expect } from "@jest/globals";
 import { type ConversationGraph, type ConversationGraphParts, createConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeMessageStore } from "../../../stores/postgres/conversations/conversation-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
+import { storesOf } from "../databases/describe-stores.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
 import { sampleTurn } from "../samples/sample-turns.ts";
@@ -59,6 +58,7 @@ export async function openGraphWithModel(defaults: Partial<ConversationGraphPart
 function makeTalk(database: Database, server: ModelServer, graph: ConversationGraph) {
   const { tenantId, userId, sessionId } = sampleTurn({ userId: crypto.randomUUID() });
   const input = { tenantId, userId, sessionId };
+  const stores = storesOf(database);
   const start = (message: string, options?: TurnOptions): RunningTurn =>
     startTurn(graph, { ...input, message } satisfies TurnInput, options);
   return {
@@ -74,11 +74,9 @@ function makeTalk(database: Database, server: ModelServer, graph: ConversationGr
     async stored() {
       const text = "select id from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
       const [conversation] = await database.query<{ id: string }>({ text, values: [tenantId, userId, sessionId] });
-      if (!conversation) return [];
-      const page = { limit: 100, after: null };
-      return (await makeMessageStore(database).list({ ...input, conversationId: conversation.id }, page)).items;
+      return conversation ? stores.messagesOf({ ...input, conversationId: conversation.id }) : [];
     },
     /** Whether another turn can be begun; if so, one has been. */
-    isFree: async () => (await makeTurnStore(database).begin(sampleTurn(input))) !== null,
+    isFree: async () => (await stores.turns.begin(sampleTurn(input))) !== null,
   };
 }
