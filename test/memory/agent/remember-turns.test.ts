@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
-import { makeCoreMemoryStore, type CoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
+import { describeStores } from "../../support/databases/describe-stores.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
-import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
 import { writtenByReadings } from "../../support/samples/sample-reading.ts";
 
 const LONG_AGO = "2019-07-08T12:00:00Z";
 
-describeOnBothDatabases("the memory agent", (open) => {
-  let database: Database;
-  let people: CoreMemoryStore;
+describeStores("the memory agent", ({ database, coreMemory: people }) => {
   let agent: ReadingAgent;
-  beforeAll(async () => {
-    database = await open();
-    people = makeCoreMemoryStore(database);
-  });
-  afterAll(() => database.close());
   beforeEach(() => void (agent = readingAgent(database)));
 
   /** Notes what it is given to read, and decides by `decide`, nothing unless given. */

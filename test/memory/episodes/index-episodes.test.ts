@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeIndexEpisodes, textToEmbed } from "../../../memory/episodes/index-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
@@ -6,22 +6,13 @@ import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import {
-  exchanges,
-  openTestEpisodicMemory,
-  type IndexHandler,
-  type Said,
-  type TestEpisodicMemory,
-} from "../../support/services/episodic-memory.ts";
+import { exchanges, openTestEpisodicMemory, type IndexHandler, type Said } from "../../support/services/episodic-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
 
 describe("indexing a conversation", () => {
-  let memory: TestEpisodicMemory;
-  beforeAll(async () => {
-    memory = await openTestEpisodicMemory();
-  });
-  afterAll(() => memory.close());
+  const memory = useOpened(openTestEpisodicMemory);
   /** The step of another process, or of another index. */
   const makeHandler = (index: Parameters<typeof makeIndexEpisodes>[0]["index"] = memory.index): IndexHandler =>
     makeIndexEpisodes({ ...memory, archive: makeArchiveStore(memory.database), index, timeZone: "UTC" });

@@ -1,28 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeErase } from "../../../memory/erase/erase.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { storeExchange, type StoredExchange } from "../../support/samples/user-with-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 describe("erasing one exchange out of the index", () => {
-  let memory: TestEpisodicMemory;
+  const memory = useOpened(openTestEpisodicMemory);
   let owner: Owner;
   let word: string;
   let exchange: StoredExchange;
-  beforeAll(async () => {
-    memory = await openTestEpisodicMemory();
-  });
   beforeEach(async () => {
     owner = { tenantId: "tenant", userId: uuidv7() };
     word = `canary${uuidv7().replaceAll("-", "")}`;
     exchange = await storeExchange(memory.database, owner, "session", word);
     await memory.indexAll({ ...owner, conversationId: exchange.conversationId });
   });
-  afterAll(() => memory.close());
 
   const erase = () => makeErase(makeEraseStore(memory.database), memory.index).episode(owner, exchange.messageId);
 

@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import type { Owner } from "../../../stores/owner.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore, type EraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { EarlierAttempt, TurnKey } from "../../../turn/context.ts";
-import { makeTurnStore, type OutcomeToStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import type { OutcomeToStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { describeStores } from "../../support/databases/describe-stores.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
 type Begun = BegunTurn & BeginTurn;
 
-describeOnBothDatabases("a message that was answered at the third attempt, with a key", (open) => {
-  let database: Database;
-  let turns: TurnStore;
-  let erases: EraseStore;
+describeStores("a message that was answered at the third attempt, with a key", ({ database, turns, erases }) => {
   let owner: Owner;
   let key: TurnKey;
   let word: string;
-  beforeAll(async () => {
-    database = await open();
-    turns = makeTurnStore(database);
-    erases = makeEraseStore(database);
-  });
-  afterAll(() => database.close());
   beforeEach(() => {
     owner = { tenantId: "tenant", userId: `user ${uuidv7()}` };
     key = { keyHash: `key ${uuidv7()}`, bodyHash: `body ${uuidv7()}`, earlier: null };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeErase } from "../../../memory/erase/erase.ts";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
@@ -7,9 +7,10 @@ import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
-import { openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { bringJobs, clearJobs } from "../../support/samples/sample-jobs.ts";
 import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 /** A Milvus of one index that counts as it is told; what it was asked for is in `asked`. */
 function countingMilvus(countOf: (key: string | undefined) => number): SearchStore & { asked: string[] } {
@@ -27,19 +28,15 @@ function countingMilvus(countOf: (key: string | undefined) => number): SearchSto
 }
 
 describe("findResidualData", () => {
-  let memory: TestEpisodicMemory;
+  const memory = useOpened(openTestEpisodicMemory);
   let owner: Owner;
   let conversation: RememberedConversation;
-  beforeAll(async () => {
-    memory = await openTestEpisodicMemory();
-  });
   beforeEach(async () => {
     await clearJobs(memory.database);
     owner = { tenantId: `tenant ${uuidv7()}`, userId: `user "${uuidv7()}" \\ 用户` };
     conversation = await rememberConversation(memory.database, owner, "something");
     await memory.indexAll(conversation);
   });
-  afterAll(() => memory.close());
 
   /** How much is left, by table or collection. */
   async function leftovers(of = owner, store: SearchStore | null = null): Promise<Record<string, number>> {

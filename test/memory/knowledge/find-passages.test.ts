@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeFindPassages, type FindPassages, type PassageRequest } from "../../../memory/knowledge/find-passages.ts";
 import { makeIngestDocument } from "../../../memory/knowledge/ingest-document.ts";
-import { makeChunkStore, type ChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeDocumentStore, type DocumentPlace, type DocumentStore } from "../../../stores/postgres/knowledge/document-store.ts";
+import { makeChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";
+import { makeDocumentStore, type DocumentPlace } from "../../../stores/postgres/knowledge/document-store.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { openEpisodeIndex, type ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
-import { makeRecordingEmbedder, type RecordingEmbedder } from "../../support/samples/recording-embedder.ts";
+import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { tenantId: "acme", prefix: "travel" };
 const GLOBEX = { tenantId: "globex", prefix: "travel" };
@@ -21,24 +21,18 @@ const PARKING = "# Parking\n\nThe garage under the office opens at seven. Visito
 const away = async (): Promise<never> => Promise.reject(new Error("the leg is away"));
 
 describe("finding passages", () => {
-  let database: Database;
+  const database = useOpened(openTestEmbedded);
+  const [chunks, documents] = [makeChunkStore(database), makeDocumentStore(database)];
+  const embedder = makeRecordingEmbedder();
   let index: ServingIndex;
-  let chunks: ChunkStore;
-  let documents: DocumentStore;
-  let embedder: RecordingEmbedder;
   let errors: unknown[];
-
   beforeAll(async () => {
-    database = await openTestEmbedded();
-    embedder = makeRecordingEmbedder();
     index = (await openEpisodeIndex({ database, store: await openPostgresSearchStore(database), embedder })).chunks;
-    [chunks, documents] = [makeChunkStore(database), makeDocumentStore(database)];
     for (const { tenantId, prefix } of [ACME, GLOBEX, { tenantId: "acme", prefix: "office" }])
       await makeKnowledgeBaseStore(database).put(tenantId, { prefix, description: prefix, keywords: [] });
     await add(ACME, "Handbook", HOTELS);
     await add(ACME, "Garage", PARKING);
   });
-  afterAll(() => database.close());
   beforeEach(() => {
     errors = [];
     embedder.fail(null);

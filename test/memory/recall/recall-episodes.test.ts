@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts, type RecallRequest } from "../../../memory/recall/recall-episodes.ts";
@@ -7,7 +7,8 @@ import type { OwnedConversation } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
-import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { exchanges, openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { useOpened } from "../../support/use-opened.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday
 const SAID = exchanges(
@@ -20,14 +21,12 @@ const AWAY = new AppError("index_unavailable", "It cannot be reached.");
 const unavailable = (): Promise<never> => Promise.reject(AWAY);
 
 describe("recall", () => {
-  let memory: TestEpisodicMemory;
+  const memory = useOpened(openTestEpisodicMemory);
   let ada: OwnedConversation;
   const heard: unknown[] = [];
   beforeAll(async () => {
-    memory = await openTestEpisodicMemory();
     ada = await memory.remember(SAID, { userId: "ada", at: "2024-03-05T12:00:00Z" });
   });
-  afterAll(() => memory.close());
   beforeEach(() => {
     memory.embedder.fail(null);
     memory.embedder.questions.splice(0);

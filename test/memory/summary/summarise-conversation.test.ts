@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { AppError } from "../../../errors/app-error.ts";
 import {
@@ -9,21 +9,12 @@ import {
   uncoveredCountLimit,
 } from "../../../memory/summary/summarise-conversation.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { describeOnBothDatabases } from "../../support/databases/databases.ts";
+import { describeStores } from "../../support/databases/describe-stores.ts";
 import { messagesFromTo, storeConversation } from "../../support/databases/stored-conversation.ts";
-import { addMessages, summarySteps, type SummarySteps } from "./summary-steps.ts";
+import { addMessages, summarySteps } from "./summary-steps.ts";
 
-describeOnBothDatabases("summarising a conversation", (open) => {
-  let database: Database;
-  let steps: SummarySteps;
-  beforeAll(async () => {
-    database = await open();
-    steps = summarySteps(database);
-  });
-  afterAll(() => database.close());
-
+describeStores("summarising a conversation", ({ database, erases }) => {
+  const steps = summarySteps(database);
   const store = (count: number, incomplete: number[] = []) => storeConversation(database, { count, incomplete, tokenCount: 10 });
 
   test("begins when there are minMessages, and leaves out the window", async () => {
@@ -187,7 +178,7 @@ describeOnBothDatabases("summarising a conversation", (open) => {
     test("writes nothing when the conversation is deleted while the summariser is at work", async () => {
       const conversation = await createDue(summarised);
       const handler = steps.makeHandler(async () => {
-        expect(await makeEraseStore(database).conversation(conversation)).toMatchObject({ erased: { summaries: summarised ? 1 : 0 } });
+        expect(await erases.conversation(conversation)).toMatchObject({ erased: { summaries: summarised ? 1 : 0 } });
         return "a summary of what was erased";
       });
       await steps.step(handler, conversation);
