@@ -1,4 +1,5 @@
 import { OpenAIClient } from "@langchain/openai";
+import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
@@ -23,32 +24,28 @@ function badAnswer(what: string): AppError {
   return new AppError("embedder_unavailable", `The embedding model's server ${what}. Check EMBEDDING_MODEL and EMBEDDING_BASE_URL.`);
 }
 
-function normalised(embedding: unknown): number[] {
-  if (!Array.isArray(embedding) || embedding.length === 0 || !embedding.every((value) => Number.isFinite(value))) {
-    throw badAnswer("sent something that is not a list of numbers");
-  }
-  const vector = embedding as number[];
+function normalised(vector: number[]): number[] {
   const length = Math.hypot(...vector);
   if (!(length > 0 && Number.isFinite(length))) throw badAnswer("sent a vector without a direction");
   return vector.map((value) => value / length);
 }
 
+const Embeddings = z.object({ data: z.array(z.object({ index: z.number().nullish(), embedding: z.array(z.number()).min(1) })) });
+
 /** The vectors in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
 function readEmbeddings(answer: unknown, count: number): number[][] {
-  const data = typeof answer === "object" && answer !== null && "data" in answer ? answer.data : undefined;
-  if (!Array.isArray(data)) throw badAnswer("sent something that is not an answer to an embedding request");
+  const parsed = Embeddings.safeParse(answer);
+  if (!parsed.success) throw badAnswer("sent something that is not an answer to an embedding request");
+  const { data } = parsed.data;
   if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);
-  const vectors = new Array<number[] | undefined>(count).fill(undefined);
-  for (const [position, item] of (data as { index?: unknown; embedding?: unknown }[]).entries()) {
-    // Servers that leave the index out answer in order.
-    const index = typeof item?.index === "number" ? item.index : position;
-    if (!Number.isInteger(index) || index < 0 || index >= count || vectors[index] !== undefined)
-      throw badAnswer("numbered its vectors wrongly");
-    vectors[index] = normalised(item?.embedding);
-  }
-  const found = vectors.filter((vector) => vector !== undefined);
-  if (found.some(({ length }) => length !== found[0]?.length)) throw badAnswer("sent vectors of different lengths");
-  return found;
+  // Servers that leave the index out answer in order.
+  const byIndex = new Map(data.map(({ index, embedding }, position) => [index ?? position, embedding]));
+  return Array.from({ length: count }, (_, index) => {
+    const vector = byIndex.get(index);
+    if (!vector) throw badAnswer("numbered its vectors wrongly");
+    if (vector.length !== byIndex.get(0)?.length) throw badAnswer("sent vectors of different lengths");
+    return normalised(vector);
+  });
 }
 
 /** What models of 512 tokens read. */

@@ -1,4 +1,4 @@
-import { splitLines } from "./line-breaks.ts";
+import { splitLines } from "./split-sentences.ts";
 
 /** Remembered text in a fence: a line of ours, if any, and below it the text, each line behind "> ". */
 export interface FencedPiece {

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/memory-agent-store.ts";
 import { fence } from "../../text/fence.ts";
-import { splitLines } from "../../text/line-breaks.ts";
+import { splitLines } from "../../text/split-sentences.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
 import {

@@ -46,7 +46,7 @@ export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 const LEG_LIMIT = 100;
 /** Passages loaded in place of those whose version is not published, or gone. */
 const SPARE = 40;
-const NO_TIME = { neighbour: 0, time: 0, importance: 0, recency: 0 };
+const NO_TALK = { neighbour: 0, neighbourOfOwn: 0, neighbourMeaning: 0, wordless: 1, time: 0, span: 0, importance: 0, recency: 0 };
 /** Tuned in docs/decisions/0015. */
 const DOCUMENT_SHARE = 0.4;
 
@@ -75,7 +75,7 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
     const ranked = rankHits({
       wordHits,
       vectorHits,
-      weights: { ...NO_TIME, vector: by === "vectors" ? 1 : embedder.vectorWeight ** 2 },
+      weights: { ...NO_TALK, vector: by === "vectors" ? 1 : embedder.vectorWeight ** 2 },
       now: new Date(),
       time: null,
     });

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { Worker } from "node:worker_threads";
+import { abortable } from "../../models/deadlines.ts";
 import {
   DOCUMENT_LIMITS,
   DOCUMENT_TYPES,
@@ -15,7 +16,7 @@ interface UploadedDocument {
   bytes: Uint8Array;
   contentType: string;
   /** Names the document in errors. */
-  title: string;
+  title?: string | undefined;
 }
 
 export interface WorkerTask {
@@ -33,12 +34,13 @@ export type WorkerAnswer = { chunks: Chunk[] } | { reason: string; cause: string
  * reason.
  */
 export async function parseDocument(
-  { bytes, contentType, title }: UploadedDocument,
+  document: UploadedDocument,
   signal: AbortSignal,
   changedLimits: Partial<DocumentLimits> = {},
 ): Promise<Chunk[]> {
+  const { bytes, contentType, title } = document;
   const limits = { ...DOCUMENT_LIMITS, ...changedLimits };
-  assertSize({ bytes, title }, limits);
+  assertSize(document, limits);
   const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits }, signal);
   if ("reason" in answer) throw unreadable(answer.reason, { title, cause: answer.cause });
   return answer.chunks;
@@ -71,10 +73,8 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
   });
   worker.stdout.resume();
   worker.stderr.resume();
-  const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>();
+  const { promise, resolve } = Promise.withResolvers<WorkerAnswer>();
   const giveUp = (reason: string, cause: string): void => resolve({ reason, cause });
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
   worker.once("message", (answer: WorkerAnswer) => resolve(answer));
   worker.on("error", (error: NodeJS.ErrnoException) => {
     const reason =
@@ -94,11 +94,10 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     );
   }, MEMORY_CHECK_MS);
   try {
-    return await promise;
+    return await abortable(() => promise, signal);
   } finally {
     clearTimeout(deadline);
     clearInterval(watch);
-    signal.removeEventListener("abort", onAbort);
     await worker.terminate();
   }
 }
@@ -107,18 +106,16 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
 
-function assertSize({ bytes, title }: { bytes: Uint8Array; title?: string | undefined }, limits: Pick<DocumentLimits, "bytes">): void {
+function assertSize({ bytes, title }: UploadedDocument, limits: Pick<DocumentLimits, "bytes">): void {
   if (bytes.length <= limits.bytes) return;
   throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, { title });
 }
 
 /** Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or `document_unreadable`. */
-export function assertLooksReadable(
-  { bytes, contentType, title }: { bytes: Uint8Array; contentType: string; title?: string | undefined },
-  limits: Pick<DocumentLimits, "bytes"> = DOCUMENT_LIMITS,
-): void {
+export function assertLooksReadable(document: UploadedDocument): void {
+  const { bytes, contentType, title } = document;
   const { type, charset } = readContentType(contentType);
-  assertSize({ bytes, title }, limits);
+  assertSize(document, DOCUMENT_LIMITS);
   try {
     checkContent(bytes, type, charset);
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { SearchHit } from "../../stores/search/search-index.ts";
 import { WORD_WEIGHT } from "../../text/lexical-text.ts";
+import type { QuestionTime } from "../../text/time-of-question.ts";
 
 /** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason. */
 export async function searchBoth(words: Promise<SearchHit[]>, vectors: Promise<SearchHit[]>, onError: (error: unknown) => void) {
@@ -19,16 +20,16 @@ export interface RankingWeights {
   vector: number;
   /** The share of its better neighbour's BM25 that an exchange gets. */
   neighbour: number;
-  /** The limit of that share, in units of the own BM25. Default: no limit. */
-  neighbourOfOwn?: number;
-  /** How far a cosine rises towards that of a nearer neighbour within an hour, 0 (default) to 1. */
-  neighbourMeaning?: number;
-  /** Word score of a hit without words, as a share of the worst word score. Default: 1. */
-  wordless?: number;
+  /** The limit of that share, in units of the own BM25. */
+  neighbourOfOwn: number;
+  /** How far a cosine rises towards that of a nearer neighbour within an hour, 0 to 1. */
+  neighbourMeaning: number;
+  /** Word score of a hit without words, as a share of the worst word score. */
+  wordless: number;
   /** Being of the day that the question names. Other days still hold a quarter of the answers. */
   time: number;
-  /** Being of the week, month or year. Default: as for a day. */
-  span?: number;
+  /** Being of the week, month or year. */
+  span: number;
   importance: number;
   recency: number;
 }
@@ -38,7 +39,7 @@ export interface HitsToRank {
   vectorHits: readonly SearchHit[];
   weights: RankingWeights;
   now: Date;
-  time: { from: Date; until: Date; kind?: "day" | "span" } | null;
+  time: QuestionTime | null;
 }
 
 export interface RankedHit {
@@ -62,9 +63,9 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   const words = new Map(wordHits.map(({ id, score }) => [id, score]));
   const cosines = new Map(vectorHits.map(({ id, score }) => [id, score]));
   const neighbours = makeNeighbours(hits);
-  const wordScore = standardise(wordScores(hits.values(), neighbours, words, weights), weights.wordless ?? 1);
+  const wordScore = standardise(wordScores(wordHits, neighbours, words, weights), weights.wordless);
   const vectorScore = standardise(meaningScores(vectorHits, neighbours, cosines, weights), 1);
-  const ofTime = time?.kind === "span" ? (weights.span ?? weights.time) : weights.time;
+  const ofTime = time?.kind === "span" ? weights.span : weights.time;
 
   const ranked = [...hits.values()].map((hit): RankedHit => {
     const isOfTime = time !== null && hit.createdAt >= time.from && hit.createdAt < time.until;
@@ -126,19 +127,16 @@ type Neighbours = ReturnType<typeof makeNeighbours>;
 
 /** The root of each hit's BM25 with a share of its better neighbour's. Without it one rare word outweighs any meaning. */
 function wordScores(
-  hits: Iterable<SearchHit>,
+  hits: readonly SearchHit[],
   neighbours: Neighbours,
   words: Map<string, number>,
-  { neighbour, neighbourOfOwn = Infinity }: RankingWeights,
+  { neighbour, neighbourOfOwn }: RankingWeights,
 ): Map<string, number> {
-  const result = new Map<string, number>();
-  for (const hit of hits) {
-    const own = words.get(hit.id) ?? 0;
-    const share = neighbour * Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
-    const score = own + (neighbourOfOwn === Infinity ? share : Math.min(share, neighbourOfOwn * own)); // Infinity * 0 is NaN
-    if (score > 0) result.set(hit.id, Math.sqrt(score));
-  }
-  return result;
+  const withShare = (hit: SearchHit): number => {
+    const better = Math.max(0, ...neighbours(hit).map(({ id }) => words.get(id) ?? 0));
+    return hit.score + Math.min(neighbour * better, neighbourOfOwn * hit.score);
+  };
+  return new Map(hits.map((hit) => [hit.id, Math.sqrt(withShare(hit))]));
 }
 
 /** Each hit's cosine, raised towards that of a nearer neighbour: "I bought it in Paris" means the thing named just before. */
@@ -146,7 +144,7 @@ function meaningScores(
   hits: readonly SearchHit[],
   neighbours: Neighbours,
   cosines: Map<string, number>,
-  { neighbourMeaning = 0 }: RankingWeights,
+  { neighbourMeaning }: RankingWeights,
 ): Map<string, number> {
   const lifted = (hit: SearchHit): number => {
     const inTalk = neighbours(hit).filter(({ createdAt }) => Math.abs(createdAt.getTime() - hit.createdAt.getTime()) <= ONE_TALK_MS);

@@ -1,5 +1,5 @@
 import { lexicalText } from "../../text/lexical-text.ts";
-import { splitLines } from "../../text/line-breaks.ts";
+import { splitLines } from "../../text/split-sentences.ts";
 import { readMessage, readStatement, type Fact, type Topic } from "./read-message.ts";
 
 interface Line {

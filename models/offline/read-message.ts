@@ -1,5 +1,4 @@
-import { LINE_BREAK } from "../../text/line-breaks.ts";
-import { splitSentences } from "../../text/split-sentences.ts";
+import { LINE_BREAK, splitSentences } from "../../text/split-sentences.ts";
 
 export type Topic = "name" | "home" | "taste" | "note";
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
     rewriteRelativeImportExtensions: true,
     verbatimModuleSyntax: true,
   };
-  for await (const file of glob("{errors/*,memory/parsing/*,text/storable-text}.ts", { cwd: root })) {
+  for await (const file of glob("{errors/*,memory/parsing/*,models/deadlines,text/storable-text}.ts", { cwd: root })) {
     const source = await readFile(path.join(root, file), "utf8");
     const { outputText } = typescript.transpileModule(source, { compilerOptions, fileName: file });
     const target = path.join(built, file.replace(/ts$/, "js"));

@@ -5,8 +5,9 @@ import type { SearchHit } from "../../../stores/search/search-index.ts";
 
 const NOW = new Date("2024-06-01T12:00:00Z");
 const DAY_MS = 86_400_000;
-const WEIGHTS: RankingWeights = { vector: 0.25, neighbour: 0.2, time: 4, importance: 0.2, recency: 0.1 };
-const ALONE: RankingWeights = { vector: 0, neighbour: 0, time: 0, importance: 0, recency: 0 };
+const OFF = { neighbourOfOwn: 0, neighbourMeaning: 0, span: 0 };
+const ALONE: RankingWeights = { ...OFF, vector: 0, neighbour: 0, wordless: 1, time: 0, importance: 0, recency: 0 };
+const WEIGHTS: RankingWeights = { ...ALONE, vector: 0.25, neighbour: 0.2, neighbourOfOwn: 1.5, time: 4, importance: 0.2, recency: 0.1 };
 
 function hit(id: string, score: number, { previousId = "", daysAgo = 10, minutesLater = 0, importance = 0.5 } = {}): SearchHit {
   const createdAt = new Date(NOW.getTime() - daysAgo * DAY_MS + minutesLater * 60_000);
@@ -53,22 +54,28 @@ describe("rankHits", () => {
     }
   });
 
-  test("gives what was said right before or after a hit a share of its words", () => {
-    const vectorHits = [hit("apart", 0.5), hit("before", 0.5), hit("after", 0.5, { previousId: "best" }), hit("worst", 0.5)];
-    const wordHits = [hit("best", 10, { previousId: "before" }), hit("worst", 1)];
-    const score = scoresWith({ neighbour: 0.2 }, { wordHits, vectorHits });
+  test("gives what was said right before or after a hit a share of its words, in proportion to its own", () => {
+    const neighbours = [hit("before", 1), hit("after", 1, { previousId: "best" }), hit("apart", 1)];
+    const parts = {
+      wordHits: [hit("best", 10, { previousId: "before" }), ...neighbours],
+      vectorHits: [hit("bare", 0.5, { previousId: "after" })],
+    };
+    const score = scoresWith({ neighbour: 0.2, neighbourOfOwn: 1.5 }, parts);
     expect(score("before")).toBeGreaterThan(score("apart"));
     expect(score("after")).toBe(score("before"));
     expect(score("best")).toBeGreaterThan(score("before"));
-    const unshared = scoresWith({}, { wordHits, vectorHits });
+    expect(score("bare")).toBe(score("apart"));
+    const less = scoresWith({ neighbour: 0.2, neighbourOfOwn: 0.5 }, parts);
+    expect((less("best") - less("before")) / (less("best") - less("apart"))).toBeGreaterThan(
+      (score("best") - score("before")) / (score("best") - score("apart")),
+    );
+    const unshared = scoresWith({ neighbourOfOwn: 1.5 }, parts);
     expect(unshared("before")).toBe(unshared("apart"));
-    const ofOwn = scoresWith({ neighbour: 0.2, neighbourOfOwn: 1.5 }, { wordHits, vectorHits });
-    expect(ofOwn("before")).toBe(ofOwn("apart"));
   });
 
   test("takes the better neighbour, not both, so that a run of weak ones does not beat a hit", () => {
     const wordHits = [hit("a", 4), hit("b", 4, { previousId: "a" }), hit("c", 4, { previousId: "b" }), hit("alone", 5)];
-    expect(order({ wordHits, weights: { ...ALONE, neighbour: 0.2 } })[0]).toBe("alone");
+    expect(order({ wordHits, weights: { ...ALONE, neighbour: 0.2, neighbourOfOwn: 1.5 } })[0]).toBe("alone");
   });
 
   test("lifts an exchange towards the meaning of a neighbour that is nearer, on either side, and never lowers one", () => {
@@ -115,7 +122,7 @@ describe("rankHits", () => {
 
   test("lifts what is of the named time, from its first moment to before its end, above better matches, and keeps those behind it", () => {
     const wordHits = [hit("better", 10, { daysAgo: 9 }), hit("at its end", 8, { daysAgo: 1 }), hit("at its beginning", 2, { daysAgo: 2 })];
-    const time = { from: new Date(NOW.getTime() - 2 * DAY_MS), until: new Date(NOW.getTime() - DAY_MS) };
+    const time = { from: new Date(NOW.getTime() - 2 * DAY_MS), until: new Date(NOW.getTime() - DAY_MS), kind: "day" as const };
     expect(order({ wordHits })).toEqual(["better", "at its end", "at its beginning"]);
     expect(order({ wordHits, time })).toEqual(["at its beginning", "better", "at its end"]);
   });
