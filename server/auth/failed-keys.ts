@@ -10,17 +10,6 @@ export const MOST_FAILURES = 100;
 const MOST_ADDRESSES = 50_000;
 const MOST_KNOWN = 10_000;
 
-/** Counts wrong keys by address, in this process. */
-export interface FailedKeys {
-  /**
-   * Throws AppError `rate_limited` when this address has sent too many wrong keys. A key that was valid from there before passes: clients
-   * behind one proxy do not lock each other out.
-   */
-  assertMayTry(address: string, keyHash: string): Promise<void>;
-  failed(address: string): Promise<void>;
-  worked(address: string, keyHash: string): void;
-}
-
 /** An IPv6 client owns its whole /64 network. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
@@ -31,14 +20,19 @@ function networkOf(address: string): string {
   return [...groups, ...zeros, ...behind].slice(0, 4).join(":");
 }
 
-export function makeFailedKeys(): FailedKeys {
+/** Counts wrong keys by address, in this process. */
+export function makeFailedKeys() {
   const failures = new RateLimiterMemory({ points: MOST_FAILURES, duration: MINUTE });
   const addresses = new RateLimiterMemory({ points: MOST_ADDRESSES, duration: MINUTE });
   const known = new Set<string>();
   const pairOf = (address: string, keyHash: string): string => `${address} ${keyHash}`;
 
   return {
-    async assertMayTry(address, keyHash) {
+    /**
+     * Throws AppError `rate_limited` when this address has sent too many wrong keys. A key that was valid from there before passes: clients
+     * behind one proxy do not lock each other out.
+     */
+    async assertMayTry(address: string, keyHash: string): Promise<void> {
       const counts = await Promise.all([failures.get(networkOf(address)), failures.get("")]);
       const counted = counts[0] ?? counts[1];
       if (!counted || counted.consumedPoints < MOST_FAILURES || known.has(pairOf(address, keyHash))) return;
@@ -48,13 +42,13 @@ export function makeFailedKeys(): FailedKeys {
       });
     },
 
-    async failed(address) {
+    async failed(address: string): Promise<void> {
       const network = networkOf(address);
       const hasRoom = (await failures.get(network)) !== null || !(await countOne(addresses, "new")).isOver;
       await countOne(failures, hasRoom ? network : "");
     },
 
-    worked(address, keyHash) {
+    worked(address: string, keyHash: string): void {
       const pair = pairOf(address, keyHash);
       if (known.has(pair)) return;
       const [oldest] = known;

@@ -1,12 +1,10 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { ConversationStore, StoredConversation } from "../../stores/postgres/conversations/conversation-store.ts";
-import type { StoredMessage } from "../../stores/postgres/conversations/conversation-store.ts";
+import type { ConversationStore, StoredConversation, StoredMessage } from "../../stores/postgres/conversations/conversation-store.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
 
@@ -70,7 +68,7 @@ export const conversationOperations = operationGroup({
   },
 });
 
-export function conversationRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+export function conversationRoutes({ stores, memory }: AppParts): Router {
   const { conversations, messages } = stores;
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {

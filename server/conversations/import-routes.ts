@@ -1,12 +1,9 @@
 import express, { type Response, type Router } from "express";
 import { z } from "zod";
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Config } from "../start/config.ts";
-import type { Limits } from "../limits/open-limits.ts";
 import type { ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
 import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
@@ -137,14 +134,6 @@ export const importOperations = operationGroup({
   },
 });
 
-interface Parts {
-  config: Config;
-  stores: Stores;
-  memory: Memory;
-  limits: Limits;
-  heartbeatMs: number;
-}
-
 /** Sends progress as server-sent events, and the result or error as the last one. */
 async function streamProgress(
   response: Response,
@@ -167,7 +156,7 @@ async function streamProgress(
   stream.end();
 }
 
-export function importRoutes({ config, stores, memory, limits, heartbeatMs }: Parts): Router {
+export function importRoutes({ config, stores, memory, limits, heartbeatMs }: AppParts): Router {
   return makeRouter(importOperations, {
     importMessages: [
       requireJson,

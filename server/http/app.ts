@@ -1,12 +1,10 @@
 import express, { type Express } from "express";
-import type { Logger } from "pino";
-import { authenticate, type IdentityParts, needsIdentity } from "../auth/authenticate.ts";
+import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
 import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
-import type { Limits } from "../limits/open-limits.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
 import { coreMemoryRoutes } from "../memory/core-memory-routes.ts";
 import { episodeRoutes } from "../memory/episode-routes.ts";
@@ -14,42 +12,21 @@ import { eraseRoutes } from "../memory/erase-routes.ts";
 import { exportRoutes } from "../memory/export-routes.ts";
 import { jobRoutes } from "../memory/job-routes.ts";
 import { summaryRoutes } from "../memory/summary-routes.ts";
-import { type HealthChecks, healthRoutes } from "../observe/health-routes.ts";
-import type { Observing } from "../observe/open-observing.ts";
+import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/watch-requests.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
-import type { Config } from "../start/config.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Models } from "../start/open-models.ts";
-import type { Stores } from "../start/open-stores.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
-import type { Turns } from "../turns/open-turn.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
+import type { AppParts } from "./app-parts.ts";
 import { errorResponse, unknownRoute } from "./error-response.ts";
-import type { IdleDetector } from "./idle-detector.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { parseQuery } from "./parse-request.ts";
 import { assertUtf8, limitBody, requireJson } from "./read-body.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "./web-security.ts";
 import { buildDescription } from "./openapi/build-description.ts";
-
-export interface AppParts {
-  config: Config;
-  stores: Stores;
-  models: Models;
-  memory: Memory;
-  turns: Turns;
-  limits: Limits;
-  observing: Observing;
-  identity: IdentityParts;
-  health: HealthChecks;
-  idle: IdleDetector;
-  heartbeatMs: number;
-  log: Logger;
-}
 
 /** A surrogate pair written as two \u escapes. */
 const BYTES_PER_CHARACTER = 12;

@@ -56,17 +56,8 @@ export interface EventStreamOptions {
   opening?: ServerSentEvent;
 }
 
-/** Disposing of it stops its heartbeat. */
-export interface EventStream extends Disposable {
-  /** Until the headers are sent, an error can be a plain answer. */
-  flushHeaders(): void;
-  /** See `writeWithBackpressure`. */
-  send(events: readonly ServerSentEvent[], options?: { atOnce?: boolean }): Promise<void>;
-  end(): void;
-}
-
-/** https://html.spec.whatwg.org/multipage/server-sent-events.html */
-export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening }: EventStreamOptions): EventStream {
+/** Disposing of it stops its heartbeat. https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening }: EventStreamOptions) {
   /** Returns the frame that opens the stream. */
   function begin(): string {
     if (response.headersSent) return "";
@@ -77,13 +68,15 @@ export function openEventStream(response: ServerResponse, { heartbeatMs, headers
     if (!response.destroyed && !response.writableNeedDrain) response.write(`${begin()}: heartbeat\n\n`);
   }, heartbeatMs);
   return {
-    flushHeaders() {
+    /** Until the headers are sent, an error can be a plain answer. */
+    flushHeaders(): void {
       begin();
       response.flushHeaders();
     },
-    send: (events, { atOnce = false } = {}) => writeWithBackpressure(response, begin() + events.map(toFrame).join(""), { atOnce }),
-    end: () => void response.end(),
-    [Symbol.dispose]: () => clearInterval(heartbeat),
+    send: (events: readonly ServerSentEvent[], { atOnce = false } = {}): Promise<void> =>
+      writeWithBackpressure(response, begin() + events.map(toFrame).join(""), { atOnce }),
+    end: (): void => void response.end(),
+    [Symbol.dispose]: (): void => clearInterval(heartbeat),
   };
 }
 

@@ -1,10 +1,9 @@
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
 import express, { type Request, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
 import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { assertUtf8, limitBody } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
@@ -107,7 +106,7 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
   return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
 };
 
-export function documentRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+export function documentRoutes({ stores, memory }: AppParts): Router {
   const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
     async listDocuments(request, response) {

@@ -1,9 +1,9 @@
-import type { Stores } from "../start/open-stores.ts";
 import express, { type Request, type Response, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../stores/knowledge-catalog.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
@@ -83,7 +83,7 @@ const toBase = ({ prefix, description, keywords, worker }: StoredBase) => {
 
 const MAX_BASE_BYTES = 100 * 1024;
 
-export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Stores }): Router {
+export function knowledgeRoutes({ stores: { knowledgeBases } }: AppParts): Router {
   return makeRouter(knowledgeOperations, {
     async listKnowledgeBases(_request, response) {
       response.json({ knowledge: (await knowledgeBases.list(tenantOf(response))).map(toBase) });

@@ -5,14 +5,8 @@ const SAMPLE_EVERY_MS = 100;
 /** One second. */
 const SAMPLES = 10;
 
-export interface EventLoopLag {
-  /** The smallest of the last second. One long piece of work alone does not raise it. */
-  milliseconds(): number;
-  close(): void;
-}
-
 /** The minimum tells a standing queue from a burst, as in CoDel: RFC 8289. */
-export function watchEventLoop(): EventLoopLag {
+export function watchEventLoop() {
   const lags: number[] = [];
   let due = performance.now() + SAMPLE_EVERY_MS;
   const timer = setInterval(() => {
@@ -22,8 +16,9 @@ export function watchEventLoop(): EventLoopLag {
     due = now + SAMPLE_EVERY_MS;
   }, SAMPLE_EVERY_MS).unref();
   return {
-    milliseconds: () => (lags.length < SAMPLES ? 0 : Math.min(...lags)),
-    close: () => clearInterval(timer),
+    /** The smallest lag of the last second. One long piece of work alone does not raise it. */
+    milliseconds: (): number => (lags.length < SAMPLES ? 0 : Math.min(...lags)),
+    close: (): void => clearInterval(timer),
   };
 }
 
@@ -36,10 +31,7 @@ const RETRY_AFTER_SECONDS = 2;
 /** `full`: the limit is reached. `late`: the event loop does not keep up. */
 export type Overload = "full" | "late";
 
-export interface Admission {
-  /** Takes a place until the returned function is called. Throws AppError `overloaded`. */
-  enter(): () => void;
-}
+export type Admission = ReturnType<typeof makeAdmission>;
 
 const OVERLOADED: Readonly<Record<Overload, string>> = {
   full: "This process has as many turns as it can answer; MAX_TURNS_PER_PROCESS sets the limit.",
@@ -53,9 +45,9 @@ export function makeAdmission({
   onRefused,
 }: {
   mostTurns: number | undefined;
-  lag: Pick<EventLoopLag, "milliseconds">;
+  lag: { milliseconds(): number };
   onRefused: (why: Overload) => void;
-}): Admission {
+}) {
   let inside = 0;
   function refuse(why: Overload): never {
     onRefused(why);
@@ -64,7 +56,8 @@ export function makeAdmission({
     });
   }
   return {
-    enter() {
+    /** Takes a place until the returned function is called. Throws AppError `overloaded`. */
+    enter(): () => void {
       if (mostTurns > 0 && inside >= mostTurns) refuse("full");
       if (lag.milliseconds() > LATEST_MS) refuse("late");
       inside++;

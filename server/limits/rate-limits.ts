@@ -8,12 +8,6 @@ const MINUTE = 60;
 /** In one minute; more users of a tenant are not counted, which bounds memory. */
 const MOST_USERS = 50_000;
 
-export interface RateLimits {
-  ofTenant: RequestHandler;
-  /** Counts each request once, for the user of its token or the found one, if any. */
-  ofUser(find: (request: Request) => unknown): RequestHandler;
-}
-
 const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1_000));
 
 function refusal(whose: string, limit: number, variable: string, counted: RateLimiterRes): AppError {
@@ -35,7 +29,7 @@ function tell(response: Response, limit: number, counted: RateLimiterRes): void 
 }
 
 /** In this process; 0: any number. A minute begins with the first request. */
-export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTenant: number }): RateLimits {
+export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTenant: number }) {
   const tenants = new RateLimiterMemory({ points: perTenant, duration: MINUTE });
   const users = new RateLimiterMemory({ points: perUser, duration: MINUTE });
   const newUsers = new RateLimiterMemory({ points: MOST_USERS, duration: MINUTE });
@@ -44,16 +38,18 @@ export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTen
     return (await users.get(key)) !== null || !(await countOne(newUsers, tenantId)).isOver;
   }
 
-  return {
-    async ofTenant(_request, response, next) {
-      if (perTenant === 0) return next();
-      const { counted, isOver } = await countOne(tenants, callerOf(response).tenantId);
-      tell(response, perTenant, counted);
-      if (isOver) throw refusal("tenant", perTenant, "RATE_LIMIT_PER_MINUTE_PER_TENANT", counted);
-      next();
-    },
+  const ofTenant: RequestHandler = async (_request, response, next) => {
+    if (perTenant === 0) return next();
+    const { counted, isOver } = await countOne(tenants, callerOf(response).tenantId);
+    tell(response, perTenant, counted);
+    if (isOver) throw refusal("tenant", perTenant, "RATE_LIMIT_PER_MINUTE_PER_TENANT", counted);
+    next();
+  };
 
-    ofUser: (find) =>
+  return {
+    ofTenant,
+    /** Counts each request once, for the user of its token or the found one, if any. */
+    ofUser: (find: (request: Request) => unknown): RequestHandler =>
       async function countForUser(request, response, next) {
         const { tenantId, userId } = callerOf(response);
         const user = userId ?? find(request);
@@ -69,7 +65,7 @@ export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTen
   };
 }
 
-export function countRequests(rates: RateLimits): Router {
+export function countRequests(rates: ReturnType<typeof makeRateLimits>): Router {
   return Router()
     .use(rates.ofTenant)
     .use(

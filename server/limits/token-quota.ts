@@ -14,15 +14,6 @@ export interface TokenQuotaParts {
   now?: () => number;
 }
 
-/** In all processes on the same Postgres. */
-export interface TokenQuota {
-  /** Throws AppError `token_quota_exceeded`. */
-  assertLeft(tenantId: string): Promise<void>;
-  /** Written within a second, together with others. */
-  add(tenantId: string, tokens: number): void;
-  close(): Promise<void>;
-}
-
 interface Sum {
   tenantId: string;
   day: string;
@@ -36,7 +27,10 @@ interface Sum {
 
 const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
 
-export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: TokenQuotaParts): TokenQuota {
+export type TokenQuota = ReturnType<typeof makeTokenQuota>;
+
+/** Counts for all processes on the same Postgres. */
+export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: TokenQuotaParts) {
   const sums = new Map<string, Sum>();
 
   /** Drops written sums of past days. */
@@ -85,7 +79,8 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
   }
 
   return {
-    async assertLeft(tenantId) {
+    /** Throws AppError `token_quota_exceeded`. */
+    async assertLeft(tenantId: string): Promise<void> {
       if (perDay === 0) return;
       const sum = sumOf(tenantId, dayOf(now()));
       if (now() - sum.askedAt >= FRESH_MS) await ask(sum);
@@ -99,7 +94,8 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
       );
     },
 
-    add(tenantId, tokens) {
+    /** Written within a second, together with others. */
+    add(tenantId: string, tokens: number): void {
       const whole = Math.round(tokens);
       if (perDay === 0 || !(whole > 0)) return;
       const sum = sumOf(tenantId, dayOf(now()));
@@ -107,7 +103,7 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
       writeSoon(sum);
     },
 
-    async close() {
+    async close(): Promise<void> {
       for (const sum of sums.values()) {
         if (sum.timer) clearTimeout(sum.timer);
         await sum.asking?.catch(() => undefined);

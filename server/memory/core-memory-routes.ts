@@ -2,10 +2,9 @@ import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/memory-tools.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../http/openapi/operation.ts";
 
@@ -142,7 +141,7 @@ function sendSection(response: Response<z.output<typeof SectionAnswer>>, { secti
 }
 
 /** A user's core memory, its history and the log of its changes. */
-export function coreMemoryRoutes({ stores, memory }: { stores: Stores; memory: Memory }): Router {
+export function coreMemoryRoutes({ stores, memory }: AppParts): Router {
   const { coreMemory } = stores;
   const { sections } = memory;
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });

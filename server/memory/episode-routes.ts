@@ -1,9 +1,8 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Config } from "../start/config.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { Layer } from "../../turn/state.ts";
@@ -53,7 +52,7 @@ export const episodeOperations = operationGroup({
   },
 });
 
-export function episodeRoutes({ config, memory }: { config: Config; memory: Memory }): Router {
+export function episodeRoutes({ config, memory }: AppParts): Router {
   const recall = memory.episodes?.memory.recall;
   return makeRouter(episodeOperations, {
     async findEpisodes(request, response) {

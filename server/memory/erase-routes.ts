@@ -1,9 +1,9 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Memory } from "../start/open-memory.ts";
 import type { EraseReceipt } from "../../memory/erase/erase.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, type Sent } from "../http/openapi/operation.ts";
 
@@ -72,7 +72,7 @@ export const eraseOperations = operationGroup({
   },
 });
 
-export function eraseRoutes({ memory }: { memory: Memory }): Router {
+export function eraseRoutes({ memory }: AppParts): Router {
   const { erase } = memory;
   return makeRouter(eraseOperations, {
     async getErasure(request, response) {

@@ -1,10 +1,12 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
-import type { Stores } from "../start/open-stores.ts";
+import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
 import { assertWholeTenant, callerOf, requireWholeTenant, tenantOf } from "../auth/caller.ts";
-import { pageQuery, parseRequest, uuidField } from "../http/parse-request.ts";
-import { conversationOfCaller } from "../conversations/conversation-routes.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
+import { pageQuery, parseRequest, uuidField, wholeNumberField } from "../http/parse-request.ts";
+import { conversationOfCaller, findConversation } from "../conversations/conversation-routes.ts";
 import { makeRouter, operationGroup, route, jsonBody, time } from "../http/openapi/operation.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 
@@ -14,9 +16,9 @@ const RetryBody = z.strictObject({
   conversation_id: uuidField.optional(),
 });
 
-export const jobKind = z.enum(JOB_KINDS);
-export const jobState = z.enum(["waiting", "retrying", "running", "dead"]);
-export const jobError = z.object({ code: z.string(), message: z.string() });
+const jobKind = z.enum(JOB_KINDS);
+const jobState = z.enum(["waiting", "retrying", "running", "dead"]);
+const jobError = z.object({ code: z.string(), message: z.string() });
 export const jobCounts = z.array(z.object({ kind: jobKind, state: jobState, count: z.int() }));
 
 const JobsAnswer = z.object({
@@ -37,6 +39,21 @@ const JobsAnswer = z.object({
     )
     .describe("The newest of those that failed for good."),
 });
+const LONGEST_SETTLE_MS = 300_000;
+const SettleQuery = z.object({ timeout_ms: wholeNumberField(0, LONGEST_SETTLE_MS).default(30_000) });
+const SettleAnswer = z.object({ settled: z.boolean(), pending: z.int().describe("Jobs that wait or run.") });
+const ConversationJobs = z.object({
+  jobs: z.array(
+    z.object({
+      id: z.uuid(),
+      kind: jobKind,
+      state: jobState,
+      attempts: z.int().describe("Runs it had, the present one not counted."),
+      error: jobError.nullable().describe("Of its last run."),
+      created_at: time,
+    }),
+  ),
+});
 const RetriedJobs = z.object({ retried: z.int() });
 
 export const jobOperations = operationGroup({
@@ -55,14 +72,31 @@ export const jobOperations = operationGroup({
   },
 });
 
+export const conversationJobOperations = operationGroup({
+  tag: "conversations",
+  schemas: { SettleAnswer, ConversationJobs },
+  routes: {
+    listConversationJobs: route(
+      "GET /api/v1/conversations/:id/jobs",
+      "The background jobs of a conversation and of its user's memory agent that wait, run or failed for good, oldest first",
+      { answer: ConversationJobs, errors: ["not_found"] },
+    ),
+    settleConversation: route("POST /api/v1/conversations/:id/settle", "Waits until the background jobs of a conversation are done", {
+      query: SettleQuery,
+      answer: SettleAnswer,
+      errors: ["not_found", "unsupported_media_type"],
+    }),
+  },
+});
+
 /** Null: every tenant. */
 export function jobTenantOf(response: Response): string | null {
   const { everyTenant, tenantId } = callerOf(response);
   return everyTenant ? null : tenantId;
 }
 
-/** Background jobs of the caller's tenant, or of all tenants for a key of scope admin. */
-export function jobRoutes({ stores }: { stores: Stores }): Router {
+/** Background jobs of a conversation, and of the caller's tenant, or of all tenants for a key of scope admin. */
+export function jobRoutes({ stores }: AppParts): Router {
   const { jobs: jobOverview, conversations } = stores;
   async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {
     const { tenantId, userId, conversationId } = owned;
@@ -71,7 +105,26 @@ export function jobRoutes({ stores }: { stores: Stores }): Router {
     return ofConversation + (await jobOverview.retryDead({ kind: "remember", tenantId, userId }));
   }
 
-  return makeRouter(jobOperations, {
+  const ofConversation = makeRouter(conversationJobOperations, {
+    async listConversationJobs(request, response) {
+      const { id: conversationId, userId } = await findConversation(conversations, request, response);
+      const jobs = await jobOverview.listOf({ tenantId: tenantOf(response), userId, conversationId });
+      response.json({
+        jobs: jobs.map(({ id, kind, state, attempts, failure, createdAt }) => {
+          return { id, kind, state, attempts, error: failure, created_at: createdAt };
+        }),
+      });
+    },
+    async settleConversation(request, response) {
+      const { timeout_ms: timeoutMs } = parseRequest(SettleQuery, request.query);
+      const { id: conversationId, userId } = await findConversation(conversations, request, response);
+      const conversation = { tenantId: tenantOf(response), userId, conversationId };
+      const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: abortSignalOnClose(response) });
+      response.json({ settled: pending === 0, pending });
+    },
+  });
+
+  const ofTenant = makeRouter(jobOperations, {
     listJobs: [
       requireWholeTenant,
       async (request, response) => {
@@ -104,4 +157,5 @@ export function jobRoutes({ stores }: { stores: Stores }): Router {
       response.json({ retried: await retryOf(kind, { tenantId: tenantOf(response), userId, conversationId }) });
     },
   });
+  return ofConversation.use(ofTenant);
 }

@@ -1,18 +1,10 @@
 import type { Logger } from "pino";
 import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import type { LastEvent } from "../../graph/start-turn.ts";
 import type { Config } from "../start/config.ts";
-import { makeMetrics, type Metrics } from "./metrics.ts";
+import { makeMetrics } from "./metrics.ts";
 import { outsideRequests } from "./logger.ts";
 import type { Providers, Traces } from "./traces.ts";
-
-export interface Observing {
-  metrics: Metrics;
-  /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
-  traces: Traces | null;
-  /** Of the graph, the memory, the models and the stores. */
-  observer: Observer;
-  close(): Promise<void>;
-}
 
 /** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {
@@ -39,20 +31,24 @@ async function openTracesOf(config: Config, log: Logger, providers: Providers): 
   });
 }
 
-export async function openObserving(config: Config, log: Logger, providers: Providers): Promise<Observing> {
+export type Observing = Awaited<ReturnType<typeof openObserving>>;
+
+export async function openObserving(config: Config, log: Logger, providers: Providers) {
   const metrics = makeMetrics();
   const traces = await openTracesOf(config, log, providers);
   const watching = combineObservers(apartFromRequests, metrics.observer);
   return {
     metrics: {
       ...metrics,
-      turnEnded(last) {
+      turnEnded(last: LastEvent): void {
         metrics.turnEnded(last);
         traces?.turnEnded(last);
       },
     },
+    /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
     traces,
+    /** Of the graph, the memory, the models and the stores. */
     observer: traces ? combineObservers(watching, traces.observer) : watching,
-    close: async () => traces?.close(),
+    close: async (): Promise<void> => traces?.close(),
   };
 }

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
-import type { Tracer } from "@opentelemetry/api";
 
 /** For one batch with its retries. */
 const SEND_TIMEOUT_MS = 3_000;
@@ -24,12 +23,6 @@ export interface SpanSenderOptions {
   onChange: (works: boolean, error: Error | undefined) => void;
 }
 
-export interface SpanSender {
-  tracer: Tracer;
-  /** Sends what is left, for STOP_TIMEOUT_MS at most. */
-  close(): Promise<void>;
-}
-
 function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["onChange"]): SpanExporter {
   let works = true;
   return {
@@ -47,7 +40,7 @@ function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["
 }
 
 /** Sends spans over OTLP/HTTP in the background. A receiver that is unreachable or hangs costs spans, nothing else. */
-export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions): SpanSender {
+export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions) {
   const agents: (HttpAgent | HttpsAgent)[] = [];
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`,
@@ -76,7 +69,8 @@ export function openSpanSender({ endpoint, headers, serviceName, onChange }: Spa
   });
   return {
     tracer: provider.getTracer("conversation-graph"),
-    async close() {
+    /** Sends what is left, for STOP_TIMEOUT_MS at most. */
+    async close(): Promise<void> {
       const sent = new AbortController();
       const shutDown = provider.shutdown().catch(() => undefined); // reported by onChange
       const deadline = sleep(STOP_TIMEOUT_MS, undefined, { signal: sent.signal }).catch(() => undefined);

@@ -1,14 +1,11 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { Layer } from "../../turn/state.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Models } from "../start/open-models.ts";
-import type { Turns } from "../turns/open-turn.ts";
 import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
-import { type HealthChecks, statesOf, DependencyStates } from "./health-routes.ts";
+import { statesOf, DependencyStates } from "./health-routes.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
 const Status = z.object({
@@ -30,15 +27,7 @@ export const statusOperations = operationGroup({
   },
 });
 
-interface Parts {
-  stores: Stores;
-  models: Models;
-  memory: Memory;
-  turns: Turns;
-  health: HealthChecks;
-}
-
-export function statusRoutes({ stores, models, memory, turns, health }: Parts): Router {
+export function statusRoutes({ stores, models, memory, turns, health }: AppParts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);

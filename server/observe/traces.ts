@@ -16,31 +16,20 @@ import { openSpanSender, type SpanSenderOptions } from "./span-sender.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { EndedRequest } from "./service-metrics.ts";
 
-interface TracedRequest extends EndedRequest {
+export interface TracedRequest extends EndedRequest {
   requestId: string;
   turnId?: string;
 }
 
-interface RequestTrace {
-  traceId: string;
-  /** Spans of `run` are children of this one. */
-  within<Result>(run: () => Result): Result;
-  end(ended: TracedRequest): void;
-}
-
-/** Traces of requests, nodes, model calls and jobs. They hold names, counts and times, never what was said. */
-export interface Traces {
-  observer: Observer;
-  /** Continues the trace in the request's headers, if there is one. */
-  beginRequest(traceParent: string | undefined, traceState: string | undefined): RequestTrace;
-  turnEnded(last: LastEvent): void;
-  close(): Promise<void>;
-}
+export type Traces = ReturnType<typeof openTraces>;
 
 const ignore = (): void => undefined;
 
-/** Sends traces to an OTLP receiver. Nothing is registered globally, so that several services can run in one process. */
-export function openTraces({ providers, ...sending }: SpanSenderOptions & { providers: Providers }): Traces {
+/**
+ * Sends traces of requests, nodes, model calls and jobs to an OTLP receiver: names, counts and times, never what was said. Nothing is
+ * registered globally, so that several services can run in one process.
+ */
+export function openTraces({ providers, ...sending }: SpanSenderOptions & { providers: Providers }) {
   const sender = openSpanSender(sending);
   const { tracer } = sender;
   const contexts = new AsyncLocalStorageContextManager().enable();
@@ -65,15 +54,17 @@ export function openTraces({ providers, ...sending }: SpanSenderOptions & { prov
 
   return {
     observer,
-    close: () => sender.close(),
-    beginRequest(traceParent, traceState) {
+    close: (): Promise<void> => sender.close(),
+    /** Continues the trace in the request's headers, if there is one. */
+    beginRequest(traceParent: string | undefined, traceState: string | undefined) {
       const parent = parseTraceParent(traceParent, traceState);
       const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
       const span = tracer.startSpan("request", { kind: SpanKind.SERVER }, context);
       return {
         traceId: span.spanContext().traceId,
-        within: (run) => within(span, run),
-        end({ method, route, status, requestId, turnId }) {
+        /** Spans of `run` are children of this one. */
+        within: <Result>(run: () => Result): Result => within(span, run),
+        end({ method, route, status, requestId, turnId }: TracedRequest): void {
           span.updateName(`${method} ${route}`).setAttributes({
             "http.request.method": method,
             "http.route": route,
@@ -86,7 +77,7 @@ export function openTraces({ providers, ...sending }: SpanSenderOptions & { prov
         },
       };
     },
-    turnEnded({ status, content }) {
+    turnEnded({ status, content }: LastEvent): void {
       const span = trace.getSpan(contexts.active());
       if (status === "error") {
         span?.setAttribute("conversation_graph.turn.outcome", content.code);

@@ -1,20 +1,13 @@
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { requestIdOf, withinRequest } from "./logger.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Traces } from "./traces.ts";
-
-interface Parts {
-  metrics: Pick<Metrics, "requests">;
-  traces: Pick<Traces, "beginRequest"> | null;
-  log: Logger;
-}
+import type { Observing } from "./open-observing.ts";
 
 const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
 const CLIENT_LEFT = 499;
 
 /** Gives every request an id for X-Request-Id and its log lines, counts it and traces it. The first middleware. */
-export function watchRequests({ metrics, traces, log }: Parts): RequestHandler {
+export function watchRequests({ metrics, traces, log }: Pick<Observing, "metrics" | "traces"> & { log: Logger }): RequestHandler {
   return function watchRequest(request, response, next) {
     const began = performance.now();
     const requestId = requestIdOf(request.get("x-request-id"));

@@ -73,10 +73,9 @@ const CHAT_TASK = { starts: "### Task:\n", ends: CHAT_END };
 /** The wordings of current and older versions, by front end. */
 const WORDINGS: readonly Wording[] = [
   // Open WebUI, backend/open_webui/config.py
-  { task: "title", ...CHAT_TASK, then: ["### Output:", '"title":', "<chat_history>"] },
-  { task: "tags", ...CHAT_TASK, then: ["### Output:", '"tags":', "<chat_history>"] },
-  { task: "follow_ups", ...CHAT_TASK, then: ["### Output:", '"follow_ups":', "<chat_history>"] },
-  { task: "queries", ...CHAT_TASK, then: ["### Output:", '"queries":', "<chat_history>"] },
+  ...(["title", "tags", "follow_ups", "queries"] as const).map((task) => {
+    return { task, ...CHAT_TASK, then: ["### Output:", `"${task}":`, "<chat_history>"] };
+  }),
   { task: "image_prompt", ...CHAT_TASK, then: ["### Output:", '"prompt":', "<chat_history>"] },
   { task: "other", ...CHAT_TASK, then: ["### Output", "<chat_history>"] },
   {

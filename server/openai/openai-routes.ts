@@ -3,15 +3,11 @@ import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
-import { parseChatRequest, type Turns } from "../turns/open-turn.ts";
+import { parseChatRequest } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
-import type { Limits } from "../limits/open-limits.ts";
-import type { Observing } from "../observe/open-observing.ts";
-import type { Models } from "../start/open-models.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Config } from "../start/config.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import {
   Completion,
@@ -56,16 +52,6 @@ export const openaiOperations = operationGroup({
   },
 });
 
-interface Parts {
-  config: Config;
-  stores: Stores;
-  models: Models;
-  turns: Turns;
-  limits: Limits;
-  observing: Observing;
-  heartbeatMs: number;
-}
-
 /** Clients send the whole chat with every message. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
@@ -78,7 +64,7 @@ interface Answering {
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
-export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: Parts): Router {
+export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: AppParts): Router {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const { knowledgeBases } = stores;
   const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };

@@ -7,9 +7,9 @@ import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-se
 import { dropRetiredIndexes, type DropParts } from "../../stores/search/retired-indexes.ts";
 import { findIndexRecord, OLD_NAME_UNUSED_MS } from "../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../stores/search/postgres/open-postgres-search-store.ts";
-import { type SearchStore, observedSearchStore } from "../../stores/search/search-index.ts";
+import { observedSearchStore, type SearchStore } from "../../stores/search/search-index.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
-import { type Erase, makeErase } from "../../memory/erase/erase.ts";
+import { makeErase } from "../../memory/erase/erase.ts";
 import { DEFAULT_SECTIONS } from "../../memory/agent/memory-tools.ts";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
 import type { Layer } from "../../turn/state.ts";
@@ -18,24 +18,6 @@ import { embeddingModels, openEmbedder } from "./open-models.ts";
 
 /** For the statement that drops an old index. */
 const DROP_GRACE_MS = 1_000;
-
-export interface OpenEpisodes {
-  memory: EpisodicMemory;
-  store: SearchStore;
-  close(): Promise<void>;
-}
-
-export interface Memory {
-  /** Null without episodic memory; then documents are not searched either. */
-  episodes: OpenEpisodes | null;
-  erase: Erase;
-  /** Configured ones last. */
-  sections: readonly string[];
-  layers: Readonly<Record<Layer, boolean>>;
-  /** Of the layers that are switched on. */
-  jobKinds: readonly LayerJobKind[];
-  close(): Promise<void>;
-}
 
 /** Takes the dimensions from the index when the embedder's server is unreachable. */
 async function openKnownEmbedder(config: Config, database: Database): Promise<Embedder> {
@@ -80,7 +62,7 @@ export async function openEpisodes(
   database: Database,
   onError: (error: unknown) => void,
   observer: Observer = NOOP_OBSERVER,
-): Promise<OpenEpisodes> {
+) {
   const embedder = observedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
   const store = observedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
@@ -103,7 +85,7 @@ export async function openEpisodes(
     return {
       memory,
       store,
-      async close() {
+      async close(): Promise<void> {
         stopping.abort();
         await Promise.race([dropping, sleep(DROP_GRACE_MS, undefined, { ref: false })]);
         await store.close();
@@ -115,29 +97,31 @@ export async function openEpisodes(
   }
 }
 
-export async function openMemory(
-  config: Config,
-  database: Database,
-  onError: (error: unknown) => void,
-  observer: Observer,
-): Promise<Memory> {
+export type Memory = Awaited<ReturnType<typeof openMemory>>;
+
+export async function openMemory(config: Config, database: Database, onError: (error: unknown) => void, observer: Observer) {
   const { ENABLE_SUMMARY, ENABLE_CORE_MEMORY, ENABLE_EPISODIC_MEMORY, CORE_MEMORY_SECTIONS = [] } = config;
   const episodes = ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, onError, observer) : null;
+  const layers: Readonly<Record<Layer, boolean>> = {
+    summary: ENABLE_SUMMARY,
+    core_memory: ENABLE_CORE_MEMORY,
+    episodic: ENABLE_EPISODIC_MEMORY,
+    knowledge: ENABLE_EPISODIC_MEMORY,
+  };
+  const jobKinds: readonly LayerJobKind[] = [
+    ...(ENABLE_SUMMARY ? ["summarise" as const] : []),
+    ...(ENABLE_EPISODIC_MEMORY ? ["index_episodes" as const] : []),
+    ...(ENABLE_CORE_MEMORY ? ["remember" as const] : []),
+  ];
   return {
+    /** Null without episodic memory; then documents are not searched either. */
     episodes,
     erase: makeErase(makeEraseStore(database), episodes?.memory.index ?? null),
-    sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])],
-    layers: {
-      summary: ENABLE_SUMMARY,
-      core_memory: ENABLE_CORE_MEMORY,
-      episodic: ENABLE_EPISODIC_MEMORY,
-      knowledge: ENABLE_EPISODIC_MEMORY,
-    },
-    jobKinds: [
-      ...(ENABLE_SUMMARY ? ["summarise" as const] : []),
-      ...(ENABLE_EPISODIC_MEMORY ? ["index_episodes" as const] : []),
-      ...(ENABLE_CORE_MEMORY ? ["remember" as const] : []),
-    ],
-    close: async () => episodes?.close(),
+    /** Configured ones last. */
+    sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])] as readonly string[],
+    layers,
+    /** Of the layers that are switched on. */
+    jobKinds,
+    close: async (): Promise<void> => episodes?.close(),
   };
 }

@@ -1,5 +1,4 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
@@ -11,24 +10,14 @@ const OPENAI_URL = "https://api.openai.com/v1";
 const BUILT_IN = "built-in";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
-/** By purpose; null without a model's server: then the offline model answers. */
-export interface Models {
-  chat: BaseChatModel | null;
-  router: BaseChatModel | null;
-  summary: BaseChatModel | null;
-  memory: BaseChatModel | null;
-  timeouts: AnswerTimeouts;
-  /** Null without a model's server. */
-  server: { url: string; apiKey: string | undefined } | null;
-  /** For people. */
-  description: string;
-}
-
 export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
   return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
 }
 
-export function createModels(config: Config): Models {
+export type Models = ReturnType<typeof createModels>;
+
+/** By purpose; null without a model's server: then the offline model answers. */
+export function createModels(config: Config) {
   const { CHAT_MODEL, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = config;
   const hasServer = usesModelServer(config);
   const create = (model: string | undefined): BaseChatModel | null =>
@@ -40,6 +29,7 @@ export function createModels(config: Config): Models {
     memory: create(config.MEMORY_MODEL),
     timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
     server: hasServer ? { url: baseUrl ?? OPENAI_URL, apiKey } : null,
+    /** For people. */
     description: hasServer ? `${CHAT_MODEL} at ${baseUrl ?? "OpenAI"}` : "offline",
   };
 }

@@ -1,11 +1,10 @@
 import type { Request, Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Config } from "../start/config.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { ChatRequest, parseChatRequest, type Turns } from "./open-turn.ts";
+import { ChatRequest, parseChatRequest } from "./open-turn.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -55,13 +54,6 @@ export const chatOperations = operationGroup({
   },
 });
 
-export interface ChatRouteParts {
-  config: Config;
-  stores: Stores;
-  turns: Turns;
-  heartbeatMs: number;
-}
-
 /** A refusal names no turn, unless its message may have been stored. */
 async function untilAccepted(source: TurnSource, response: Response): Promise<string> {
   try {
@@ -73,7 +65,7 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbeatMs }: ChatRouteParts): Router {
+export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbeatMs }: AppParts): Router {
   /** Throws AppError `invalid_request` that lists the known bases. */
   async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
     if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;

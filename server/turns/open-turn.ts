@@ -12,8 +12,8 @@ import { causeFacts, type CauseFacts } from "../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../start/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
-import { makeRecentTurns, type RecentTurns } from "./recent-turns.ts";
-import { makeTurnRegistry, type TurnRegistry } from "./turn-registry.ts";
+import { makeRecentTurns } from "./recent-turns.ts";
+import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 import { z } from "zod";
 import { callerId, parseRequest, storableText } from "../http/parse-request.ts";
@@ -77,16 +77,6 @@ export interface TurnsParts {
   log: Logger;
 }
 
-export interface Turns {
-  /**
-   * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
-   * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
-   */
-  open(request: Request, response: Response, body: ChatRequest): Promise<TurnSource>;
-  registry: TurnRegistry;
-  recent: RecentTurns;
-}
-
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
   if (status === "error") {
     log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
@@ -104,7 +94,9 @@ function countTokens(usage: Usage, last: LastEvent): number {
   return isUnanswered ? 0 : usage.total_tokens;
 }
 
-export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts): Turns {
+export type Turns = ReturnType<typeof makeTurns>;
+
+export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts) {
   const registry = makeTurnRegistry();
   const recent = makeRecentTurns();
   const openIdempotent = makeOpenIdempotent(stores.turns, registry);
@@ -141,7 +133,11 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
   return {
     registry,
     recent,
-    async open(request, response, body) {
+    /**
+     * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
+     * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
+     */
+    async open(request: Request, response: Response, body: ChatRequest): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const input = {

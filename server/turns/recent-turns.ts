@@ -17,21 +17,15 @@ export const RecentTurn = z.object({
 /** In milliseconds. */
 export type RecentTurn = Sent<z.output<typeof RecentTurn>>;
 
-/** For people without a metrics database. */
-export interface RecentTurns {
-  add(owner: Owner, last: LastEvent): void;
-  /** Those of this caller, oldest first. */
-  list(caller: Caller): readonly RecentTurn[];
-}
-
 function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
   return caller.everyTenant || (tenantId === caller.tenantId && canActFor(caller, userId));
 }
 
-export function makeRecentTurns(): RecentTurns {
+/** For people without a metrics database. */
+export function makeRecentTurns() {
   const turns: { owner: Owner; turn: RecentTurn }[] = [];
   return {
-    add({ tenantId, userId }, { status, content }) {
+    add({ tenantId, userId }: Owner, { status, content }: LastEvent): void {
       const measured =
         status === "error"
           ? { total_ms: null, first_token_ms: null, degraded: [], code: content.code }
@@ -40,6 +34,7 @@ export function makeRecentTurns(): RecentTurns {
       turns.push({ owner: { tenantId, userId }, turn });
       if (turns.length > MAX_TURNS) turns.shift();
     },
-    list: (caller) => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
+    /** Those of this caller, oldest first. */
+    list: (caller: Caller): readonly RecentTurn[] => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
   };
 }

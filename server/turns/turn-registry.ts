@@ -31,21 +31,6 @@ export interface RegistryLimits {
 
 const DEFAULT_LIMITS: RegistryLimits = { keptMs: 60_000, turns: 1_000, bytes: 32 * 1024 * 1024 };
 
-/** All that run, and for a while those that have ended. */
-export interface TurnRegistry {
-  /** Throws AppError `shutting_down`. */
-  assertOpen(): void;
-  add(turn: RunningTurn, owner: Owner): void;
-  find(turnId: string): RegisteredTurn | null;
-  redirect(turnId: string, to: string): void;
-  /** With `cancels`, the turn is stopped when the last reader leaves. */
-  attach(turnId: string, response: ServerResponse, options: { cancels: boolean }): void;
-  /** Its reason is AppError `shutting_down`. */
-  stopping: AbortSignal;
-  /** Cancels after `graceMs` what still runs. */
-  drain(graceMs: number): Promise<void>;
-}
-
 /** Beside its text. */
 const BYTES_PER_EVENT = 150;
 
@@ -59,12 +44,16 @@ async function estimateBytes(turn: RunningTurn): Promise<number> {
   return bytes;
 }
 
-export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnRegistry {
+export type TurnRegistry = ReturnType<typeof makeTurnRegistry>;
+
+/** All that run, and for a while those that have ended. */
+export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
   const turns = new Map<string, RegisteredTurn>();
   /** In the order of their ends. */
   const endedBytes = new Map<string, number>();
   let allBytes = 0;
-  const stopping = new AbortController();
+  const stop = new AbortController();
+  const stopping: AbortSignal = stop.signal;
 
   const running = (): RunningTurn[] => [...turns.values()].filter(({ last }) => last === null).map(({ turn }) => turn);
   const allEnded = (): Promise<unknown> => Promise.all(running().map(({ ended }) => ended));
@@ -90,10 +79,11 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnR
   }
 
   return {
-    assertOpen() {
-      if (stopping.signal.aborted) throw shuttingDown();
+    /** Throws AppError `shutting_down`. */
+    assertOpen(): void {
+      if (stopping.aborted) throw shuttingDown();
     },
-    add(turn, owner) {
+    add(turn: RunningTurn, owner: Owner): void {
       const entry: RegisteredTurn = { owner, turn, isAccepted: false, last: null, readers: 0, redirectedTo: null };
       turns.set(turn.turnId, entry);
       turn.accepted.then(
@@ -102,12 +92,13 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnR
       );
       void keepUntilForgotten(entry);
     },
-    find: (turnId) => turns.get(turnId) ?? null,
-    redirect(turnId, to) {
+    find: (turnId: string): RegisteredTurn | null => turns.get(turnId) ?? null,
+    redirect(turnId: string, to: string): void {
       const entry = turns.get(turnId);
       if (entry) entry.redirectedTo = to;
     },
-    attach(turnId, response, { cancels }) {
+    /** With `cancels`, the turn is stopped when the last reader leaves. */
+    attach(turnId: string, response: ServerResponse, { cancels }: { cancels: boolean }): void {
       const entry = turns.get(turnId);
       if (!entry) return;
       entry.readers++;
@@ -121,9 +112,11 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS): TurnR
         setImmediate(leave); // after others that attach now
       else response.once("close", leave);
     },
-    stopping: stopping.signal,
-    async drain(graceMs) {
-      stopping.abort(shuttingDown());
+    /** Its reason is AppError `shutting_down`. */
+    stopping,
+    /** Cancels after `graceMs` what still runs. */
+    async drain(graceMs: number): Promise<void> {
+      stop.abort(shuttingDown());
       await Promise.race([allEnded(), sleep(graceMs, undefined, { ref: false })]);
       for (const turn of running()) turn.cancel(shuttingDown());
       await Promise.race([allEnded(), sleep(LAST_WRITES_MS, undefined, { ref: false })]);

@@ -6,8 +6,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { canActFor, callerOf } from "../auth/caller.ts";
 import type { RegisteredTurn } from "./turn-registry.ts";
-import type { Turns } from "./open-turn.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
 import { TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
@@ -57,12 +56,6 @@ export const turnOperations = operationGroup({
   },
 });
 
-export interface TurnRouteParts {
-  stores: Stores;
-  turns: Turns;
-  heartbeatMs: number;
-}
-
 function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
   const outcome = record && storedOutcome(record);
   if (outcome) return outcome.error ? "failed" : "done";
@@ -99,7 +92,7 @@ function assertKept({ id, isRunningHere, record }: FoundTurn): void {
   if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
 }
 
-export function turnRoutes(parts: TurnRouteParts): Router {
+export function turnRoutes(parts: AppParts): Router {
   const { stores, heartbeatMs } = parts;
   const { registry } = parts.turns;
 
@@ -146,7 +139,7 @@ interface FoundTurn {
 }
 
 /** Throws AppError `invalid_request`, or `not_found` also for a turn of others and one that was refused. */
-async function findTurn({ stores, turns: { registry } }: TurnRouteParts, request: Request, response: Response): Promise<FoundTurn> {
+async function findTurn({ stores, turns: { registry } }: AppParts, request: Request, response: Response): Promise<FoundTurn> {
   const given = parseUuid("turn id", request.params["id"]);
   const caller = callerOf(response);
   const findOwn = (turnId: string): RegisteredTurn | null => {

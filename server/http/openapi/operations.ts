@@ -6,8 +6,8 @@ import { coreMemoryOperations } from "../../memory/core-memory-routes.ts";
 import { episodeOperations } from "../../memory/episode-routes.ts";
 import { eraseOperations } from "../../memory/erase-routes.ts";
 import { exportOperations } from "../../memory/export-routes.ts";
-import { jobOperations } from "../../memory/job-routes.ts";
-import { conversationMemoryOperations } from "../../memory/summary-routes.ts";
+import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
+import { summaryOperations } from "../../memory/summary-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
@@ -22,7 +22,8 @@ export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
   conversationOperations,
-  conversationMemoryOperations,
+  summaryOperations,
+  conversationJobOperations,
   importOperations,
   episodeOperations,
   coreMemoryOperations,

@@ -2,14 +2,6 @@ import { z } from "zod";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-export interface SchemaWriter {
-  /** By name. */
-  components: Record<string, JsonSchema>;
-  /** A reference to a named schema, or the schema itself. Throws for an object or union without a name. */
-  write(schema: z.ZodType): JsonSchema;
-  writeProperties(object: z.ZodObject): { name: string; required: boolean; schema: JsonSchema }[];
-}
-
 function inline(json: JsonSchema): JsonSchema {
   delete json.$schema;
   delete json.$id;
@@ -27,11 +19,10 @@ function complete(schema: z.core.$ZodTypes, json: JsonSchema): void {
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
 }
 
+export type SchemaWriter = ReturnType<typeof makeSchemaWriter>;
+
 /** `limits` are the configured ones, like the longest message. */
-export function makeSchemaWriter(
-  named: Readonly<Record<string, z.ZodType>>,
-  limits: ReadonlyMap<z.core.$ZodType, JsonSchema>,
-): SchemaWriter {
+export function makeSchemaWriter(named: Readonly<Record<string, z.ZodType>>, limits: ReadonlyMap<z.core.$ZodType, JsonSchema>) {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const options = {
@@ -44,15 +35,17 @@ export function makeSchemaWriter(
   };
   const { schemas } = z.toJSONSchema(registry, options);
   return {
+    /** By name. */
     components: Object.fromEntries(Object.entries(schemas).map(([name, json]) => [name, inline(json)])),
-    write(schema) {
+    /** A reference to a named schema, or the schema itself. Throws for an object or union without a name. */
+    write(schema: z.ZodType): JsonSchema {
       const id = registry.get(schema)?.id;
       if (id !== undefined) return { $ref: reference(id) };
       const json = inline(z.toJSONSchema(schema, options));
       if (json.type === "object" || json.oneOf || json.anyOf) throw new Error("a body in the description of the API has no name");
       return json;
     },
-    writeProperties(object) {
+    writeProperties(object: z.ZodObject): { name: string; required: boolean; schema: JsonSchema }[] {
       const { properties = {}, required = [] } = z.toJSONSchema(object, options);
       return Object.entries(properties).map(([name, schema]) => {
         return { name, required: required.includes(name), schema: schema as JsonSchema };

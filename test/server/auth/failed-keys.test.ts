@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { makeFailedKeys, MOST_FAILURES, type FailedKeys } from "../../../server/auth/failed-keys.ts";
+import { makeFailedKeys, MOST_FAILURES } from "../../../server/auth/failed-keys.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 
 describe("wrong keys", () => {
-  let keys: FailedKeys;
+  let keys: ReturnType<typeof makeFailedKeys>;
   beforeEach(() => {
     keys = makeFailedKeys();
   });

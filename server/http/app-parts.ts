@@ -1,0 +1,27 @@
+import type { Logger } from "pino";
+import type { IdentityParts } from "../auth/authenticate.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { HealthChecks } from "../observe/health-routes.ts";
+import type { Observing } from "../observe/open-observing.ts";
+import type { Config } from "../start/config.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import type { IdleDetector } from "./idle-detector.ts";
+
+/** What routes are made of. */
+export interface AppParts {
+  config: Config;
+  stores: Stores;
+  models: Models;
+  memory: Memory;
+  turns: Turns;
+  limits: Limits;
+  observing: Observing;
+  identity: IdentityParts;
+  health: HealthChecks;
+  idle: IdleDetector;
+  heartbeatMs: number;
+  log: Logger;
+}
