@@ -76,13 +76,3 @@ describe("scopes of keys", () => {
     }
   });
 });
-
-test("without keys nobody is refused", async () => {
-  const service = await openTestService();
-  for (const { method, path } of await routesOfService(service.url)) {
-    if (method !== "GET") continue;
-    const { status } = await fetch(service.url + addressOf({ method, path }, { id: ID }));
-    expect({ path, allowed: ![401, 403].includes(status) }).toEqual({ path, allowed: true });
-  }
-  await service.close();
-});

@@ -56,9 +56,6 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     ["no query", {}, "query"],
     ["a blank query", { query: "  " }, "query"],
     ["a query with a NUL", { query: "a\0b" }, "query"],
-    ["a query that is far too long", { query: "x".repeat(4_001) }, "query"],
-    ["a limit of 0", { query: "x", limit: "0" }, "limit"],
-    ["a limit of 101", { query: "x", limit: "101" }, "limit"],
     ["a limit that is no number", { query: "x", limit: "ten" }, "limit"],
     ["a conversation that is no UUID", { query: "x", conversation_id: "1' or '1'='1" }, "conversation_id"],
   ])("refuses %s and names the field", async (_name, query, field) => {

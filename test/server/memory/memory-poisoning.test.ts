@@ -17,6 +17,15 @@ const QUESTION = "Where does my passport lie, in the wardrobe?";
 const forgedLines = (text: string): string[] =>
   text.split(/[\n\r\v\f\u0085\u2028\u2029]/u).filter((line) => !line.startsWith("> ") && !OUR_LINE.test(line));
 
+/** All that stands in these fences is tamed and marked; the tags of those that hold the attack. */
+function expectTamed(fences: readonly { tag: string; text: string }[]): string[] {
+  for (const { text } of fences) {
+    expect(text).not.toMatch(UNTAMED);
+    expect(forgedLines(text)).toEqual([]);
+  }
+  return fences.filter(({ text }) => text.includes(MARK)).map(({ tag }) => tag);
+}
+
 describe("instructions hidden in what is remembered", () => {
   const running = useOpened(() =>
     openServiceWithCoreMemory({
@@ -82,11 +91,7 @@ describe("instructions hidden in what is remembered", () => {
         expect(outside).not.toContain(MARK);
         systems.add(outside.replace(/\n\n(What is known|Earlier messages)[^]*$/u, ""));
         const recalled = takeFencesOut(others.at(-1)?.content ?? "").inside;
-        for (const { tag, text } of [...inside, ...recalled]) {
-          expect(text).not.toMatch(UNTAMED);
-          expect(forgedLines(text)).toEqual([]);
-          if (text.includes(MARK)) tags.add(tag);
-        }
+        for (const tag of expectTamed([...inside, ...recalled])) tags.add(tag);
       }
       expect(systems.size).toBe(1);
       expect([...tags].sort()).toEqual(["conversation_summary", "core_memory", "earlier_exchanges"]);
@@ -109,11 +114,7 @@ describe("instructions hidden in what is remembered", () => {
           const { outside, inside } = takeFencesOut(content);
           const isRefusal = role === "tool" && outside.startsWith("Refused: ");
           if (!isRefusal) expect(outside).not.toContain(MARK);
-          for (const { tag, text } of inside) {
-            expect(text).not.toMatch(UNTAMED);
-            expect(forgedLines(text)).toEqual([]);
-            if (text.includes(MARK)) tags.add(tag);
-          }
+          for (const tag of expectTamed(inside)) tags.add(tag);
         }
       }
       expect([...tags].sort()).toEqual(expected);

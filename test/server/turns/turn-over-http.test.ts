@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { listMessages, postJson } from "../../support/clients/api-client.ts";
-import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
@@ -13,17 +13,6 @@ describe("a turn over HTTP", () => {
 
   const ask = (sessionId: string, fields: object = {}) =>
     postTurn(running.url, { user_id: "ada", session_id: sessionId, message: "hello", ...fields });
-
-  test("streams the route, then each token, then done with the same answer", async () => {
-    running.model.answer({});
-    const { status, headers, events } = await ask("stream");
-    expect(status).toBe(200);
-    const turn = headers.get("x-turn-id")?.slice(-8);
-    const placeOf = (index: number): string => `${index + 1}.${tokenText(events.slice(0, index + 1)).length}.${turn}`;
-    expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => placeOf(index)));
-    expect(events.map(({ data }) => data.status)).toEqual(["route_decision", ...Array.from({ length: 40 }, () => "token"), "done"]);
-    expect(contentOf(events, "done")).toMatchObject({ answer: tokenText(events), completed: true, degraded: [] });
-  });
 
   test("is answered whole by /api/v1/chat, with what done carries, and stored under the ids that the client was given", async () => {
     running.model.answer({ tokens: ["All", " of it"] });

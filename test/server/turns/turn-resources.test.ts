@@ -82,16 +82,6 @@ describe("a turn as a resource", () => {
     expect(contentOf((await streamTurn(url, turnId)).events, "done").completed).toBe(true);
   });
 
-  test("whose client leaves is not cancelled while another reads it", async () => {
-    running.model.answer({ tokens: WORDS, betweenMs: 50 });
-    const turn = await beginTurn(url, bodyOf("read by two"), {
-      onEvent: (_event, events) => (events.length === 8 ? "leave" : undefined),
-    });
-    const other = streamTurn(url, turn.turnId);
-    await turn.ended;
-    expect(contentOf((await other).events, "done").answer).toBe(WORDS.join(""));
-  });
-
   test("is cancelled at once; its stream ends with its last event and the partial answer is kept", async () => {
     running.model.answer({ tokens: ["half "], ending: "hang" });
     const { promise: spoken, resolve } = Promise.withResolvers<void>();

@@ -5,8 +5,6 @@ import type { ErrorBody } from "./api-client.ts";
 export interface ReceivedEvent {
   id: string | undefined;
   data: TurnEvent;
-  /** Milliseconds since the headers came. */
-  at: number;
 }
 
 export interface EventStreamResponse {
@@ -36,7 +34,6 @@ export async function readEvents(
   onEvent: (event: ReceivedEvent, events: ReceivedEvent[]) => unknown = () => undefined,
   leaving?: AbortSignal,
 ): Promise<EventStreamResponse> {
-  const began = performance.now();
   const events: ReceivedEvent[] = [];
   const result = { status: response.status, headers: response.headers, events, json: undefined };
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -44,7 +41,7 @@ export async function readEvents(
   }
   const parser = createParser({
     onEvent({ id, data }) {
-      const event = { id, data: JSON.parse(data) as TurnEvent, at: performance.now() - began };
+      const event = { id, data: JSON.parse(data) as TurnEvent };
       events.push(event);
       onEvent(event, events);
     },
