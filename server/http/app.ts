@@ -11,7 +11,6 @@ import { episodeRoutes } from "../memory/episode-routes.ts";
 import { eraseRoutes } from "../memory/erase-routes.ts";
 import { exportRoutes } from "../memory/export-routes.ts";
 import { jobRoutes } from "../memory/job-routes.ts";
-import { summaryRoutes } from "../memory/summary-routes.ts";
 import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
@@ -63,7 +62,6 @@ export function makeApp(parts: AppParts): Express {
       chatRoutes(parts),
       turnRoutes(parts),
       conversationRoutes(parts),
-      summaryRoutes(parts),
       episodeRoutes(parts),
       coreMemoryRoutes(parts),
       eraseRoutes(parts),

@@ -2,7 +2,7 @@ import type { Response, Router } from "express";
 import { z } from "zod";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
-import { assertWholeTenant, callerOf, requireWholeTenant, tenantOf } from "../auth/caller.ts";
+import { assertWholeTenant, callerOf, requireWholeTenant } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { pageQuery, parseRequest, uuidField, wholeNumberField } from "../http/parse-request.ts";
@@ -107,8 +107,7 @@ export function jobRoutes({ stores }: AppParts): Router {
 
   const ofConversation = makeRouter(conversationJobOperations, {
     async listConversationJobs(request, response) {
-      const { id: conversationId, userId } = await findConversation(conversations, request, response);
-      const jobs = await jobOverview.listOf({ tenantId: tenantOf(response), userId, conversationId });
+      const jobs = await jobOverview.listOf(await findConversation(conversations, request, response));
       response.json({
         jobs: jobs.map(({ id, kind, state, attempts, failure, createdAt }) => {
           return { id, kind, state, attempts, error: failure, created_at: createdAt };
@@ -117,8 +116,7 @@ export function jobRoutes({ stores }: AppParts): Router {
     },
     async settleConversation(request, response) {
       const { timeout_ms: timeoutMs } = parseRequest(SettleQuery, request.query);
-      const { id: conversationId, userId } = await findConversation(conversations, request, response);
-      const conversation = { tenantId: tenantOf(response), userId, conversationId };
+      const conversation = await findConversation(conversations, request, response);
       const pending = await waitUntilSettled({ overview: jobOverview, conversation, timeoutMs, signal: abortSignalOnClose(response) });
       response.json({ settled: pending === 0, pending });
     },
@@ -153,8 +151,7 @@ export function jobRoutes({ stores }: AppParts): Router {
         response.json({ retried: await jobOverview.retryDead({ kind, tenantId: jobTenantOf(response) }) });
         return;
       }
-      const { userId } = await conversationOfCaller(conversations, conversationId, response);
-      response.json({ retried: await retryOf(kind, { tenantId: tenantOf(response), userId, conversationId }) });
+      response.json({ retried: await retryOf(kind, await conversationOfCaller(conversations, conversationId, response)) });
     },
   });
   return ofConversation.use(ofTenant);

@@ -5,6 +5,7 @@ import type { Router, Request, Response } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { PAGE_POLICY } from "../http/web-security.ts";
 
 /** The build puts the page beside this folder. */
 const BUILT_PAGE = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/web" : "../../web", import.meta.url));
@@ -15,10 +16,6 @@ const CONTENT_TYPES: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
   ".txt": "text/plain; charset=utf-8",
 };
-
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 function notBuilt(cause?: unknown): AppError {
   return new AppError("not_found", "The page is not built. Run npm run build, then start the service again.", { cause });
@@ -93,7 +90,7 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
       const file = fileAt("/");
       if (!file) throw notBuilt();
       response.set({
-        "content-security-policy": CONTENT_SECURITY_POLICY,
+        "content-security-policy": PAGE_POLICY,
         "cache-control": "no-cache",
         "referrer-policy": "no-referrer",
       });

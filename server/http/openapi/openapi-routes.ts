@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
+import { PAGE_POLICY } from "../web-security.ts";
 import { makeRouter, operationGroup, route } from "./operation.ts";
 
 /** From the package swagger-ui-dist; the build copies them. */
@@ -26,13 +27,9 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `;
 
-/** DOCS_POLICY refuses a script inside the page. */
+/** PAGE_POLICY refuses a script inside the page. */
 const START_SCRIPT = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#description", deepLinking: true, validatorUrl: null });
 `;
-
-/** The style sheet has icons as data: addresses. */
-const DOCS_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const ApiDescription = z.looseObject({ openapi: z.string() });
 
@@ -71,7 +68,7 @@ export function openApiRoutes(describe: () => z.infer<typeof ApiDescription>, fi
       if (!isBuilt()) {
         throw new AppError("not_found", "The page has not been built: run `npm run build`. GET /openapi.json is there without it.");
       }
-      response.set("content-security-policy", DOCS_POLICY).type("text/html").send(DOCS_PAGE);
+      response.set("content-security-policy", PAGE_POLICY).type("text/html").send(DOCS_PAGE);
     },
     getDocsAsset(request, response) {
       const file = request.params["file"];

@@ -7,7 +7,6 @@ import { episodeOperations } from "../../memory/episode-routes.ts";
 import { eraseOperations } from "../../memory/erase-routes.ts";
 import { exportOperations } from "../../memory/export-routes.ts";
 import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
-import { summaryOperations } from "../../memory/summary-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
@@ -22,7 +21,6 @@ export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
   conversationOperations,
-  summaryOperations,
   conversationJobOperations,
   importOperations,
   episodeOperations,

@@ -3,9 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { parseChatRequest } from "../../../server/turns/open-turn.ts";
 import { parseImportRequest } from "../../../server/conversations/import-routes.ts";
-import { buildDescription } from "../../../server/http/openapi/build-description.ts";
+import { buildDescription, makeSchemaWriter } from "../../../server/http/openapi/build-description.ts";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
-import { makeSchemaWriter } from "../../../server/http/openapi/schema-writer.ts";
 
 const MAX_MESSAGE_CHARS = 40;
 const writer = makeSchemaWriter({}, new Map());
