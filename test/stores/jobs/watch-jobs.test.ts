@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { installJobQueue } from "../../../stores/jobs/pg-boss.ts";
-import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import { migrate } from "../../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { createEmptyDatabase, createRealDatabase, describeOnBothDatabases } from "../../support/databases/databases.ts";
-import { addJobs, claimOnly, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
+import { describeOnBothDatabases, openTestPostgres } from "../../support/databases/databases.ts";
+import { addJobs, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 function unexpected(error: unknown): void {
@@ -58,8 +56,8 @@ describeOnBothDatabases("a watched job queue", (open) => {
 });
 
 test("a watched job queue calls for what another process has committed", async () => {
-  const { url, drop } = await createRealDatabase();
-  const [here, there] = [await openPostgres(url), await openPostgres(url)];
+  const here = await openTestPostgres();
+  const there = await openPostgres(here.url);
   let calls = 0;
   const stop = await makeJobQueue(here).watch(() => void calls++, unexpected);
   await waitUntil("the first call", () => calls > 0);
@@ -67,41 +65,25 @@ test("a watched job queue calls for what another process has committed", async (
   await addJobs(makeJobQueue(there), sampleJob());
   await waitUntil("the call after the commit elsewhere", () => calls > 0);
   await stop();
-  await Promise.all([here.close(), there.close()]);
-  await drop();
+  await there.close();
+  await here.close();
 });
 
-describe("installing the job queue", () => {
-  describeOnBothDatabases("again", (open) => {
-    const at = useJobs(open);
+describeOnBothDatabases("installing the job queue again", (open) => {
+  const at = useJobs(open);
 
-    test("changes nothing, also several times at once, and keeps the jobs that are there", async () => {
-      const { database, queue } = at;
-      const [waiting, running] = [sampleJob(), sampleJob()];
-      await addJobs(queue, running);
-      const claimed = await claimOnly(queue);
-      await addJobs(queue, waiting);
-      const settings = (): Promise<object[]> =>
-        database.query<object>({ text: "select name, policy, notify, retry_limit, dead_letter from pgboss.queue order by name" });
-      const before = await settings();
-      await installJobQueue(database);
-      await Promise.all([installJobQueue(database), installJobQueue(database), installJobQueue(database)]);
-      expect(await settings()).toEqual(before);
-      expect(await queue.touch([claimed])).toEqual([claimed]);
-      expect((await claimOnly(queue)).job).toEqual(waiting);
-    });
-  });
-
-  test("by several processes at once in a new database leaves one that works", async () => {
-    const { url, drop } = await createEmptyDatabase();
-    const databases = await Promise.all([1, 2, 3].map(() => openPostgres(url)));
-    await Promise.all(databases.map(migrate)); // which makes the schema under its own lock, then installs the queue
-    const [database] = databases;
-    if (!database) throw new Error("no database was opened");
-    const job = sampleJob();
-    await addJobs(makeJobQueue(database), job, job);
-    expect(await makeJobOverview(database).count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 1 }]);
-    await Promise.all(databases.map((opened) => opened.close()));
-    await drop();
+  test("changes nothing, also several times at once, and keeps the jobs that are there", async () => {
+    const { database, queue } = at;
+    const [waiting, running] = [sampleJob(), sampleJob()];
+    await at.add(running);
+    const claimed = await at.claimOnly();
+    await at.add(waiting);
+    const text = "select name, policy, notify, retry_limit, dead_letter from pgboss.queue order by name";
+    const before = await database.query({ text });
+    await installJobQueue(database);
+    await Promise.all([installJobQueue(database), installJobQueue(database), installJobQueue(database)]);
+    expect(await database.query({ text })).toEqual(before);
+    expect(await queue.touch([claimed])).toEqual([claimed]);
+    expect((await at.claimOnly()).job).toEqual(waiting);
   });
 });

@@ -4,9 +4,11 @@ import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { partNames, partOf } from "../../../stores/search/milvus/parted-index.ts";
 import { collectionSchema } from "../../../stores/search/milvus/prepare-collection.ts";
-import type { SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
-import { startTcpProxy, type TcpProxy } from "../../servers/tcp-proxy.ts";
+import type { SearchIndex } from "../../../stores/search/search-index.ts";
+import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
 
@@ -20,113 +22,104 @@ const definition = definitionOf("episodes");
 const expectUnavailable = (call: Promise<unknown>): Promise<void> =>
   expect(call).rejects.toMatchObject({ code: "index_unavailable", retryable: true });
 
-function describeMilvus(): void {
-  let server: MilvusServer;
+describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
+  const server = useOpened(async () => {
+    const milvus = await startMilvusServer();
+    return { ...milvus, close: () => milvus.remove() };
+  });
+  const store = useOpened(() => openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS }));
+  let client: MilvusClient;
   beforeAll(async () => {
-    server = await startMilvusServer();
+    client = new MilvusClient({ address: server.address, logLevel: "error" });
+    await client.connectPromise;
   });
-  afterAll(() => server.remove());
+  afterAll(() => client.closeConnection());
 
-  describe("in parts", () => {
-    let store: SearchStore;
-    let client: MilvusClient;
-    beforeAll(async () => {
-      store = await openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS });
-      client = new MilvusClient({ address: server.address, logLevel: "error" });
-      await client.connectPromise;
-    });
-    afterAll(async () => {
-      await client.closeConnection();
-      await store.close();
-    });
+  const collections = async (): Promise<string[]> => (await client.showCollections()).data.map(({ name }) => name).toSorted();
 
-    const collections = async (): Promise<string[]> => (await client.showCollections()).data.map(({ name }) => name).toSorted();
-
-    test("what nobody wrote is not there: searched, counted and erased at once, and nothing is made for it", async () => {
-      const index = await store.openIndex(definitionOf("none"));
-      for (const owner of OWNERS) {
-        const [filter, ids] = [{ ownerKey: owner }, [sampleId(1)]];
-        const found = [index.searchWords(filter, "sample", 5), index.searchVectors(filter, direction(0), 5), index.fetch(owner, ids)];
-        expect(await Promise.all(found)).toEqual([[], [], []]);
-        expect(await Promise.all([index.count(owner), index.removeGroups(owner, ids), index.remove(owner, ids)])).toEqual([0, 0, 0]);
-      }
-      expect(await index.count()).toBe(0);
-      await index.flush();
-      expect(await collections()).toEqual(["none_part0"]);
-      await store.dropIndex("none");
-    });
-
-    test("opening an index prepares the parts that are there, before anybody asks for them, and makes no others", async () => {
-      const name = "restarted";
-      await (await store.openIndex(definitionOf(name))).upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner })));
-      const before = await collections();
-      await server.kill();
-      await server.start();
-      const fresh = await openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS });
-      const isLoaded = async (): Promise<boolean> => {
-        const states = await Promise.all(before.map((collection_name) => client.getLoadState({ collection_name })));
-        return states.every(({ state }) => String(state) === "LoadStateLoaded");
-      };
-      expect(await isLoaded()).toBe(false);
-      await fresh.openIndex(definitionOf(name));
-      await waitUntil("all parts are loaded", isLoaded);
-      expect(await collections()).toEqual(before);
-      await fresh.close();
-      await store.dropIndex(name);
-    });
-
-    test("a part that cannot be prepared is told of at the opening and refused to who needs it; the others serve", async () => {
-      const [odd = ""] = OWNERS.filter((owner) => partOf(owner) === 3);
-      const [other = ""] = OWNERS.filter((owner) => partOf(owner) === 4);
-      await client.createCollection(collectionSchema({ ...definitionOf("odd_part3"), dimensions: DIMENSIONS + 1 }));
-      const errors: unknown[] = [];
-      const watched = await openMilvusSearchStore(
-        { address: server.address },
-        { timeoutMs: PATIENT_MS, onError: (error) => errors.push(error) },
-      );
-      const index = await watched.openIndex(definitionOf("odd"));
-      await waitUntil("the failure is told", async () => errors.length > 0);
-      expect(errors).toEqual([expect.objectContaining({ code: "invalid_configuration" })]);
-      await expect(index.upsert([sampleDocument(1, { ownerKey: odd })])).rejects.toMatchObject({ code: "invalid_configuration" });
-      await index.upsert([sampleDocument(2, { ownerKey: other })]);
-      expect(await index.searchWords({ ownerKey: other }, "sample", 5)).toHaveLength(1);
-      await watched.close();
-      await store.dropIndex("odd");
-    });
-
-    test("forty owners written in one batch are in the parts of each, counted together, and dropped together", async () => {
-      const index = await store.openIndex(definitionOf("many"));
-      await index.upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner, lexicalText: `sample w${number}` })));
-      await index.flush();
-      expect(await index.searchWords({ ownerKey: OWNERS[7] ?? "" }, "sample", 5)).toMatchObject([{ id: sampleId(7) }]);
-      expect(await index.count()).toBe(OWNERS.length);
-      const parts = new Set([0, ...OWNERS.map(partOf)]);
-      expect(await collections()).toEqual([...parts].map((part) => partNames("many")[part]).toSorted());
-      expect(await store.listIndexes()).toEqual(["many"]);
-      await store.dropIndex("many");
-      expect(await collections()).toEqual([]);
-    });
-
-    test("an index that was made in one piece is refused, not taken for empty, until it is dropped", async () => {
-      await client.createCollection(collectionSchema(definitionOf("whole")));
-      await expect(store.openIndex(definitionOf("whole"))).rejects.toMatchObject({
-        code: "invalid_configuration",
-        message: expect.stringContaining("npm run reindex"),
-      });
-      expect(await store.listIndexes()).toEqual(["whole"]);
-      expect(await collections()).toEqual(["whole"]);
-      await store.dropIndex("whole");
-      expect(await (await store.openIndex(definitionOf("whole"))).count()).toBe(0);
-      await store.dropIndex("whole");
-    });
+  test("what nobody wrote is not there: searched, counted and erased at once, and nothing is made for it", async () => {
+    const index = await store.openIndex(definitionOf("none"));
+    for (const owner of OWNERS) {
+      const [filter, ids] = [{ ownerKey: owner }, [sampleId(1)]];
+      const found = [index.searchWords(filter, "sample", 5), index.searchVectors(filter, direction(0), 5), index.fetch(owner, ids)];
+      expect(await Promise.all(found)).toEqual([[], [], []]);
+      expect(await Promise.all([index.count(owner), index.removeGroups(owner, ids), index.remove(owner, ids)])).toEqual([0, 0, 0]);
+    }
+    expect(await index.count()).toBe(0);
+    await index.flush();
+    expect(await collections()).toEqual(["none_part0"]);
+    await store.dropIndex("none");
   });
 
+  test("opening an index prepares the parts that are there, before anybody asks for them, and makes no others", async () => {
+    const name = "restarted";
+    await (await store.openIndex(definitionOf(name))).upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner })));
+    const before = await collections();
+    await server.kill();
+    await server.start();
+    const fresh = await openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS });
+    const isLoaded = async (): Promise<boolean> => {
+      const states = await Promise.all(before.map((collection_name) => client.getLoadState({ collection_name })));
+      return states.every(({ state }) => String(state) === "LoadStateLoaded");
+    };
+    expect(await isLoaded()).toBe(false);
+    await fresh.openIndex(definitionOf(name));
+    await waitUntil("all parts are loaded", isLoaded);
+    expect(await collections()).toEqual(before);
+    await fresh.close();
+    await store.dropIndex(name);
+  });
+
+  test("a part that cannot be prepared is told of at the opening and refused to who needs it; the others serve", async () => {
+    const [odd = ""] = OWNERS.filter((owner) => partOf(owner) === 3);
+    const [other = ""] = OWNERS.filter((owner) => partOf(owner) === 4);
+    await client.createCollection(collectionSchema({ ...definitionOf("odd_part3"), dimensions: DIMENSIONS + 1 }));
+    const errors: unknown[] = [];
+    const watched = await openMilvusSearchStore(
+      { address: server.address },
+      { timeoutMs: PATIENT_MS, onError: (error) => errors.push(error) },
+    );
+    const index = await watched.openIndex(definitionOf("odd"));
+    await waitUntil("the failure is told", async () => errors.length > 0);
+    expect(errors).toEqual([expect.objectContaining({ code: "invalid_configuration" })]);
+    await expect(index.upsert([sampleDocument(1, { ownerKey: odd })])).rejects.toMatchObject({ code: "invalid_configuration" });
+    await index.upsert([sampleDocument(2, { ownerKey: other })]);
+    expect(await index.searchWords({ ownerKey: other }, "sample", 5)).toHaveLength(1);
+    await watched.close();
+    await store.dropIndex("odd");
+  });
+
+  test("forty owners written in one batch are in the parts of each, counted together, and dropped together", async () => {
+    const index = await store.openIndex(definitionOf("many"));
+    await index.upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner, lexicalText: `sample w${number}` })));
+    await index.flush();
+    expect(await index.searchWords({ ownerKey: OWNERS[7] ?? "" }, "sample", 5)).toMatchObject([{ id: sampleId(7) }]);
+    expect(await index.count()).toBe(OWNERS.length);
+    const parts = new Set([0, ...OWNERS.map(partOf)]);
+    expect(await collections()).toEqual([...parts].map((part) => partNames("many")[part]).toSorted());
+    expect(await store.listIndexes()).toEqual(["many"]);
+    await store.dropIndex("many");
+    expect(await collections()).toEqual([]);
+  });
+
+  test("an index that was made in one piece is refused, not taken for empty, until it is dropped", async () => {
+    await client.createCollection(collectionSchema(definitionOf("whole")));
+    await expect(store.openIndex(definitionOf("whole"))).rejects.toMatchObject({
+      code: "invalid_configuration",
+      message: expect.stringContaining("npm run reindex"),
+    });
+    expect(await store.listIndexes()).toEqual(["whole"]);
+    expect(await collections()).toEqual(["whole"]);
+    await store.dropIndex("whole");
+    expect(await (await store.openIndex(definitionOf("whole"))).count()).toBe(0);
+    await store.dropIndex("whole");
+  });
   describe("while the server is away", () => {
-    let proxy: TcpProxy;
-    let store: SearchStore;
+    const proxy = useOpened(() => startTcpProxy(`http://${server.address}`));
+    const impatient = useOpened(() => openMilvusSearchStore({ address: new URL(proxy.url).host }, { timeoutMs: TIMEOUT_MS }));
     let index: SearchIndex;
     const answers = (): Promise<boolean> =>
-      store.check().then(
+      impatient.check().then(
         () => true,
         () => false,
       );
@@ -137,18 +130,12 @@ function describeMilvus(): void {
       );
 
     beforeAll(async () => {
-      proxy = await startTcpProxy(`http://${server.address}`);
-      store = await openMilvusSearchStore({ address: new URL(proxy.url).host }, { timeoutMs: TIMEOUT_MS });
       // The first call may meet a server that is still warming up.
       await waitUntil("the server answers", answers);
-      index = await store.openIndex(definition);
+      index = await impatient.openIndex(definition);
       await index.upsert([1, 2, 3].map((number) => sampleDocument(number, { ownerKey: ANNA })));
       await index.flush();
       await index.upsert([sampleDocument(4, { ownerKey: ANNA })]);
-    });
-    afterAll(async () => {
-      await store.close();
-      await proxy.close();
     });
 
     test("every call fails; when the server is back the same index works and has all its data", async () => {
@@ -158,8 +145,8 @@ function describeMilvus(): void {
       await expectUnavailable(index.upsert([sampleDocument(5, { ownerKey: ANNA })]));
       await expectUnavailable(index.remove(ANNA, [sampleId(1)]));
       await expectUnavailable(index.count(ANNA));
-      await expectUnavailable(store.check());
-      await expectUnavailable(store.listIndexes());
+      await expectUnavailable(impatient.check());
+      await expectUnavailable(impatient.listIndexes());
       await server.start();
       await waitUntil("the index works", works);
       expect(await index.count(ANNA)).toBe(4);
@@ -179,13 +166,13 @@ function describeMilvus(): void {
     test("a server that takes connections and does not answer fails within the time limit", async () => {
       proxy.freeze();
       await expectUnavailable(index.searchVectors({ ownerKey: ANNA }, direction(1), 5));
-      await expectUnavailable(store.openIndex(definitionOf("other")));
+      await expectUnavailable(impatient.openIndex(definitionOf("other")));
       await proxy.restore();
       await waitUntil("the index works", works);
     });
 
     test("a collection that is lost is made again, empty, by the next call", async () => {
-      await store.dropIndex(definition.name);
+      await impatient.dropIndex(definition.name);
       expect(await index.count(ANNA)).toBe(0);
       await index.upsert([sampleDocument(1, { ownerKey: ANNA })]);
       expect(await works()).toBe(true);
@@ -207,8 +194,4 @@ function describeMilvus(): void {
       await early.close();
     });
   });
-}
-
-const missing = await whyNoMilvus();
-if (missing) test.skip(`an index on Milvus Lite (skipped: ${missing})`, () => undefined);
-else describe("an index on Milvus Lite", describeMilvus);
+});

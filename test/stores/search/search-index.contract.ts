@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IndexDefinition, SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { ANNA, BEN, definitionOf, DIMENSIONS, direction, idsOf, sampleDocument, sampleId } from "./sample-document.ts";
 
 export interface StoreUnderTest {
@@ -12,20 +13,14 @@ export interface StoreUnderTest {
 /** What every search store must do. */
 export function describeSearchStore(title: string, open: () => Promise<StoreUnderTest>): void {
   describe(`search index on ${title}`, () => {
-    let opened: StoreUnderTest;
-    let store: SearchStore;
+    const opened = useOpened(open, 120_000);
     let index: SearchIndex;
     let definition: IndexDefinition;
     let count = 0;
 
-    beforeAll(async () => {
-      opened = await open();
-      store = opened.store;
-    }, 120_000);
-    afterAll(() => opened.close());
     beforeEach(async () => {
       definition = definitionOf(`index_${++count}`);
-      index = await store.openIndex(definition);
+      index = await opened.store.openIndex(definition);
     });
 
     test("gives back what was written, whole, also when fewer than match are wanted", async () => {
@@ -191,8 +186,8 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
       await expect(index.searchVectors({ ownerKey: ANNA }, [1, 0], 5)).rejects.toThrow(RangeError);
       const noNumbers = sampleDocument(1, { ownerKey: ANNA, embedding: Array(DIMENSIONS).fill(Number.NaN) });
       await expect(index.upsert([noNumbers])).rejects.toThrow(RangeError);
-      await expect(store.openIndex({ ...definition, name: `x"; drop table y; --` })).rejects.toThrow(TypeError);
-      await expect(store.openIndex({ ...definition, attributes: { owner_key: "text" } })).rejects.toThrow(TypeError);
+      await expect(opened.store.openIndex({ ...definition, name: `x"; drop table y; --` })).rejects.toThrow(TypeError);
+      await expect(opened.store.openIndex({ ...definition, attributes: { owner_key: "text" } })).rejects.toThrow(TypeError);
     });
 
     test("holds very long texts, strange characters and several hundred documents", async () => {
@@ -218,7 +213,7 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
       await index.upsert([sampleDocument(1, { ownerKey: ANNA })]);
       const again = await opened.reopen();
       await again.check();
-      expect(again).toMatchObject({ kind: store.kind, description: store.description });
+      expect(again).toMatchObject({ kind: opened.store.kind, description: opened.store.description });
       expect(idsOf(await (await again.openIndex(definition)).searchWords({ ownerKey: ANNA }, "sample", 5))).toEqual([sampleId(1)]);
       await expect(again.openIndex({ ...definition, dimensions: DIMENSIONS + 1 })).rejects.toMatchObject({
         code: "invalid_configuration",
@@ -236,7 +231,7 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
     });
 
     test("many at once: writers, readers and a second opening do not disturb each other", async () => {
-      const indexes = await Promise.all([1, 2, 3].map(() => store.openIndex(definition)));
+      const indexes = await Promise.all([1, 2, 3].map(() => opened.store.openIndex(definition)));
       await Promise.all(
         Array.from({ length: 12 }, async (_, number) => {
           const one = indexes[number % 3] ?? index;

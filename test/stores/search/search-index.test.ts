@@ -2,13 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { openAsBlob } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchStore } from "../../../stores/search/search-index.ts";
-import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
+import { openTestEmbedded, openTestPostgres } from "../../support/databases/databases.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
@@ -56,8 +57,7 @@ test("an index in a folder is there when the embedded database is opened again",
 });
 
 test("a Postgres without the extensions is refused with the three ways out", async () => {
-  const { url, drop } = await createRealDatabase();
-  const database = await openPostgres(url);
+  const database = await openTestPostgres();
   const refused = openPostgresSearchStore(database);
   await expect(refused).rejects.toMatchObject({
     code: "invalid_configuration",
@@ -66,16 +66,12 @@ test("a Postgres without the extensions is refused with the three ways out", asy
   // The failed attempt leaves nothing behind and the connection usable.
   expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
   await database.close();
-  await drop();
 });
 
-const missing = await whyNoMilvus();
-if (missing) {
-  test.skip(`search index on Milvus Lite (skipped: ${missing})`, () => undefined);
-} else {
+describeUnless(await whyNoMilvus(), "with Milvus Lite", () => {
   describeSearchStore("Milvus Lite", openOnMilvus);
   describe("the same query on both stores", describeEquality);
-}
+});
 
 /** Scores alike to within rounding, and every document that one ranks above another by more than that is above it in the other, too. */
 function expectSameRanking(one: readonly SearchHit[], other: readonly SearchHit[]): void {
@@ -88,8 +84,7 @@ function expectSameRanking(one: readonly SearchHit[], other: readonly SearchHit[
 }
 
 function describeEquality(): void {
-  const toClose: (() => Promise<void>)[] = [];
-  afterAll(() => Promise.all(toClose.map((close) => close())));
+  const [embedded, lite] = [useOpened(openOnEmbedded), useOpened(openOnMilvus, 120_000)];
 
   test("a random corpus of English and Chinese words is ranked alike, before and after a flush", async () => {
     const below = makeSeededRandom(7);
@@ -106,8 +101,6 @@ function describeEquality(): void {
     const documents = Array.from({ length: 300 }, (_, number) =>
       sampleDocument(number, { ownerKey: ANNA, lexicalText: words(1 + Math.floor(random() * 120)), embedding: unit() }),
     );
-    const [embedded, lite] = await Promise.all([openOnEmbedded(), openOnMilvus()]);
-    toClose.push(embedded.close, lite.close);
     const openIndex = async ({ store }: { store: SearchStore }) => {
       const index = await store.openIndex(definitionOf("equal"));
       await index.upsert(documents);

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { decodeCursor, type Cursor, type Page, type PageRequest } from "../../../../stores/page.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { describeStores, storesOf } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 
@@ -119,13 +119,12 @@ const someRows = fc.array(
 const someLimit = fc.integer({ min: 1, max: 27 });
 
 describe("paging", () => {
-  let database: Database;
+  const database = useOpened(openTestEmbedded);
+  const stores = storesOf(database);
   beforeAll(async () => {
-    database = await openTestEmbedded();
     // The indexes happen to hold the rows in the wanted order; without them only the statements' own order counts.
     for (const kind of ["indexscan", "indexonlyscan", "bitmapscan"]) await database.query({ text: `set enable_${kind} = off` });
   });
-  afterAll(() => database.close());
 
   async function insert(rows: Cursor[], into: "conversations" | "messages", values: string[]): Promise<void> {
     const text =
@@ -144,7 +143,7 @@ describe("paging", () => {
         await insert([{ createdAt: new Date(), id: conversationId }], "conversations", [tenantId, userId]);
         await insert(rows, "messages", [conversationId]);
         const order = isNewestFirst ? "newest_first" : "oldest_first";
-        const items = await readAllPages(limit, (page) => storesOf(database).messages.list(conversation, page, order));
+        const items = await readAllPages(limit, (page) => stores.messages.list(conversation, page, order));
         expect(items.map(({ id }) => id)).toEqual(isNewestFirst ? idsInOrder(rows).toReversed() : idsInOrder(rows));
         await database.query({ text: "delete from messages" });
       }),
@@ -157,7 +156,7 @@ describe("paging", () => {
       fc.asyncProperty(someRows, someLimit, async (rows, limit) => {
         const owner = { tenantId: "tenant", userId: uuidv7() };
         await insert(rows, "conversations", [owner.tenantId, owner.userId]);
-        const items = await readAllPages(limit, (page) => storesOf(database).conversations.list(owner, page));
+        const items = await readAllPages(limit, (page) => stores.conversations.list(owner, page));
         expect(items.map(({ id }) => id)).toEqual(idsInOrder(rows).toReversed());
         await database.query({ text: "delete from conversations" });
       }),
@@ -169,7 +168,7 @@ describe("paging", () => {
     const owner = { tenantId: "tenant", userId: uuidv7() };
     await insert([{ createdAt: new Date(), id: uuidv7() }], "conversations", [owner.tenantId, owner.userId]);
     const countBehind = async (time: string) =>
-      (await storesOf(database).conversations.list(owner, { limit: 5, after: { createdAt: new Date(time), id: uuidv7() } })).items.length;
+      (await stores.conversations.list(owner, { limit: 5, after: { createdAt: new Date(time), id: uuidv7() } })).items.length;
     expect([await countBehind("9999-12-31T23:59:59.999Z"), await countBehind("0000-01-01T00:00:00.000Z")]).toEqual([1, 0]);
   });
 });

@@ -14,26 +14,12 @@ const OUTCOME: OutcomeToStore = {
   ifSuperseded: { completed: false, error: { code: "turn_superseded" } },
 };
 
-describeStores("the records of turns", ({ database, turns, records, erases, begin, complete }) => {
-  const count = async (userId: string) => (await database.query({ text: "select from turns where user_id = $1", values: [userId] })).length;
-
+describeStores("the records of turns", ({ database, turns, records, begin, complete }) => {
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
-    const begun = await begin();
-    expect(await records.find(TENANT, begun.turnId)).toEqual({
-      id: begun.turnId,
-      tenantId: "tenant",
-      userId: "user",
-      conversationId: begun.conversationId,
-      questionId: begun.messageId,
-      answerId: null,
-      answer: null,
-      bodyHash: null,
-      outcome: null,
-      isHeld: true,
-      isGone: false,
-      startedAt: expect.any(Date),
-      endedAt: null,
-    });
+    const { turnId: id, tenantId, userId, conversationId, messageId: questionId } = await begin();
+    const notYet = { answerId: null, answer: null, bodyHash: null, outcome: null, endedAt: null };
+    const state = { isHeld: true, isGone: false, startedAt: expect.any(Date) };
+    expect(await records.find(TENANT, id)).toEqual({ id, tenantId, userId, conversationId, questionId, ...notYet, ...state });
   });
 
   test("tell of one that has ended its outcome, and the text of the answer from its message", async () => {
@@ -72,12 +58,13 @@ describeStores("the records of turns", ({ database, turns, records, erases, begi
     expect(await records.find({ tenantId: "tenant ", userId: null }, turn.turnId)).toBeNull();
   });
 
-  test("asked to cancel notify whoever listens, and tell it at the next renewal", async () => {
+  test("asked to cancel notify whoever listens, and tell it at the next renewal; of no turn that is over or another's", async () => {
     const heard: string[] = [];
     const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
     const begun = await begin();
-    for (const fields of [{ tenantId: "other" }, { userId: "other" }]) {
-      expect(await records.requestCancel({ ...begun, ...fields }, begun.turnId)).toBe(false);
+    const [ended, dead] = [await complete(), await begin({ leaseMs: EXPIRED_LEASE_MS })];
+    for (const turn of [ended, dead, { ...begun, tenantId: "other" }, { ...begun, userId: "other" }]) {
+      expect(await records.requestCancel(turn, turn.turnId)).toBe(false);
     }
     expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
     expect(await records.requestCancel(begun, begun.turnId)).toBe(true);
@@ -86,12 +73,6 @@ describeStores("the records of turns", ({ database, turns, records, erases, begi
     await expect(turns.renew(begun, LONG_LEASE_MS)).rejects.toMatchObject({ code: "turn_cancelled" });
     expect(await turns.begin(sampleTurn({ sessionId: begun.sessionId }))).toBeNull();
     await stop();
-  });
-
-  test("asked to cancel say false of a turn that has ended, or whose process died", async () => {
-    const ended = await complete();
-    const dead = await begin({ leaseMs: EXPIRED_LEASE_MS });
-    for (const turn of [ended, dead]) expect(await records.requestCancel(turn, turn.turnId)).toBe(false);
   });
 
   test("are gone a day later, and emptied with their key; those of today are not", async () => {
@@ -107,22 +88,5 @@ describeStores("the records of turns", ({ database, turns, records, erases, begi
     expect(await records.findByKey(old, key.keyHash)).toBeNull();
     expect(await records.find(TENANT, today.turnId)).toMatchObject({ isGone: false, outcome: OUTCOME.outcome });
     expect(await clearOldTurns(database)).toBe(0);
-  });
-
-  test("go with the exchange, the conversation and the user, and a turn that ends afterwards brings none back", async () => {
-    const owner = { tenantId: "tenant", userId: uuidv7() };
-    const pair = await complete(owner);
-    await erases.episode(owner, pair.messageId);
-    expect(await count(owner.userId)).toBe(0);
-
-    const ofConversation = await begin(owner);
-    await erases.conversation(ofConversation);
-    expect(await turns.finish(ofConversation, sampleAnswer(), [], OUTCOME)).toBe("gone");
-    expect(await count(owner.userId)).toBe(0);
-
-    const ofUser = await begin(owner);
-    await erases.user(owner);
-    expect(await turns.finish(ofUser, sampleAnswer(), [], OUTCOME)).toBe("gone");
-    expect(await count(owner.userId)).toBe(0);
   });
 });

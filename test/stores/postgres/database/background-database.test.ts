@@ -1,17 +1,13 @@
 import { setImmediate as nextRound } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
+import { describe, expect, test } from "@jest/globals";
 import { backgroundDatabase } from "../../../../stores/postgres/database/database-decorators.ts";
 import { openTestEmbedded } from "../../../support/databases/databases.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 
 const STEPS = 20;
 
 describe("the database of background work", () => {
-  let embedded: Database;
-  beforeAll(async () => {
-    embedded = await openTestEmbedded();
-  });
-  afterAll(() => embedded.close());
+  const embedded = useOpened(openTestEmbedded);
 
   test("lets the event loop go round before each", async () => {
     const database = backgroundDatabase(embedded, () => false);

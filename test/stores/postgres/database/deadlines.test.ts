@@ -1,27 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { AppError } from "../../../../errors/app-error.ts";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { withStatementTimeout } from "../../../../stores/postgres/database/database-decorators.ts";
 import { ReplyLost } from "../../../../stores/postgres/database/storage-errors.ts";
-import { createRealDatabase } from "../../../support/databases/databases.ts";
+import { openTestPostgres } from "../../../support/databases/databases.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { startTcpProxy } from "../../../servers/tcp-proxy.ts";
 
 const unavailable = (): object => expect.objectContaining({ code: "storage_unavailable", retryable: true });
 
 describe("a real Postgres with short deadlines", () => {
-  let url: string;
-  let drop: () => Promise<void>;
-  let database: Database;
-  beforeAll(async () => {
-    ({ url, drop } = await createRealDatabase());
-    database = await openPostgres(url, { connectMs: 1_000, statementMs: 1_000 });
-  });
-  afterAll(async () => {
-    await database.close();
-    await drop();
-  });
+  const server = useOpened(openTestPostgres);
+  const database = useOpened(() => openPostgres(server.url, { connectMs: 1_000, statementMs: 1_000 }));
 
   test("gives a statement up by itself, before its client does, and keeps the connection", async () => {
     const [before] = await database.query<{ pid: number }>({ text: "select pg_backend_pid() as pid" });
@@ -69,7 +60,7 @@ describe("a real Postgres with short deadlines", () => {
   });
 
   test("that answers nothing fails a statement in time, as one of which nobody knows what became of it", async () => {
-    const proxy = await startTcpProxy(url);
+    const proxy = await startTcpProxy(server.url);
     const behind = await openPostgres(proxy.url, { connectMs: 500, statementMs: 500 });
     proxy.freeze();
     await expect(behind.query({ text: "select 1" })).rejects.toBeInstanceOf(ReplyLost);

@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase } from "../../../support/databases/databases.ts";
+import { openTestPostgres } from "../../../support/databases/databases.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { startTcpProxy, type TcpProxy } from "../../../servers/tcp-proxy.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 interface Heard {
@@ -72,21 +73,11 @@ describeStores("listen", ({ database }) => {
 });
 
 describe("listen on a real Postgres", () => {
-  let url: string;
-  let drop: () => Promise<void>;
-  let administrator: Database;
+  const administrator = useOpened(openTestPostgres);
   let proxy: TcpProxy;
   let database: Database;
-  beforeAll(async () => {
-    ({ url, drop } = await createRealDatabase());
-    administrator = await openPostgres(url);
-  });
-  afterAll(async () => {
-    await administrator.close();
-    await drop();
-  });
   beforeEach(async () => {
-    proxy = await startTcpProxy(url);
+    proxy = await startTcpProxy(administrator.url);
     database = await openPostgres(proxy.url);
   });
   afterEach(async () => {
@@ -107,18 +98,6 @@ describe("listen on a real Postgres", () => {
       return heard.payloads.includes(payload);
     });
   }
-
-  test("listens again after its connection was terminated, says so, and hears what comes then", async () => {
-    const heard = await hear(database, "channel");
-    await notifyUntilHeard(heard, "before");
-    const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-    await administrator.query({ text: `select pg_terminate_backend(pid, 5000) ${others}` });
-    await waitUntil("the second connection", () => heard.connects === 2);
-    await administrator.query(notify("channel", "after"));
-    await untilHeard(heard, heard.payloads.length + 1);
-    expect(heard.payloads.at(-1)).toBe("after");
-    await heard.stop();
-  });
 
   test("tries again and again while the server is away, and listens when it is back", async () => {
     const heard = await hear(database, "channel");
@@ -169,7 +148,7 @@ describe("listen on a real Postgres", () => {
     const script = `
       import { openPostgres } from ${JSON.stringify(source)};
       const listener = { onNotification: () => undefined, onConnect: () => undefined };
-      const database = await openPostgres(${JSON.stringify(url)});
+      const database = await openPostgres(${JSON.stringify(administrator.url)});
       await (await database.listen("channel", listener))();
       const stop = await database.listen("channel", listener);
       await database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'" });

@@ -8,6 +8,8 @@ import type { Database, Deadlines } from "../../../../stores/postgres/database/d
 import { migrate, migrateFrom } from "../../../../stores/postgres/database/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
+import { makeJobOverview } from "../../../../stores/jobs/job-overview.ts";
+import { layerJob } from "../../../../stores/jobs/job.ts";
 import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
 import { createEmptyDatabase } from "../../../support/databases/databases.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
@@ -76,7 +78,8 @@ describe("migrate on an empty database", () => {
       const turn = await beginFreely(turns, sampleTurn());
       expect(await migrate(database)).toEqual([]);
       expect(await appliedNames(database)).toEqual(await migrationNames());
-      expect(await turns.finish(turn, null)).toBe("stored");
+      expect(await turns.finish(turn, null, [layerJob("summarise", turn)])).toBe("stored");
+      expect(await makeJobOverview(database).pending(turn)).toBe(1);
     }
   });
 

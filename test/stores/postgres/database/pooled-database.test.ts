@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../../errors/app-error.ts";
-import type { Database, Queryable } from "../../../../stores/postgres/database/database.ts";
+import type { Queryable } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase } from "../../../support/databases/databases.ts";
+import { openTestPostgres } from "../../../support/databases/databases.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { freePort } from "../../../servers/postgres-server.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 const unavailable = (): object => expect.objectContaining({ name: "AppError", code: "storage_unavailable", retryable: true });
@@ -106,20 +107,8 @@ describeStores("a database", ({ database }) => {
 });
 
 describe("a real Postgres whose connections are terminated", () => {
-  let url: string;
-  let drop: () => Promise<void>;
-  let database: Database;
-  let administrator: Database;
-  beforeAll(async () => {
-    ({ url, drop } = await createRealDatabase());
-    database = await openPostgres(url);
-    administrator = await openPostgres(url);
-  });
-  afterAll(async () => {
-    await administrator.close();
-    await database.close();
-    await drop();
-  });
+  const database = useOpened(openTestPostgres);
+  const administrator = useOpened(() => openPostgres(database.url));
 
   /** Ends every other connection to this database and waits until the server has none. */
   async function terminateOthers(): Promise<void> {
@@ -172,11 +161,9 @@ test("opening a real Postgres fails with storage_unavailable when nothing listen
 });
 
 test("a real Postgres describes itself without user and password, and answers with storage_unavailable when it is closed", async () => {
-  const { url, drop } = await createRealDatabase();
-  const database = await openPostgres(url);
-  const { host, pathname } = new URL(url);
+  const database = await openTestPostgres();
+  const { host, pathname } = new URL(database.url);
   expect(database.description).toBe(`Postgres at ${host}${pathname}`);
   await database.close();
   await expect(database.query({ text: "select 1" })).rejects.toMatchObject({ code: "storage_unavailable", retryable: false });
-  await drop();
 });

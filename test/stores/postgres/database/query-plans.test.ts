@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
@@ -6,6 +6,7 @@ import { makeMessageStore } from "../../../../stores/postgres/conversations/conv
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
 import { openTestPostgres } from "../../../support/databases/databases.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
@@ -71,10 +72,9 @@ type Kind = "covered" | "late" | "behind" | "uncovered";
 const COVERED_THROUGH: Record<Kind, number | null> = { covered: LENGTH - 10, late: LENGTH - 500, behind: 10, uncovered: null };
 
 describe(`statements over conversations of ${LENGTH} messages among others on real Postgres`, () => {
-  let database: Database;
+  const database = useOpened(openTestPostgres);
   const conversations = {} as Record<Kind, OwnedConversation>;
   beforeAll(async () => {
-    database = await openTestPostgres();
     for (const [kind, through] of Object.entries(COVERED_THROUGH) as [Kind, number | null][]) {
       conversations[kind] = await storeConversation(database, { count: LENGTH, tokenCount: 10 });
       if (through !== null) await summariseThrough(database, conversations[kind], through);
@@ -82,7 +82,6 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
     await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
     await database.query({ text: "analyze" });
   }, 120_000);
-  afterAll(() => database.close());
 
   /** The statements of this work that read messages, as the stores send them. */
   async function statementsOf(work: (recorded: Database) => Promise<unknown>): Promise<Statement[]> {

@@ -3,10 +3,9 @@ import { v7 as uuidv7 } from "uuid";
 import type { Job } from "../../../../stores/jobs/job.ts";
 import type { Owner } from "../../../../stores/owner.ts";
 import { episodeGroupId, ownerKey } from "../../../../stores/search/index-keys.ts";
-import { sampleMemory, teach } from "../../../support/samples/core-memory.ts";
+import { teach } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";
-import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { rememberConversation, type RememberedConversation } from "../../../support/samples/user-with-memory.ts";
@@ -21,7 +20,7 @@ const WHOLE = {
   core_memory_sections: 1,
 };
 
-describeStores("the erase store", ({ database, erases, turns, unread, coreMemory, begin, complete }) => {
+describeStores("the erase store", ({ database, erases, turns, coreMemory, begin }) => {
   let owner: Owner;
   let first: RememberedConversation;
   let second: RememberedConversation;
@@ -149,16 +148,6 @@ describeStores("the erase store", ({ database, erases, turns, unread, coreMemory
     await database.query({ text: "update erase_markers set erased_at = erased_at - interval '31 days' where group_id is not null" });
     await erases.user({ tenantId: "tenant", userId: uuidv7() });
     expect((await markers()).map(({ group_id }) => group_id)).toEqual([null, null]);
-  });
-
-  test("a memory that two conversations archived outlives an erase of the first", async () => {
-    const { messageId } = await complete({ ...owner, sessionId: second.sessionId });
-    const read = await readNext(unread, owner);
-    const again = sampleMemory(messageId, { content: `Memory of ${words.first}` });
-    expect(await unread.save(owner, read, endOf(read), decided({ archived: [again] }))).toBe("saved");
-    await erases.conversation(first);
-    const text = "select id from archived_memories where conversation_id = $1 and content = $2";
-    expect(await database.query({ text, values: [second.conversationId, again.content] })).toEqual([{ id: again.id }]);
   });
 
   // The new version is as new as the last one that is left, which may be older than what was said before it.

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { createRealDatabase, openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
@@ -14,29 +13,24 @@ import {
   type ExportedLine,
   type ExportFolder,
 } from "./export-files.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const OWNER = { tenantId: "acme", userId: "ada" };
 
 describe("a restore", () => {
-  let source: Database;
-  let target: Database;
+  const source = useOpened(openTestEmbedded);
+  const target = useOpened(openTestPostgres);
   let folder: ExportFolder;
   let text: string;
   let lines: ExportedLine[];
   beforeAll(async () => {
     folder = await createExportFolder();
-    source = await openTestEmbedded();
     await rememberConversation(source, OWNER, "plums 李子");
     text = await readExport(await folder.save(source));
     lines = parseLines(text).slice(0, -1);
-    target = await openTestPostgres();
   });
-  afterAll(async () => {
-    await source.close();
-    await target.close();
-    await folder.remove();
-  });
+  afterAll(() => folder.remove());
 
   /** The export with another row in place of the first one of a table, as somebody would make it who computes the SHA-256 anew. */
   const withRow = (kind: string, change: Record<string, unknown>): string => {

@@ -21,6 +21,7 @@ import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
 import { storesOf } from "../../../support/databases/describe-stores.ts";
+import { useOpened } from "../../../support/use-opened.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const ADA = { tenantId: "acme", userId: "艾达 🦊" };
@@ -79,25 +80,18 @@ describe.each([
   ["embedded PGlite to real Postgres", openTestEmbedded, openTestPostgres],
   ["real Postgres to embedded PGlite", openTestPostgres, openTestEmbedded],
 ])("an export from %s", (_name, openSource, openTarget) => {
-  let source: Database;
-  let target: Database;
+  const [source, target] = [useOpened(openSource), useOpened(openTarget)];
   let folder: ExportFolder;
   let file: string;
   let filled: Awaited<ReturnType<typeof fill>>;
   let catalogue: CatalogueColumn[];
   beforeAll(async () => {
     folder = await createExportFolder();
-    source = await openSource();
     catalogue = await source.query<CatalogueColumn>({ text: COLUMNS });
     filled = await fill(source);
     file = await folder.save(source);
-    target = await openTarget();
   });
-  afterAll(async () => {
-    await source.close();
-    await target.close();
-    await folder.remove();
-  });
+  afterAll(() => folder.remove());
 
   test("holds every table there is, or exported-tables.ts says why not", () => {
     const names = catalogue.filter(({ schema }) => !(schema in SCHEMAS_NOT_EXPORTED)).map(({ schema, table }) => `${schema}.${table}`);

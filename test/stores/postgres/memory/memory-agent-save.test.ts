@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
 import type { UnreadConversation } from "../../../../stores/postgres/memory/memory-agent-store.ts";
-import { contentsOf, sampleChange, sampleMemory, sampleOperation, teach } from "../../../support/samples/core-memory.ts";
+import { contentsOf, sampleChange, sampleMemory, sampleOperation } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
@@ -186,17 +186,5 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     ]);
     await erases.conversation({ ...owner, conversationId: read.conversationId });
     expect((await written()).archived).toMatchObject([{ conversation_id: conversationId, ...same }]);
-  });
-
-  test("is stale when a section that it was decided on has lost lines to an erase since", async () => {
-    const other = await complete("q", "elsewhere");
-    await teach(database, owner, { content: "A secret.", conversationId: other.conversationId, triggerMessageIds: [other.messageId] });
-    const { version } = await teach(database, owner, { content: "A secret.\nLikes tea.", conversationId: read.conversationId });
-    const content = `${await profile()}\nHas a cat.`; // what the agent decides on what it has loaded
-    await erases.conversation({ ...owner, conversationId: other.conversationId });
-    expect(await profile()).toBe("Likes tea.");
-    const changes = [sampleChange({ content, expectedVersion: version })];
-    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
-    expect(await profile()).toBe("Likes tea.");
   });
 });
