@@ -176,7 +176,7 @@ where index_names @> array[$1::text] limit 5`,
 } as const;
 const KEY_OF = { episodes: ownerKey, chunks: knowledgeKey } as const;
 
-async function isLost(records: Queryable, content: keyof typeof INDEXED, name: string, index: SearchIndex): Promise<boolean> {
+async function isLost(records: Queryable, content: IndexContent, name: string, index: SearchIndex): Promise<boolean> {
   const indexed = await records.query<{ id: string; tenant: string; owner: string }>({
     name: `index-has-${content}`,
     text: INDEXED[content],
@@ -199,7 +199,7 @@ function rejectLost(): Promise<never> {
  */
 function detectLostIndex(
   records: Queryable,
-  content: keyof typeof INDEXED,
+  content: IndexContent,
   open: (name: string) => Promise<SearchIndex>,
 ): (name: string) => Promise<SearchIndex> {
   const whole = new Set<string>();

@@ -11,37 +11,31 @@ function statementKind({ name }: Pick<Statement, "name">): string {
   return name?.replace(VARIANT, "") ?? "other";
 }
 
-function watchedQueryable(queryable: Queryable, observer: Observer): Queryable {
+/** The same database, of which each statement is asked as `wrap` says, in transactions too. */
+function wrapStatements(database: Database, wrap: (queryable: Queryable) => Queryable): Database {
   return {
-    query: (statement) => observer.watch({ work: "statement", name: statementKind(statement) }, () => queryable.query(statement)),
+    ...database,
+    ...wrap(database),
+    transaction: (work) => database.transaction((transaction) => work(wrap(transaction))),
   };
 }
 
 /** The same database, observed: each statement with its wait for a connection, each transaction as a whole (`transaction`). */
 export function watchedDatabase(database: Database, observer: Observer): Database {
+  const watched = wrapStatements(database, (queryable) => ({
+    query: (statement) => observer.watch({ work: "statement", name: statementKind(statement) }, () => queryable.query(statement)),
+  }));
   return {
-    ...database,
-    ...watchedQueryable(database, observer),
-    transaction: (work) =>
-      observer.watch({ work: "statement", name: "transaction" }, () =>
-        database.transaction((transaction) => work(watchedQueryable(transaction, observer))),
-      ),
+    ...watched,
+    transaction: (work) => observer.watch({ work: "statement", name: "transaction" }, () => watched.transaction(work)),
   };
 }
 
 /** For work that no turn waits for, in milliseconds. */
 export const LONG_STATEMENT_MS = 600_000;
 
-function queryableWithTimeout(queryable: Queryable, timeoutMs: number): Queryable {
-  return { query: (statement) => queryable.query({ ...statement, timeoutMs }) };
-}
-
 export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEMENT_MS): Database {
-  return {
-    ...database,
-    ...queryableWithTimeout(database, timeoutMs),
-    transaction: (work) => database.transaction((transaction) => work(queryableWithTimeout(transaction, timeoutMs))),
-  };
+  return wrapStatements(database, (queryable) => ({ query: (statement) => queryable.query({ ...statement, timeoutMs }) }));
 }
 
 const SLICE_MS = 5;

@@ -7,6 +7,7 @@ import { isRefusedRow } from "../database/storage-errors.ts";
 import { readColumns, readSchemaVersion, rowSchema } from "./exported-tables.ts";
 import { readLines, type RowLine } from "./read-lines.ts";
 import type { Job } from "../../jobs/job.ts";
+import type { OwnedDocument } from "../knowledge/chunk-store.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 
 interface RestoreParts {
@@ -114,33 +115,21 @@ where id > $1 and status <> 'failed' order by id limit ${PAGE}`;
 
 /** Adds every job that a restored store may need; one without work ends at once. */
 async function addJobsOfRestored(transaction: Queryable, jobs: JobTransaction): Promise<void> {
-  async function addFor<Row>(text: string, first: string[], keyOf: (row: Row) => string[], jobsOf: (row: Row) => Job[]): Promise<void> {
+  async function addFor<Row>(text: string, first: string[], keyOf: (row: Row) => string[], toJobs: (row: Row) => Job[]): Promise<void> {
     for (let after: string[] | undefined = first; after !== undefined;) {
       const rows: Row[] = await transaction.query<Row>({ text, values: after });
-      await jobs.add(rows.flatMap(jobsOf));
+      await jobs.add(rows.flatMap(toJobs));
       const last = rows.at(-1);
       after = last && keyOf(last);
     }
   }
-  await addFor<OwnedConversation>(
-    CONVERSATIONS,
-    [NIL],
-    ({ conversationId }) => [conversationId],
-    (conversation) => [
-      { kind: "index_episodes", ...conversation },
-      { kind: "summarise", ...conversation },
-    ],
-  );
-  await addFor<Owner>(
-    OWNERS,
-    ["", ""],
-    ({ tenantId, userId }) => [tenantId, userId],
-    (owner) => [{ kind: "remember", ...owner }],
-  );
-  await addFor<{ documentId: string; tenantId: string }>(
-    DOCUMENTS,
-    [NIL],
-    ({ documentId }) => [documentId],
-    (document) => [{ kind: "ingest", ...document }],
-  );
+  const ofConversation = (conversation: OwnedConversation): Job[] => [
+    { kind: "index_episodes", ...conversation },
+    { kind: "summarise", ...conversation },
+  ];
+  await addFor(CONVERSATIONS, [NIL], ({ conversationId }) => [conversationId], ofConversation);
+  const ofOwner = (owner: Owner): Job[] => [{ kind: "remember", ...owner }];
+  await addFor(OWNERS, ["", ""], ({ tenantId, userId }) => [tenantId, userId], ofOwner);
+  const ofDocument = (document: OwnedDocument): Job[] => [{ kind: "ingest", ...document }];
+  await addFor(DOCUMENTS, [NIL], ({ documentId }) => [documentId], ofDocument);
 }
