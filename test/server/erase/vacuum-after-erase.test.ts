@@ -1,12 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson } from "../../support/clients/api-client.ts";
-import { openTestService, type TestService } from "../../support/services/service.ts";
+import { describe, expect, test } from "@jest/globals";
+import { callApi, listMessages } from "../../support/clients/api-client.ts";
+import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const run = promisify(execFile);
@@ -24,52 +21,38 @@ async function filesHolding(folder: string, text: string): Promise<string[]> {
 }
 
 describe("an embedded service that was told something and then to erase it", () => {
-  let folder: string;
-  let service: TestService;
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-vacuum-"));
-    service = await openTestService({ DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true" });
-  }, 120_000);
-  afterEach(async () => {
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  async function say(userId: string, message: string): Promise<TurnResult> {
-    const said = await postJson<TurnResult>(`${service.url}/api/v1/chat`, { user_id: userId, session_id: "s", message });
-    expect(said.status).toBe(200);
-    const { json } = await postJson<{ settled: boolean }>(`${service.url}/api/v1/conversations/${said.json.conversation_id}/settle`, {});
-    expect(json.settled).toBe(true);
-    return said.json;
-  }
+  // No model is asked: the offline one answers.
+  const running = useOpened(() => openServiceWithEpisodes({ OPENAI_BASE_URL: "", ENABLE_CORE_MEMORY: "true" }), 120_000);
+  const say = async (userId: string, message: string): Promise<string> => {
+    const { conversation_id: id } = await running.say(userId, message);
+    expect(await running.settle(id)).toEqual({ settled: true, pending: 0 });
+    return id;
+  };
   const erase = async (what: string): Promise<void> => {
-    const { status } = await callApi(`${service.url}/api/v1/${what}`, { method: "DELETE" });
+    const { status } = await callApi(`${running.url}/api/v1/${what}`, { method: "DELETE" });
     expect(status).toBe(200);
   };
   const untilGone = (text: string): Promise<unknown> =>
-    waitUntil(`${text} is in no file`, async () => (await filesHolding(folder, text)).length === 0, IDLE_MS);
+    waitUntil(`${text} is in no file`, async () => (await filesHolding(running.folder, text)).length === 0, IDLE_MS);
 
   test("keeps nothing of an erased user in any file, and all of the others, who are found as before", async () => {
     await say("kept", "I live in Zwiebelkeptstadt and my cat is called Minka.");
     for (const town of ["Zwiebelgonestadt", "Zwiebelgonedorf", "Zwiebelgoneheim"]) await say("gone zwiebeluser", `I live in ${town}.`);
-    expect(await filesHolding(folder, "Zwiebelgone")).not.toEqual([]);
+    expect(await filesHolding(running.folder, "Zwiebelgone")).not.toEqual([]);
     await erase("users/gone%20zwiebeluser");
     await untilGone("Zwiebelgone");
     await untilGone("zwiebeluser");
-    expect(await filesHolding(folder, "Zwiebelkeptstadt")).not.toEqual([]);
-    const found = await callApi<{ episodes: unknown[]; degraded: unknown[] }>(`${service.url}/api/v1/users/kept/episodes?query=Minka`);
-    expect(found.json.degraded).toEqual([]);
-    expect(found.json.episodes).toHaveLength(1);
+    expect(await filesHolding(running.folder, "Zwiebelkeptstadt")).not.toEqual([]);
+    const { json } = await running.episodes("kept", { query: "Minka" });
+    expect({ found: json.episodes.length, degraded: json.degraded }).toEqual({ found: 1, degraded: [] });
   }, 240_000);
 
   test("keeps nothing of an erased exchange in any file, and the others of its conversation", async () => {
     await say("ada", "I live in Zwiebelkeptstadt.");
-    const { receipt, conversation_id: id } = await say("ada", "My sister Zwiebelgonela plays the Zwiebelgoneflute.");
-    expect(receipt).toBeDefined();
-    const listed = await callApi<{ messages: { id: string; content: string }[] }>(`${service.url}/api/v1/conversations/${id}/messages`);
-    const asked = listed.json.messages.find(({ content }) => content.includes("Zwiebelgonela"));
+    const id = await say("ada", "My sister Zwiebelgonela plays the Zwiebelgoneflute.");
+    const asked = (await listMessages(running.url, id)).find(({ content }) => content.includes("Zwiebelgonela"));
     await erase(`users/ada/episodes/${asked?.id ?? ""}`);
     await untilGone("Zwiebelgone");
-    expect(await filesHolding(folder, "Zwiebelkeptstadt")).not.toEqual([]);
+    expect(await filesHolding(running.folder, "Zwiebelkeptstadt")).not.toEqual([]);
   }, 240_000);
 });

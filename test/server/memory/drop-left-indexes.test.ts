@@ -62,17 +62,6 @@ describe("a service that starts", () => {
     expect(errors).toEqual([]);
   });
 
-  test("tells of what it could not drop, and serves", async () => {
-    await addIndex("episodes_long_ago", 3_600_000);
-    await database.query({ text: "create view of_it as select id from search.episodes_long_ago" });
-    const episodes = await open();
-    await waitUntil("it is told", () => errors.length > 0);
-    expect(errors).toMatchObject([{ code: "internal_error" }]);
-    expect(await recorded()).toEqual(["episodes_long_ago"]);
-    expect(await (await episodes.memory.index.open(await episodes.memory.index.name())).count()).toBe(0);
-    await episodes.close();
-  });
-
   test("with another embedder than an index nothing was written to takes another one, and drops that", async () => {
     const first = await open();
     const unused = await first.memory.index.name();

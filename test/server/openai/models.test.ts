@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi, putJson } from "../../support/clients/api-client.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 import { useOpened } from "../../support/use-opened.ts";
@@ -49,5 +50,39 @@ describe("models", () => {
     expect(refused).toMatchObject({ status: 404, code: "model_not_found" });
     expect(refused.message).not.toContain("there are conversation-graph/travel");
     expect((await failureOf(globex.models.retrieve(`${MODEL}/travel`))).status).toBe(404);
+  });
+});
+
+const LISTED = 'conversation_graph_postgres_statement_duration_seconds_count{statement="knowledge-list"}';
+const HINT = { "x-task": "title_generation" };
+
+describe("all knowledge bases are listed", () => {
+  const service = useOpened(() => openTestService());
+  beforeAll(() => putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }));
+
+  const listings = async (): Promise<number> => (await readMetrics(service.url)).samples.get(LISTED) ?? 0;
+  const complete = (model: string, headers: Record<string, string> = {}) =>
+    postJson(`${service.url}/v1/chat/completions`, { model, user: "ada", messages: [{ role: "user", content: "a plane" }] }, headers);
+  const chat = (kb_prefix: string | null) =>
+    postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: crypto.randomUUID(), message: "a plane", kb_prefix });
+
+  test.each([
+    ["once for a completion: by its routing", () => complete(MODEL), 200, 1],
+    ["once for a completion of one of them", () => complete(`${MODEL}/travel`), 200, 1],
+    ["once for a turn", () => chat(null), 200, 1],
+    ["once for a turn that asks for one of them", () => chat("travel"), 200, 1],
+    ["once for a turn that asks for none", () => chat("general"), 200, 1],
+    ["not for a front end's own task", () => complete(MODEL, HINT), 200, 0],
+    ["not for such a task of one of them", () => complete(`${MODEL}/travel`, HINT), 200, 0],
+    ["not for one model", () => callApi(`${service.url}/v1/models/${MODEL}/travel`), 200, 0],
+    ["once for a model that is not there, to name those that are", () => complete(`${MODEL}/nothing`), 404, 1],
+    ["once for a model whose name no database takes", () => complete(`${MODEL}/\0`), 404, 1],
+    ["once for a base that is not there, to name those that are", () => chat("nothing"), 400, 1],
+  ])("%s", async (_, ask, status, times) => {
+    const before = await listings();
+    const answer = await ask();
+    expect(answer).toMatchObject({ status });
+    if (status !== 200) expect(answer.text).toContain("travel");
+    expect((await listings()) - before).toBe(times);
   });
 });

@@ -2,8 +2,90 @@ import { describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { connectTo, parseChunkedResponse, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { useOpened } from "../../support/use-opened.ts";
+
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+const HEARTBEAT = ": heartbeat\n\n";
+const TOKENS = ["Hello", " 世界,\n", '"😀"\r\n', "id: 7\ndata: {}\n\n", "\u2028end"];
+
+const frame = (id: string, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
+
+describe("the bytes of a chat stream", () => {
+  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 100 }));
+
+  async function post(sessionId: string, headers: Record<string, string> = {}): Promise<RawConnection> {
+    const connection = await connectTo(running.url);
+    connection.socket.write(postBytes("/api/v1/chat/stream", { user_id: "ada", session_id: sessionId, message: "hi" }, headers));
+    return connection;
+  }
+  async function readStream(sessionId: string) {
+    const connection = await post(sessionId);
+    await connection.until(LAST_CHUNK);
+    connection.socket.destroy();
+    const { chunks, ...head } = parseChunkedResponse(connection.received());
+    const sent = chunks.join("");
+    return { ...head, sent, body: sent.replaceAll(HEARTBEAT, ""), turn: head.headers["x-turn-id"]?.slice(-8) };
+  }
+
+  test("are a chunked 200 with the headers of an uncached, unbuffered event stream", async () => {
+    running.model.answer({ tokens: TOKENS });
+    const { statusLine, headers } = await readStream("headers");
+    expect(statusLine).toBe("HTTP/1.1 200 OK");
+    expect(headers).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-store, no-transform",
+      "x-accel-buffering": "no",
+      "x-turn-id": expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      date: expect.any(String),
+      connection: "keep-alive",
+      "keep-alive": expect.any(String),
+      "transfer-encoding": "chunked",
+      "x-request-id": expect.any(String),
+      "x-content-type-options": "nosniff",
+    });
+    expect(Object.keys(headers).filter((name) => /length|encoding|etag|powered/.test(name))).toEqual(["transfer-encoding"]);
+  });
+
+  test("are one id line, one data line and an empty line per event, with line breaks inside a token escaped", async () => {
+    running.model.answer({ tokens: TOKENS });
+    const { body, turn } = await readStream("frames");
+    const route = { kb_prefix: "general", worker_name: "general:hybrid_agent", confidence: 1, method: "default" };
+    const sent = (index: number): number => TOKENS.slice(0, index + 1).join("").length;
+    const expected = [
+      frame(`1.0.${turn}`, { status: "route_decision", content: { ...route, reason: "there is no knowledge base" } }),
+      ...TOKENS.map((content, index) => frame(`${index + 2}.${sent(index)}.${turn}`, { status: "token", content })),
+    ].join("");
+    expect(body.slice(0, expected.length)).toBe(expected);
+    const last = body.slice(expected.length);
+    const lastId = `7.${sent(TOKENS.length - 1)}.${turn}`;
+    const done: unknown = JSON.parse(last.replace(`id: ${lastId}\ndata: `, ""));
+    expect(done).toMatchObject({ status: "done", content: { answer: TOKENS.join("") } });
+    expect(last).toBe(frame(lastId, done));
+  });
+
+  test("end so that the connection serves the next request, or ends when the client asked for that", async () => {
+    running.model.answer({ tokens: TOKENS });
+    const connection = await post("again");
+    await connection.until(LAST_CHUNK);
+    connection.socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await connection.until('{"status":"alive"}');
+    connection.socket.destroy();
+    const closing = await post("close", { connection: "close" });
+    await closing.closed;
+    expect(closing.received().endsWith(LAST_CHUNK)).toBe(true);
+  });
+
+  test("have heartbeats as comments while the model is silent, which leave the ids of the events alone", async () => {
+    running.model.answer({ tokens: ["Hello"], firstTokenMs: 1_000 });
+    const { sent, body, turn } = await readStream("heartbeat");
+    const beforeFirstToken = sent.slice(0, sent.indexOf('"status":"token"'));
+    expect(beforeFirstToken.split(HEARTBEAT).length - 1).toBeGreaterThanOrEqual(3);
+    expect([...body.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(["1.0", "2.5", "3.5"].map((place) => `${place}.${turn}`));
+    expect(body).not.toMatch(/^:/m);
+  });
+});
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
