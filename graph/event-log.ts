@@ -1,15 +1,10 @@
 /** A slow reader does not copy the whole backlog. */
 const MAX_BATCH = 100;
 
-/** Events in order, for readers that each go at their own pace. */
-export interface EventLog<Event> {
-  append(event: Event): void;
-  end(): void;
-  /** All events from the first to the end, in batches of up to 100. */
-  readBatches(): AsyncGenerator<Event[], void>;
-}
+export type EventLog<Event> = ReturnType<typeof makeEventLog<Event>>;
 
-export function makeEventLog<Event>(): EventLog<Event> {
+/** Events in order, for readers that each go at their own pace. */
+export function makeEventLog<Event>() {
   const events: Event[] = [];
   let ended = false;
   let { promise: grown, resolve: grow } = Promise.withResolvers<void>();
@@ -18,15 +13,16 @@ export function makeEventLog<Event>(): EventLog<Event> {
     ({ promise: grown, resolve: grow } = Promise.withResolvers<void>());
   }
   return {
-    append(event) {
+    append(event: Event): void {
       events.push(event);
       wakeReaders();
     },
-    end() {
+    end(): void {
       ended = true;
       wakeReaders();
     },
-    async *readBatches() {
+    /** All events from the first to the end, in batches of up to 100. */
+    async *readBatches(): AsyncGenerator<Event[], void> {
       let next = 0;
       for (;;) {
         if (next < events.length) {

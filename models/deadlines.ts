@@ -9,14 +9,8 @@ export interface AnswerTimeouts {
 
 export const DEFAULT_TIMEOUTS: Readonly<AnswerTimeouts> = { firstTokenMs: 30_000, idleMs: 30_000 };
 
-export interface AnswerDeadlines {
-  signal: AbortSignal;
-  tokenCame: () => void;
-  clear: () => void;
-}
-
 /** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
-export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined): AnswerDeadlines {
+export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined) {
   const controller = new AbortController();
   const abortAfter = (ms: number, code: "model_first_token_timeout" | "model_stalled", message: string): NodeJS.Timeout =>
     setTimeout(() => controller.abort(new AppError(code, message)), ms);
@@ -26,31 +20,25 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
   let idle: NodeJS.Timeout | undefined;
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
-    tokenCame() {
+    tokenCame(): void {
       clearTimeout(firstToken);
       idle = idle?.refresh() ?? abortAfter(idleMs, "model_stalled", stalled);
     },
-    clear() {
+    clear(): void {
       clearTimeout(firstToken);
       clearTimeout(idle);
     },
   };
 }
 
-/** Its signal aborts with a TimeoutError. */
-export interface Deadline extends Disposable {
-  signal: AbortSignal;
-  /** False after a mere cancellation. */
-  isOver(): boolean;
-}
-
-/** Starts a deadline whose signal also aborts when `cancelled` does. AbortSignal.timeout would run on after the work. */
-export function startDeadline(ms: number, cancelled?: AbortSignal): Deadline {
+/** Its signal aborts with a TimeoutError, and when `cancelled` does. AbortSignal.timeout would run on after the work. */
+export function startDeadline(ms: number, cancelled?: AbortSignal) {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
   const timer = setTimeout(abort, ms).unref();
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
+    /** False after a mere cancellation. */
     isOver: () => controller.signal.aborted,
     [Symbol.dispose]: () => clearTimeout(timer),
   };

@@ -172,16 +172,14 @@ export async function beginTurn(
   throw new AppError("conversation_busy", `${problem} Wait for its end, or send "on_busy": "enqueue" to wait in line.`);
 }
 
-/** A queue for each key, within this process: first come, first served. */
-export interface KeyedQueue {
-  /** Runs `attempt` when all earlier ones of the key have ended. Throws the signal's reason when it aborts before. */
-  run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-}
+type KeyedQueue = ReturnType<typeof makeKeyedQueue>;
 
-export function makeKeyedQueue(): KeyedQueue {
+/** A queue for each key, within this process: first come, first served. */
+export function makeKeyedQueue() {
   const last = new Map<string, Promise<void>>();
   return {
-    async run(key, attempt, signal) {
+    /** Runs `attempt` when all earlier ones of the key have ended. Throws the signal's reason when it aborts before. */
+    async run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
       const before = last.get(key);
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       last.set(key, ended);

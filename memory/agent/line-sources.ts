@@ -39,9 +39,6 @@ export function diffLines(before: readonly DraftLine[], content: string): LineDi
   return { before, after, added, removed: before.filter((line) => !after.includes(line)) };
 }
 
-/** Passes sources on to the added lines. Returns the lines that replace each removed one, none where that is unsure. */
-export type PassOnSources = (diff: LineDiff) => Map<DraftLine, DraftLine[]>;
-
 /**
  * Keeps the sources of facts that a model rewrites in other words, another language or section: an erase must still find them. In doubt a
  * line gets too many.
@@ -49,7 +46,7 @@ export type PassOnSources = (diff: LineDiff) => Map<DraftLine, DraftLine[]>;
  * An added line gets the sources of each line, in any section, with which it shares most words. A removed line without such a successor
  * passes its sources to the lines in its place, else to all added lines: of this call, or of earlier calls and the next one that adds any.
  */
-export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
+export function makePassOnSources(lines: readonly DraftLine[]) {
   const linesSoFar = [...lines];
   const addedSoFar: DraftLine[] = [];
   const orphans = new Set<DraftLine>();
@@ -68,7 +65,8 @@ export function makePassOnSources(lines: readonly DraftLine[]): PassOnSources {
     }
   }
 
-  return function passOnSources(diff) {
+  /** The lines that replace each removed one, none where that is unsure. */
+  return function passOnSources(diff: LineDiff): Map<DraftLine, DraftLine[]> {
     const { after, added, removed } = diff;
     const saying = (line: DraftLine): DraftLine[] => added.filter((other) => saysMostOf(other, line));
     for (const line of linesSoFar) passOn(line, saying(line));

@@ -37,36 +37,23 @@ export interface SectionDraftsParts {
   leftOut: ReadonlySet<string>;
 }
 
-export interface SectionDrafts {
-  contents(): Record<string, string>;
-  /**
-   * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of them and on
-   * the messages it has `found`.
-   */
-  rewrite(wanted: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome;
-  /** Gives a section the lines that rules decided on one message. */
-  write(decided: DecidedSection, source: SourceMessage): void;
-  result(): Pick<ReadingResult, "changes" | "repeated">;
-}
-
 interface Draft {
   content: string;
   lines: readonly DraftLine[];
 }
 
 /** Later calls may still add to the sources of its lines. */
-interface DraftChange {
+interface DraftChange extends Draft {
   section: string;
-  content: string;
   reason: string | null;
-  lines: readonly DraftLine[];
   /** At least one. */
   sources: readonly SourceMessage[];
   /** By the key of a line that is gone, the messages that took it out. */
   removedBy: Map<string, string[]>;
 }
 
-export function makeSectionDrafts({ conversationId, sections, leftOut }: SectionDraftsParts): SectionDrafts {
+/** The sections of one reading, as its calls leave them. */
+export function makeSectionDrafts({ conversationId, sections, leftOut }: SectionDraftsParts) {
   const versions = new Map(sections.map(({ section, version }) => [section, version]));
   const drafts = new Map(
     sections.map(({ section, content, lines }): [string, Draft] => [section, { content, lines: lines.map(toDraftLine) }]),
@@ -109,9 +96,15 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
   }
 
   return {
-    contents: () => Object.fromEntries([...drafts].flatMap(([section, { content }]) => (content === "" ? [] : [[section, content]]))),
+    contents: (): Record<string, string> =>
+      Object.fromEntries([...drafts].flatMap(([section, { content }]) => (content === "" ? [] : [[section, content]]))),
 
-    rewrite({ section, content: wanted, reason, turns }, read, found) {
+    /**
+     * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of them
+     * and on the messages it has `found`.
+     */
+    rewrite(given: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome {
+      const { section, content: wanted, reason, turns } = given;
       const before = draftOf(section);
       const named = readNamedSources(before.lines, wanted, turns, read);
       if ("refused" in named) return named;
@@ -141,7 +134,8 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       return { said: content === "" ? `The section "${section}" is cleared.` : `The section "${section}" now has this content.` };
     },
 
-    write({ section, lines, reason }, source) {
+    /** Gives a section the lines that rules decided on one message. */
+    write({ section, lines, reason }: DecidedSection, source: SourceMessage): void {
       const before = draftOf(section).lines;
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
       const { after, added, removed } = diffLines(before, content);
@@ -155,7 +149,7 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       record({ section, content, reason, lines: after, sources: [source], removedBy });
     },
 
-    result() {
+    result(): Pick<ReadingResult, "changes" | "repeated"> {
       const changed = new Set(changes.map(({ section }) => section));
       const repeatedOnly = sections.filter(({ section }) => repeated.has(section) && !changed.has(section));
       return {

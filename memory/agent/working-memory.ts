@@ -24,16 +24,7 @@ export interface WorkingMemoryParts extends SectionDraftsParts {
   search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;
 }
 
-/** What the memory agent works on in one reading. All of it is written in one transaction. */
-export interface WorkingMemory {
-  /** By section, after the calls so far. */
-  contents(): Record<string, string>;
-  /** Does or refuses a model's call, and says so in words for the model. Its arguments number the turns of `read` from 1. */
-  call(call: ToolCall, read: readonly SourceMessage[]): Promise<string>;
-  /** Writes a section as rules decided it on one message. */
-  write(decided: DecidedSection, source: SourceMessage): void;
-  result(): ReadingResult;
-}
+export type WorkingMemory = ReturnType<typeof makeWorkingMemory>;
 
 /** Of each message that a search finds: there may be twenty exchanges. */
 const FOUND_TOKENS = 200;
@@ -42,7 +33,8 @@ const LOGGED_CHARACTERS = 2_000;
 
 const NO_VALUES = { section: null, version: null, oldValue: null, newValue: null, reason: null, refused: null };
 
-export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, search }: WorkingMemoryParts): WorkingMemory {
+/** What the memory agent works on in one reading. All of it is written in one transaction. */
+export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, search }: WorkingMemoryParts) {
   const drafts = makeSectionDrafts({ conversationId, sections, leftOut });
   const operations: MemoryOperation[] = [];
   const archived: MemoryToArchive[] = [];
@@ -65,10 +57,8 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
     return drafts.rewrite({ section, content: splitLines(content).join("\n").trim(), reason: reason ?? null, turns }, read, found);
   }
 
-  function archive(
-    { content, episode_type, importance, turns }: ToolArguments<"archival_insert">,
-    read: readonly SourceMessage[],
-  ): CallOutcome {
+  function archive(given: ToolArguments<"archival_insert">, read: readonly SourceMessage[]): CallOutcome {
+    const { content, episode_type, importance, turns } = given;
     const parsed = parseTurnNumbers(turns, { lines: [{ isNew: true }], count: read.length });
     if ("refused" in parsed) return parsed;
     const sources = parsed.named.length > 0 ? read.filter((_, index) => parsed.named.includes(index + 1)) : read;
@@ -83,10 +73,8 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
     return { said: "Archived." };
   }
 
-  async function find(
-    { query, limit, episode_type }: ToolArguments<"archival_search">,
-    read: readonly SourceMessage[],
-  ): Promise<CallOutcome> {
+  async function find(given: ToolArguments<"archival_search">, read: readonly SourceMessage[]): Promise<CallOutcome> {
+    const { query, limit, episode_type } = given;
     const episodes = search ? await search(query, limit, episode_type) : [];
     episodes.forEach(({ messageIds }) => messageIds.forEach((id) => found.add(id)));
     log("archival_search", read, { reason: query });
@@ -128,22 +116,25 @@ export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, 
   }
 
   return {
-    contents: () => drafts.contents(),
-    async call(call, read) {
+    /** By section, after the calls so far. */
+    contents: drafts.contents,
+    /** Does or refuses a model's call, and says so in words for the model. Its arguments number the turns of `read` from 1. */
+    async call(call: ToolCall, read: readonly SourceMessage[]): Promise<string> {
       const checked = check(call);
       const outcome = "refused" in checked ? checked : await run(checked, read);
       if ("said" in outcome) return outcome.said;
       logRefused(call, outcome.refused, read);
       return `Refused: ${outcome.refused}`;
     },
-    write(decided, source) {
+    /** Writes a section as rules decided it on one message. */
+    write(decided: DecidedSection, source: SourceMessage): void {
       const { section, lines, reason } = decided;
       const call = { name: "core_memory_update", arguments: { section, content: lines.map(({ text }) => text).join("\n"), reason } };
       const checked = check(call);
       if ("refused" in checked) logRefused(call, checked.refused, [source]);
       else drafts.write(decided, source);
     },
-    result: () => ({
+    result: (): ReadingResult => ({
       ...drafts.result(),
       operations,
       archived,

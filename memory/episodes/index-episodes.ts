@@ -56,12 +56,8 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
   /** Conversations whose last step was full. */
   const inBulk = new Set<string>();
 
-  function toDocument(
-    { tenantId, userId, conversationId }: OwnedConversation,
-    exchange: ReadExchange,
-    previousId: string | null,
-    embedding: number[],
-  ): SearchDocument {
+  function toDocument(owned: OwnedConversation, exchange: ReadExchange, previousId: string | null, embedding: number[]): SearchDocument {
+    const { tenantId, userId, conversationId } = owned;
     const { id, createdAt } = firstMessageOf(exchange);
     const [asked, answered] = [exchange.asked?.content ?? "", exchange.answer?.content ?? ""];
     return {

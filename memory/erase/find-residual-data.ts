@@ -44,11 +44,8 @@ function conditionFor({ name, columns }: Table): string {
 }
 
 /** Everything there is of a user, by table and index; empty after an erase. Reads whole tables: for operators, not for requests. */
-export async function findResidualData(
-  database: Database,
-  store: SearchStore | null,
-  { tenantId, userId }: Owner,
-): Promise<ResidualData[]> {
+export async function findResidualData(database: Database, store: SearchStore | null, owner: Owner): Promise<ResidualData[]> {
+  const { tenantId, userId } = owner;
   const key = ownerKey(tenantId, userId);
   const found: ResidualData[] = [];
   for (const table of await database.query<Table>({ text: TABLES })) {

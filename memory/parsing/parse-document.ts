@@ -36,10 +36,10 @@ export type WorkerAnswer = { chunks: Chunk[] } | { reason: string; cause: string
 export async function parseDocument(
   document: UploadedDocument,
   signal: AbortSignal,
-  changedLimits: Partial<DocumentLimits> = {},
+  changed: Partial<DocumentLimits> = {},
 ): Promise<Chunk[]> {
   const { bytes, contentType, title } = document;
-  const limits = { ...DOCUMENT_LIMITS, ...changedLimits };
+  const limits = { ...DOCUMENT_LIMITS, ...changed };
   assertSize(document, limits);
   const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits }, signal);
   if ("reason" in answer) throw unreadable(answer.reason, { title, cause: answer.cause });

@@ -44,10 +44,8 @@ function findAnswer(prompt: BaseMessage[], isChinese: boolean): string {
     ...earlier.flatMap(({ type, text }) => (type === "human" ? [text] : [])),
   ]);
   if (said !== null) return isChinese ? `你之前说过：“${said}”` : `You said earlier: "${said}"`;
-  const known = bestSentence(
-    question,
-    remembered("core_memory").map(({ text }) => text),
-  );
+  const facts = remembered("core_memory").map(({ text }) => text);
+  const known = bestSentence(question, facts);
   if (known !== null) return isChinese ? `关于你，我知道：“${known}”` : `What I know about you: "${known}"`;
   return isChinese ? "在我收到的内容里没有找到与此有关的话。" : "I found nothing about this in what I was given.";
 }

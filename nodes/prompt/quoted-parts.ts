@@ -104,9 +104,6 @@ export function fitPassages(searched: SearchedDocuments | null, maxTokens: numbe
   const [heading, tag] = [PASSAGES_HEADING, "passages"];
   const fitting = fitItems(searched.passages, { heading, tag, maxTokens }, quotePassage);
   const said = fitting.length > 0 ? heading : searched.isIncomplete ? SEARCH_UNAVAILABLE : NO_PASSAGES;
-  const block = fenceQuoted(
-    tag,
-    fitting.map(({ quoted }) => quoted),
-  );
-  return { passages: fitting.map(({ item }) => item), text: `${said}\n${block}` };
+  const quotes = fitting.map(({ quoted }) => quoted);
+  return { passages: fitting.map(({ item }) => item), text: `${said}\n${fenceQuoted(tag, quotes)}` };
 }

@@ -64,14 +64,6 @@ describe("startTurn", () => {
     expect(started["retrieve"]).toBeGreaterThanOrEqual((started["history"] ?? 0) + (nodes["history"] ?? 0) - 0.05);
   });
 
-  test("gives every reader every event, early, late or never", async () => {
-    const turn = opened.makeTalk().start("Hello!");
-    const [one, other] = await Promise.all([eventsOf(turn), eventsOf(turn)]);
-    expect(other).toEqual(one);
-    expect(await eventsOf(turn)).toEqual(one);
-    expect(await opened.makeTalk().say("nobody reads this")).toMatchObject({ status: "done" });
-  });
-
   test("has stored everything and released the conversation before it says done", async () => {
     const talk = opened.makeTalk();
     for await (const event of talk.start("Hello!").events()) {

@@ -86,34 +86,6 @@ describe("findResidualData", () => {
     expect(await leftovers({ tenantId: "acme", userId: "acme" })).toEqual({});
   });
 
-  test("finds each kind of row alone, when an erase has left just that", async () => {
-    await eraseAll();
-    const conversationId = uuidv7();
-    const { tenantId, userId } = owner;
-    const places: [table: string, columns: string, values: string, parameters: string[]][] = [
-      ["conversations", "id, tenant_id, user_id, session_id, message_count", "$1, $2, $3, 's', 0", [conversationId, tenantId, userId]],
-      [
-        "messages",
-        "id, conversation_id, role, content, completed, token_count",
-        "gen_random_uuid(), $1, 'user', 'q', true, 1",
-        [conversationId],
-      ],
-      ["core_memory_versions", "tenant_id, user_id, section, version, updated_by", "$1, $2, 'profile', 1, 'agent'", [tenantId, userId]],
-      ["memory_operations", "id, tenant_id, user_id, operation, actor", "gen_random_uuid(), $1, $2, 'x', 'agent'", [tenantId, userId]],
-    ];
-    const times: Record<string, string> = { conversations: "last_message_at, updated_at,", core_memory_versions: "said_at," };
-    const expected: Record<string, number> = {};
-    for (const [table, columns, values, parameters] of places) {
-      const more = times[table] ?? "";
-      await query(
-        `insert into ${table} (${columns}, ${more} created_at) select ${values}, ${more.replaceAll(/\w+/g, "now()")} now()`,
-        parameters,
-      );
-      expected[`public.${table}`] = 1;
-      expect(await leftovers()).toEqual(expected);
-    }
-  });
-
   test.each(["waiting", "retrying", "running", "dead"] as const)(
     "finds a %s job of the user, of a conversation that is gone",
     async (state) => {
