@@ -1,9 +1,7 @@
 import { ERROR_CODES } from "../../../errors/error-codes.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 import type { Filling } from "./fuzz-sender.ts";
 import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
-import { listTables } from "../../support/databases/scan-tables.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
@@ -70,13 +68,4 @@ export function complaintsOf(service: ServiceProcess): string[] {
 export function growthOf(memory: readonly number[]): number {
   const quarter = Math.ceil(memory.length / 4);
   return Math.min(...memory.slice(-quarter)) - Math.min(...memory.slice(quarter, 2 * quarter));
-}
-
-export async function wordsKept(database: Database, pattern: string): Promise<string[]> {
-  const found = new Set<string>();
-  for (const name of await listTables(database)) {
-    const text = `select distinct part[1] as word from ${name} kept, regexp_matches(kept::text, $1, 'g') as part`;
-    for (const { word } of await database.query<{ word: string }>({ text, values: [pattern] })) found.add(word);
-  }
-  return [...found];
 }

@@ -4,7 +4,8 @@ import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-emb
 import { problemOf } from "./fuzz-answer.ts";
 import { anyRequest, responsesIn, type Description, type FuzzRequest } from "./fuzz-request.ts";
 import { fillIn, makeFuzzSender } from "./fuzz-sender.ts";
-import { canaryTurn, complaintsOf, growthOf, measure, useServiceProcess, wordsKept, type CanaryIds } from "./fuzz-world.ts";
+import { wordsKept } from "../../support/databases/scan-tables.ts";
+import { canaryTurn, complaintsOf, growthOf, measure, useServiceProcess, type CanaryIds } from "./fuzz-world.ts";
 
 const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);

@@ -1,13 +1,15 @@
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
-import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
-import type { Database } from "../../../stores/postgres/database/database.ts";
-import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
+import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
+import { describeUnless } from "../../support/describe-unless.ts";
+import { openPostgresAndMilvus } from "../../support/databases/postgres-and-milvus.ts";
+import { wordsKept } from "../../support/databases/scan-tables.ts";
+import { coreMemoryApi } from "../../support/services/service-with-core-memory.ts";
+import { conversationApi } from "../../support/services/service-with-episodes.ts";
+import { useOpened } from "../../support/use-opened.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
-import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
+import { whyNoMilvus } from "../../servers/milvus-server.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -20,7 +22,6 @@ const ROUNDS = 4;
 const LATEST_MS = 1_500;
 /** Jobs of a killed process come back within 30 s, the second clearing of the index comes after 60. */
 const ALL_DONE_MS = 180_000;
-const TIMEOUT_MS = 900_000;
 
 const seed = Number(process.env["ERASE_SEED"] ?? Date.now() % 1_000_000);
 const random = makeSeededRandom(seed);
@@ -29,46 +30,18 @@ const letters = (number: number): string => [...String(number)].map((digit) => "
 const canary = (user: string): string => `Zan${letters(USERS.indexOf(user))}aa`;
 const town = (user: string, turn: number): string => `${canary(user)}${letters(turn)}`;
 
-interface Recalled {
-  episodes: { user_message: string }[];
-  degraded: string[];
-}
 const withMessage = (user_message: string): unknown => expect.arrayContaining([expect.objectContaining({ user_message })]);
 
-const reason = await whyNoMilvus();
+describeUnless(await whyNoMilvus(), `${USERS.length} users talk to two processes that are killed -9 (ERASE_SEED=${seed})`, () => {
+  const servers = useOpened(openPostgresAndMilvus, 120_000);
+  afterEach(killServiceProcesses);
 
-let place: Awaited<ReturnType<typeof createRealDatabase>>;
-let milvus: MilvusServer;
-let database: Database;
-beforeEach(async () => {
-  if (reason) return;
-  [place, milvus] = await Promise.all([createRealDatabase(), startMilvusServer()]);
-  database = await openPostgres(place.url);
-}, 120_000);
-afterEach(async () => {
-  await killServiceProcesses();
-  if (reason) return;
-  await database.close();
-  await place.drop();
-  await milvus.remove();
-});
+  const settings = { ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true", TURN_LEASE_MS: "2000" };
+  const early = { SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" };
+  const start = (): Promise<ServiceProcess> => startServiceProcess({ ...servers.environment, ...settings, ...early });
 
-const start = (): Promise<ServiceProcess> =>
-  startServiceProcess({
-    DATABASE_URL: place.url,
-    MILVUS_ADDRESS: milvus.address,
-    ENABLE_EPISODIC_MEMORY: "true",
-    ENABLE_CORE_MEMORY: "true",
-    TURN_LEASE_MS: "2000",
-    SUMMARY_MIN_MESSAGES: "4",
-    SUMMARY_UPDATE_DELTA: "2",
-    HISTORY_WINDOW: "2",
-  });
-
-const title = `erased while ${USERS.length} users talk to two processes that are killed -9: nothing of the erased is left anywhere, nothing of the others is missing (ERASE_SEED=${seed})`;
-(reason ? test.skip : test)(
-  reason ? `${title} (skipped: ${reason})` : title,
-  async () => {
+  test("of those who are erased meanwhile nothing is left anywhere, of the others nothing is missing", async () => {
+    const { database, store } = servers;
     const services = await Promise.all([start(), start()]);
     const killed = new Set<ServiceProcess>();
     const anyService = (): ServiceProcess => services[random(2)] as ServiceProcess;
@@ -148,22 +121,13 @@ const title = `erased while ${USERS.length} users talk to two processes that are
     await Promise.all([...USERS.map(finish), killAndStart(random(2))]);
 
     const [service] = services;
-    const jobsLeft = async (): Promise<boolean> => {
-      const [row] = await database.query<{ count: number }>({
-        text: "select count(*)::int as count from pgboss.job where state < 'completed'",
-      });
-      return row?.count === 0;
-    };
-    await waitUntil("all jobs are done", jobsLeft, ALL_DONE_MS);
+    const { episodes, settle } = conversationApi(service.url);
+    const unfinished = "select from pgboss.job where state < 'completed'";
+    await waitUntil("all jobs are done", async () => (await database.query({ text: unfinished })).length === 0, ALL_DONE_MS);
 
-    const store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 30_000 });
-    try {
-      for (const user of USERS.filter(isErased)) {
-        expect([user, await findResidualData(database, store, { tenantId: "default", userId: user })]).toEqual([user, []]);
-        expect(await rowsWith(canary(user))).toEqual([]);
-      }
-    } finally {
-      await store.close();
+    for (const user of USERS.filter(isErased)) {
+      expect([user, await findResidualData(database, store, { tenantId: "default", userId: user })]).toEqual([user, []]);
+      expect(await wordsKept(database, `(?i)${canary(user)}`)).toEqual([]);
     }
 
     for (const user of USERS.filter((one) => !isErased(one))) {
@@ -172,41 +136,24 @@ const title = `erased while ${USERS.length} users talk to two processes that are
       const listed = messages.filter(({ role }) => role === "user").map(({ content }) => content);
       expect(listed).toEqual(expect.arrayContaining(said));
       expect(new Set(listed).size).toBe(listed.length);
-      const path = `${service.url}/api/v1/users/${encodeURIComponent(user)}`;
       for (const message of said) {
-        const query = encodeURIComponent(message.slice("I moved to ".length, -1));
+        const query = message.slice("I moved to ".length, -1);
         // A search that a busy machine did not finish in time says so; one that is whole has everything that was acknowledged.
         const recalled = await waitUntil(`${message} is searched for`, async () => {
-          const { json } = await callApi<Recalled>(`${path}/episodes?query=${query}`);
+          const { json } = await episodes(user, { query });
           return json.degraded.length === 0 && json;
         });
         expect({ user, recalled }).toEqual({ user, recalled: { degraded: [], episodes: withMessage(message) } });
       }
-      const { json: core } = await callApi<{ sections: { content: string }[] }>(`${path}/core-memory`);
+      const core = await coreMemoryApi(service.url).contents(user);
       // Of what is stored: a process may be killed between storing an answer and telling it, and then nobody has acknowledged the last.
       const answered = messages.findLast(({ role, completed }) => role === "assistant" && completed);
       const last = messages.find(({ role, metadata }) => role === "user" && metadata["turn_id"] === answered?.metadata["turn_id"]);
       expect(listed.indexOf(last?.content ?? "")).toBeGreaterThanOrEqual(listed.indexOf(said.at(-1) ?? ""));
-      expect(core.sections.map(({ content }) => content).join("\n")).toContain(last?.content.slice("I moved to ".length, -1));
+      expect(Object.values(core).join("\n")).toContain(last?.content.slice("I moved to ".length, -1));
       const [conversation] = await listConversations(service.url, user);
-      const settle = `${service.url}/api/v1/conversations/${conversation?.id}/settle?timeout_ms=1000`;
-      expect((await postJson<unknown>(settle, {})).json).toEqual({ settled: true, pending: 0 });
+      expect(await settle(conversation?.id ?? "")).toEqual({ settled: true, pending: 0 });
     }
     expect(USERS.filter((user) => !isErased(user)).every((user) => (acknowledged.get(user)?.length ?? 0) > 0)).toBe(true);
-  },
-  TIMEOUT_MS,
-);
-
-/** Tables with rows that hold a word in any column, in whatever case. */
-async function rowsWith(word: string): Promise<string[]> {
-  const tables = await database.query<{ name: string }>({
-    text: `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
-  });
-  const found: string[] = [];
-  for (const { name } of tables) {
-    const rows = await database.query({ text: `select 1 from ${name} as kept where kept::text ilike $1 limit 1`, values: [`%${word}%`] });
-    if (rows.length > 0) found.push(name);
-  }
-  return found;
-}
+  }, 900_000);
+});

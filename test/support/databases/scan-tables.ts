@@ -3,7 +3,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 const TABLES = `
 select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema') order by 1`;
 
-export const listTables = async (database: Database): Promise<string[]> =>
+const listTables = async (database: Database): Promise<string[]> =>
   (await database.query<{ name: string }>({ text: TABLES })).map(({ name }) => name);
 
 /** Every table with a row whose text holds `word`, and how many such rows. Of a partitioned table its partitions count, too. */
@@ -15,4 +15,14 @@ export async function tablesHolding(database: Database, word: string): Promise<R
     if (row && row.count > 0) found[name] = row.count;
   }
   return found;
+}
+
+/** What a regular expression finds in any row of any table, each once. */
+export async function wordsKept(database: Database, pattern: string): Promise<string[]> {
+  const found = new Set<string>();
+  for (const name of await listTables(database)) {
+    const text = `select distinct part[1] as word from ${name} kept, regexp_matches(kept::text, $1, 'g') as part`;
+    for (const { word } of await database.query<{ word: string }>({ text, values: [pattern] })) found.add(word);
+  }
+  return [...found];
 }
