@@ -1,14 +1,12 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFile, type ChildProcess } from "node:child_process";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi } from "../support/clients/api-client.ts";
 import { listContext, readImageSteps } from "./image-file.ts";
+import { serve } from "./plain-environment.ts";
 import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "./image-root.ts";
 import { freePort } from "../servers/postgres-server.ts";
-import { waitUntil } from "../support/wait-until.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -72,25 +70,13 @@ describe("the image", () => {
     expect(await isHealthy()).toBe(false);
 
     expect(inImage("USER")).toEqual(["node"]);
-    const [program = "", ...given] = inImage("CMD");
-    service = spawn(program, given, { cwd: image.place("."), env, stdio: ["ignore", "pipe", "pipe"], ...WITHOUT_RIGHTS });
-    let printed = "";
-    for (const stream of [service.stdout, service.stderr]) stream?.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-    const ended = once(service, "close");
-    await waitUntil("the image being healthy", () => isHealthy(), 60_000).catch((cause: unknown) => {
-      throw new Error(`The service said: ${printed}`, { cause });
-    });
-
-    const { status, json } = await callApi<{ answer: string; completed: boolean }>(`http://127.0.0.1:${port}/api/v1/chat`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "Bearer some-long-secret" },
-      body: JSON.stringify({ user_id: "ada", session_id: "first", message: "hello" }),
-    });
-    expect({ status, ...json }).toMatchObject({ status: 200, completed: true, answer: expect.stringContaining("offline model") });
+    const served = { port, isUp: isHealthy, headers: { authorization: "Bearer some-long-secret" }, cwd: image.place("."), env };
+    const { child, ended } = await serve(inImage("CMD"), { ...served, ...WITHOUT_RIGHTS });
+    service = child;
     const page = await fetch(`http://127.0.0.1:${port}/`);
     expect(await page.text()).toContain("<!doctype html>");
 
-    service.kill(inImage("STOPSIGNAL")[0] as NodeJS.Signals);
+    child.kill(inImage("STOPSIGNAL")[0] as NodeJS.Signals);
     expect(await ended).toEqual([0, null]);
     expect(listApp()).toEqual(before);
     expect(readdirSync(image.place("/data"))).toContain("postgres");

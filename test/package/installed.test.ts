@@ -1,5 +1,4 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFile, type ChildProcess } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
@@ -7,9 +6,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { callApi } from "../support/clients/api-client.ts";
 import { listContext } from "./image-file.ts";
-import { plainEnvironment } from "./plain-environment.ts";
+import { plainEnvironment, serve } from "./plain-environment.ts";
 import { freePort } from "../servers/postgres-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -63,24 +61,12 @@ describe("the package, installed in an empty project", () => {
   const inProject = (program: string, ...given: string[]) => run(program, given, { cwd: project, env });
   const installed = (): string[] => globSync("**/*", { cwd: path.join(project, "node_modules/conversation-graph") }).sort();
 
-  /** Starts the command and waits until it answers a turn; `output` is what it has printed so far. */
-  async function serve(program: string, given: string[], environment: Record<string, string>) {
+  async function serveFrom(command: string[], environment: Record<string, string>) {
     const port = String(await freePort());
-    const child = spawn(program, given, { cwd: project, env: { ...environment, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });
-    started.push(child);
-    let printed = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-    const isUp = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.ok ?? null;
-    await waitUntil("the command serving", isUp, 60_000).catch((cause: unknown) => {
-      throw new Error(`The service said: ${printed}`, { cause });
-    });
-    const { status, json } = await callApi<{ answer: string }>(`http://127.0.0.1:${port}/api/v1/chat`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ user_id: "ada", session_id: "first", message: "hello" }),
-    });
-    expect({ status, ...json }).toMatchObject({ status: 200, answer: expect.stringContaining("offline model") });
-    return { child, output: () => printed, ended: once(child, "exit"), isUp };
+    const isUp = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.ok === true;
+    const served = await serve(command, { port, isUp, cwd: project, env: { ...environment, PORT: port } });
+    started.push(served.child);
+    return { ...served, isUp };
   }
 
   test("holds what is built from the sources, its licence and its settings, and nothing of development", () => {
@@ -172,10 +158,10 @@ describe("the package, installed in an empty project", () => {
 
   test("npx conversation-graph serves, keeps its data in ./.data alone, and drains when npx is told to stop", async () => {
     const before = installed();
-    const { child, output, isUp } = await serve("npx", ["conversation-graph"], env);
+    const { child, output, isUp } = await serveFrom(["npx", "conversation-graph"], env);
     child.kill("SIGTERM");
     await waitUntil("the service stopping behind npx", () => output().includes('"stopped"'), 60_000);
-    await waitUntil("nothing answering any more", async () => (await isUp()) === null);
+    await waitUntil("nothing answering any more", async () => !(await isUp()));
     expect(existsSync(path.join(project, ".data/postgres"))).toBe(true);
     expect(installed()).toEqual(before);
   });
@@ -183,7 +169,7 @@ describe("the package, installed in an empty project", () => {
   test("started without npx between, it exits with 0 on SIGTERM", async () => {
     const bin = path.join(project, "node_modules/.bin");
     const environment = { ...env, PATH: `${bin}${path.delimiter}${env["PATH"] ?? ""}` };
-    const { child, ended } = await serve(path.join(bin, "conversation-graph"), [], environment);
+    const { child, ended } = await serveFrom([path.join(bin, "conversation-graph")], environment);
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
   });

@@ -11,7 +11,7 @@ import { runScript } from "../support/run-script.ts";
 import { coreMemoryApi } from "../support/services/service-with-core-memory.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
-import { importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { conversationApi, importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
 import { storeExchange } from "../support/samples/user-with-memory.ts";
 
 type Environment = Record<string, string>;
@@ -88,10 +88,10 @@ describe("npm run export and npm run restore", () => {
       await onPostgres.close();
 
       const embedded = await openTestService({ ...WITH_EPISODES, DATA_DIR: back.folder });
-      await callApi(`${embedded.url}/api/v1/conversations/${id}/settle?timeout_ms=50000`, { method: "POST" });
+      const { episodes, settle } = conversationApi(embedded.url);
+      await settle(id);
       expect(await findAll(embedded.url)).toEqual(found);
-      const query = new URLSearchParams({ query: "What is my boat called?" }).toString();
-      const { json } = await callApi<{ episodes: { user_message: string }[] }>(`${embedded.url}/api/v1/users/ada/episodes?${query}`);
+      const { json } = await episodes("ada", { query: "What is my boat called?" });
       expect(json.episodes[0]?.user_message).toContain("卡吕普索 ⛵");
       await embedded.close();
     } finally {

@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { callApi, listConversations, messagesOf, postJson } from "../support/clients/api-client.ts";
+import { conversationApi } from "../support/services/service-with-episodes.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, startModelService, texts, words } from "./tested-page.ts";
 
@@ -11,9 +12,7 @@ describePage("long and shared conversations on the page", startModelService, (on
       role: index % 2 ? "assistant" : "user",
       content: `number ${index}${"\n\nand a second paragraph".repeat(index % 3)}`,
     }));
-    const body = { user_id: on.user, session_id: "long", messages };
-    const { json } = await postJson<{ conversation_id: string }>(`${on.url}/api/v1/conversations/import`, body);
-    return json.conversation_id;
+    return (await conversationApi(on.url).bring(on.user, messages, "long")).conversation_id;
   }
   const oldestOf = async (conversation: string): Promise<string> => {
     const address = `${on.url}/api/v1/conversations/${conversation}/messages?limit=1`;
@@ -35,14 +34,9 @@ describePage("long and shared conversations on the page", startModelService, (on
     await tested.follow(/number 0/);
     await page.getByText("number 229", { exact: true }).waitFor();
     expect([await articles(page), lists.length]).toEqual([100, 1]);
-    const earlier = page.getByRole("button", { name: texts.chat.earlier });
     await page.locator(".thread").focus();
     await page.keyboard.press("Tab");
-    expect(
-      await earlier.evaluate(
-        (button) => button === (button as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
-      ),
-    ).toBe(true);
+    expect(await page.evaluate<string>("document.activeElement.textContent")).toBe(texts.chat.earlier);
     await waitUntil("the button is on the screen", () => topOf(page, "number 130").then((top) => top > 0));
     const before = await topOf(page, "number 130");
     await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { callApi, postJson, putJson } from "../support/clients/api-client.ts";
+import { coreMemoryApi } from "../support/services/service-with-core-memory.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
 
@@ -79,7 +79,7 @@ describePage("looking inside an answer", startService, (on) => {
     await tested.answer.waitFor();
     await tested.say("I moved to Porto.");
     await tested.settled();
-    await postJson(`${on.url}/api/v1/conversations/${id}/settle?timeout_ms=50000`, {});
+    await coreMemoryApi(on.url).settle(id);
     await tested.press(texts.chat.inspect, tested.answer);
     const change = page.locator(".operation");
     await change.waitFor();
@@ -87,8 +87,7 @@ describePage("looking inside an answer", startService, (on) => {
     expect(await change.locator(".after").innerText()).toContain("Porto");
     await tested.press(t.undo, change);
     await change.getByText(t.undone).waitFor();
-    const { json } = await callApi<{ sections: { content: string }[] }>(`${on.url}/api/v1/users/${on.user}/core-memory`);
-    expect(json.sections.map(({ content }) => content).join()).toContain("Lisbon");
+    expect((await coreMemoryApi(on.url).contents(on.user))["profile"]).toContain("Lisbon");
   });
 
   test("an undo over somebody else's newer edit is refused and says so", async () => {
@@ -97,7 +96,7 @@ describePage("looking inside an answer", startService, (on) => {
     await tested.press(texts.chat.inspect, tested.answer);
     const change = tested.page.locator(".operation");
     await change.waitFor();
-    await putJson(`${on.url}/api/v1/users/${on.user}/core-memory/profile`, { content: "Lives on a boat." });
+    await coreMemoryApi(on.url).write(on.user, "profile", "Lives on a boat.");
     await tested.press(t.undo, change);
     await change.getByText(texts.errors["stale_version"] ?? "").waitFor();
   });

@@ -1,6 +1,7 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "@jest/globals";
-import { callApi, listConversations, putJson } from "../support/clients/api-client.ts";
+import { listConversations } from "../support/clients/api-client.ts";
+import { coreMemoryApi } from "../support/services/service-with-core-memory.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, sayAndSettle, startOfflineService, texts, type TestedPage } from "./tested-page.ts";
 
@@ -9,12 +10,8 @@ const startService = () => startOfflineService({ CORE_MEMORY_SECTIONS: "allergie
 describePage("the memory of a user on the page", startService, (on) => {
   const t = texts.memory;
   const say = (message: string): Promise<string> => sayAndSettle(on.url, on.user, message);
-  const write = (section: string, content: string) => putJson(`${on.url}/api/v1/users/${on.user}/core-memory/${section}`, { content });
-  /** The sections that are stored, by their names. */
-  async function sections(): Promise<Record<string, string>> {
-    const { json } = await callApi<{ sections: { section: string; content: string }[] }>(`${on.url}/api/v1/users/${on.user}/core-memory`);
-    return Object.fromEntries(json.sections.map(({ section, content }) => [section, content]));
-  }
+  const write = (section: string, content: string) => coreMemoryApi(on.url).write(on.user, section, content);
+  const sections = () => coreMemoryApi(on.url).contents(on.user);
   async function edit(tested: TestedPage, card: Locator, label: string, content: string): Promise<void> {
     await tested.press(t.core.edit, card);
     await card.getByLabel(t.core.label(label)).fill(content);
@@ -122,17 +119,15 @@ describePage("the memory of a user on the page", startService, (on) => {
       role: index % 2 ? "assistant" : "user",
       content: `imported ${index}`,
     }));
-    const file = (content: unknown) => ({
-      name: "from-elsewhere.json",
-      mimeType: "application/json",
-      buffer: Buffer.from(JSON.stringify(content)),
-    });
+    const toFile = (content: unknown) => {
+      return { name: "from-elsewhere.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(content)) };
+    };
     await tested.press(texts.conversations.import);
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel(texts.import.file).setInputFiles(file({ messages: "none" }));
+    await dialog.getByLabel(texts.import.file).setInputFiles(toFile({ messages: "none" }));
     await tested.press(texts.import.go, dialog);
     await dialog.getByText(texts.import.notMessages).waitFor();
-    await dialog.getByLabel(texts.import.file).setInputFiles(file(messages));
+    await dialog.getByLabel(texts.import.file).setInputFiles(toFile(messages));
     await page.evaluate(
       "window.seen = []; new MutationObserver(() => { const bar = document.querySelector('progress'); if (bar) window.seen.push(bar.value); }).observe(document.body, { subtree: true, childList: true, attributes: true })",
     );
