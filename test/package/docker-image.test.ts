@@ -7,6 +7,7 @@ import { listContext, readImageSteps } from "./image-file.ts";
 import { serve } from "./plain-environment.ts";
 import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "./image-root.ts";
 import { freePort } from "../servers/postgres-server.ts";
+import { succeeds } from "../support/wait-until.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -62,11 +63,7 @@ describe("the image", () => {
     const env = { ...image.environment(), PORT: port, API_KEYS: "some-long-secret:acme" };
     const healthcheck = image.stage().said.get("HEALTHCHECK")?.text ?? "";
     const [check = "", ...checked] = JSON.parse(healthcheck.replace(/^.*?CMD /, "")) as string[];
-    const isHealthy = () =>
-      run(check, checked, { cwd: image.place("."), env }).then(
-        () => true,
-        () => false,
-      );
+    const isHealthy = () => succeeds(run(check, checked, { cwd: image.place("."), env }));
     expect(await isHealthy()).toBe(false);
 
     expect(inImage("USER")).toEqual(["node"]);

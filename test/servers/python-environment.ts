@@ -3,6 +3,7 @@ import { access, mkdtemp, rename, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { succeeds } from "../support/wait-until.ts";
 
 const run = promisify(execFile);
 
@@ -30,11 +31,6 @@ async function createEnvironment(folder: string, packages: readonly string[]): P
 /** A virtual environment with these packages (`name==version`), made once per machine; `missing` says why it is not there. */
 export async function pythonEnvironment(packages: readonly string[]): Promise<{ python: string; missing: string | undefined }> {
   const python = pythonOf(packages);
-  const succeeds = (work: Promise<unknown>): Promise<boolean> =>
-    work.then(
-      () => true,
-      () => false,
-    );
   if (await succeeds(access(python))) return { python, missing: undefined };
   if (!(await succeeds(run("python3", ["-c", "import venv, ensurepip"])))) return { python, missing: "no python3 with venv" };
   const made = await succeeds(createEnvironment(folderOf(packages), packages));

@@ -26,24 +26,12 @@ export interface Whims {
   resends?: boolean;
 }
 
-export interface ClientReport {
-  key: string;
-  done: TurnResult | null;
-  failure: string | null;
-  cancelled: boolean;
-  gone: boolean;
-  text: string;
-  address: string;
-  tries: number;
-  resumes: number;
-  breaks: number;
-  /** By `performance.now()`; milliseconds from then to the first token and to the end. */
-  began: number;
-  firstTokenMs: number | null;
-  ms: number;
-  violations: string[];
-  journal: string[];
-}
+export type ClientReport = ReturnType<typeof emptyReport>;
+
+const emptyReport = (key: string) => ({
+  ...{ key, done: null as TurnResult | null, failure: null as string | null, cancelled: false, gone: false, text: "", address: "" },
+  ...{ tries: 0, resumes: 0, breaks: 0, ms: 0, violations: [] as string[], journal: [] as string[] },
+});
 
 const PATIENCE_MS = 90_000;
 const LONGEST_PAUSE_MS = 1_000;
@@ -65,10 +53,7 @@ export async function sendAndStay(
   whims: Whims = {},
 ): Promise<ClientReport> {
   const began = performance.now();
-  const report: ClientReport = {
-    ...{ key: message.key, done: null, failure: null, cancelled: false, gone: false, text: "", address: "" },
-    ...{ tries: 0, resumes: 0, breaks: 0, began, firstTokenMs: null, ms: 0, violations: [], journal: [] },
-  };
+  const report = emptyReport(message.key);
   const leaves = [...(whims.leaves ?? [])];
   let cancelsAfter = whims.cancelsAfter;
   let turnId: string | null = null;
@@ -144,7 +129,6 @@ export async function sendAndStay(
       lastEventId = id ?? lastEventId;
       if (event.status === "token") {
         report.text += event.content;
-        report.firstTokenMs ??= performance.now() - began;
         tokens++;
         if (tokens === cancelsAfter && turnId !== null) {
           cancelsAfter = undefined;

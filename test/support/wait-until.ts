@@ -14,3 +14,9 @@ export async function waitUntil<Found>(
     await sleep(20);
   }
 }
+
+export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );

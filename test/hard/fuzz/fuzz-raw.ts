@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
 export interface RawAttack {
   name: string;
@@ -129,25 +129,34 @@ function answersIn(received: Buffer): RawOutcome["answers"] {
   }
 }
 
-/** Sends it, and waits until the service closes, or says nothing for `silenceMs`. */
-export async function attack(url: string, { pieces, end }: RawAttack, silenceMs: number): Promise<RawOutcome> {
+/** Connects, has `begin` say something, and waits until the service closes, or says nothing for `silenceMs`, or `longestMs` are over. */
+async function converse(
+  url: string,
+  limits: { silenceMs?: number; longestMs?: number },
+  begin: (socket: Socket) => void,
+): Promise<RawOutcome> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
   const received: Buffer[] = [];
-  socket.setTimeout(silenceMs, () => resolve(false));
+  const timer = setTimeout(() => resolve(false), limits.longestMs ?? 2 ** 30);
+  socket.setTimeout(limits.silenceMs ?? 0, () => resolve(false));
   socket.on("data", (piece: Buffer) => received.push(piece));
-  socket.on("error", () => resolve(true));
-  socket.on("end", () => resolve(true));
-  socket.on("close", () => resolve(true));
-  socket.on("connect", () => {
+  for (const ending of ["error", "end", "close"]) socket.on(ending, () => resolve(true));
+  socket.on("connect", () => begin(socket));
+  const closed = await promise;
+  clearTimeout(timer);
+  socket.destroy();
+  return { answers: answersIn(Buffer.concat(received)), closed };
+}
+
+/** Sends it, and waits until the service closes, or says nothing for `silenceMs`. */
+export function attack(url: string, { pieces, end }: RawAttack, silenceMs: number): Promise<RawOutcome> {
+  return converse(url, { silenceMs }, (socket) => {
     for (const piece of pieces) socket.write(piece);
     if (end === "half") socket.end();
     if (end === "reset") setImmediate(() => socket.resetAndDestroy());
   });
-  const closed = await promise;
-  socket.destroy();
-  return { answers: answersIn(Buffer.concat(received)), closed };
 }
 
 export function targetOf({ pieces }: RawAttack): string {
@@ -155,23 +164,14 @@ export function targetOf({ pieces }: RawAttack): string {
 }
 
 /** Sends a body in chunks of 64 KiB, as fast as it is taken, until the service closes the connection, at most a minute. */
-export async function sendWithoutEnd(url: string, line: string, type: string): Promise<RawOutcome> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  const received: Buffer[] = [];
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), 60_000);
+export function sendWithoutEnd(url: string, line: string, type: string): Promise<RawOutcome> {
   const piece = `10000\r\n${" ".repeat(65_536)}\r\n`;
-  function sendOn(): void {
-    if (!socket.destroyed && socket.write(piece)) setImmediate(sendOn);
-  }
-  socket.on("data", (bytes: Buffer) => received.push(bytes));
-  socket.on("error", () => resolve(true)).on("close", () => resolve(true));
-  socket.on("drain", sendOn);
-  socket.write(`${line} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
-  sendOn();
-  const closed = await promise;
-  clearTimeout(timer);
-  socket.destroy();
-  return { answers: answersIn(Buffer.concat(received)), closed };
+  return converse(url, { longestMs: 60_000 }, (socket) => {
+    function sendOn(): void {
+      if (!socket.destroyed && socket.write(piece)) setImmediate(sendOn);
+    }
+    socket.on("drain", sendOn);
+    socket.write(`${line} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`);
+    sendOn();
+  });
 }
