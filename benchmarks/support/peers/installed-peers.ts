@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { postJson } from "../../../test/support/clients/api-client.ts";
-import { within } from "../../../test/support/within.ts";
+import { within } from "../../../test/support/wait-until.ts";
 import type { ListedMessage, PeerContender } from "./contender.ts";
 import { readStream } from "../read-stream.ts";
 import { rowsOfLibsql, rowsOfPostgres } from "./rows-mentioning.ts";

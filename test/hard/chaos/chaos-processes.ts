@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Network } from "../../servers/real-client.ts";
 import { startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { within } from "../../support/within.ts";
+import { within } from "../../support/wait-until.ts";
 
 /** Milliseconds between a process' start and the next blow, at least and at most. */
 const SHORTEST_LIFE_MS = 500;

@@ -9,7 +9,7 @@ import type { Network } from "../../servers/real-client.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { createEmptyDatabase } from "../../support/databases/databases.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
-import { within } from "../../support/within.ts";
+import { within } from "../../support/wait-until.ts";
 import { findWrongs, sendAllOnceMore, waitForJobs } from "./chaos-checks.ts";
 import { CHAOS_SETTINGS, LEASE_MS, makeChaosModel } from "./chaos-model.ts";
 import { faultsIn } from "./chaos-processes.ts";

@@ -5,7 +5,7 @@ import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { startModelServer, type ModelServer } from "../../servers/model-server.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { within } from "../../support/within.ts";
+import { within } from "../../support/wait-until.ts";
 
 const KILLS = 10;
 /** Eleven starts take 20 to 30 seconds on two quiet cores. */

@@ -12,8 +12,7 @@ import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
-import { waitUntil } from "../../support/wait-until.ts";
-import { within } from "../../support/within.ts";
+import { waitUntil, within } from "../../support/wait-until.ts";
 
 const USERS = Array.from({ length: 20 }, (_, number) => `user ${number}`);
 /** Every other one is erased again and again, and at the end for good. */
