@@ -4,7 +4,7 @@ import { findResidualData } from "../../../../memory/erase/find-residual-data.ts
 import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import type { EntriesToSweep } from "../../../../stores/postgres/erase/deferred-erase.ts";
-import { type EraseStore, makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
+import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../../../stores/postgres/erase/purge-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
@@ -40,12 +40,9 @@ insert into memory_operations (id, tenant_id, user_id, operation, actor, created
 select gen_random_uuid(), $1, $2, 'archival_search', 'agent', now() from generate_series(1, $3::int)`;
 
 describeStores("an erase of more rows than one statement may take out,", ({ database, conversations, messages, turns, ...stores }) => {
-  let erases: EraseStore;
+  const erases = makeEraseStore(database, makeJobQueue(database), AT_ONCE);
   let conversation: OwnedConversation & { sessionId: string };
-  beforeAll(async () => {
-    await database.query({ text: GUARD });
-    erases = makeEraseStore(database, makeJobQueue(database), AT_ONCE);
-  });
+  beforeAll(() => database.query({ text: GUARD }));
   beforeEach(async () => {
     conversation = await storeConversation(database, { count: MESSAGES });
     await summariseThrough(database, conversation, 30);
@@ -53,13 +50,13 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
     await teach(database, conversation, { conversationId: conversation.conversationId });
   });
 
-  const erasures = () => makeErasureStore(database, makeJobQueue(database), AT_ONCE);
+  const erasures = makeErasureStore(database, makeJobQueue(database), AT_ONCE);
   const erasureIds = async (): Promise<string[]> =>
     (await database.query<{ id: string }>({ text: "select id from erasures where finished_at is null" })).map(({ id }) => id);
   /** Runs the job of every erasure to its end; what the index was to be cleared of. */
   async function takeOutAll(): Promise<EntriesToSweep[]> {
     const cleared: EntriesToSweep[] = [];
-    const job = makeEraseJob({ erasures: erasures(), sweepIndex: async (left) => cleared.push(left) });
+    const job = makeEraseJob({ erasures, sweepIndex: async (left) => cleared.push(left) });
     for (const id of await erasureIds()) {
       for (;;) {
         await job.step({ kind: "erase", id }, new AbortController().signal);
@@ -138,7 +135,7 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
       left: { messages: MESSAGES },
     });
 
-    while (((await report())?.erased.messages ?? 0) === 0) await erasures().purgeRows(id); // archived memories go first
+    while (((await report())?.erased.messages ?? 0) === 0) await erasures.purgeRows(id); // archived memories go first
     expect(await report()).toMatchObject({ erased: { messages: AT_ONCE, summaries: 1 }, left: { messages: MESSAGES - AT_ONCE } });
     await takeOutAll();
     for (const stranger of [{ tenantId: "other" }, { userId: "other" }]) {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../../stores/owner.ts";
-import type { UnreadConversation } from "../../../../stores/postgres/memory/memory-agent-store.ts";
+import type { ReadingOutcome, ReadingResult, UnreadConversation } from "../../../../stores/postgres/memory/memory-agent-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext, sampleResult, saveReading, writtenByReadings } from "../../../support/samples/sample-reading.ts";
@@ -24,6 +24,11 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     return stores.complete({ ...owner, sessionId, message, turnId }, answer);
   };
   const written = () => writtenByReadings(database, owner);
+  async function expectUnsaved(outcome: ReadingOutcome, result: ReadingResult = sampleResult(read), reading = read): Promise<void> {
+    const before = await written();
+    expect(await saveReading(database, owner, reading, result)).toBe(outcome);
+    expect(await written()).toEqual(before);
+  }
   const profile = async () => (await contentsOf(database, owner))["profile"];
 
   test("writes sections, operations, memories, the cursor and the job that indexes", async () => {
@@ -72,42 +77,30 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
 
   test("of the same reading again, or an earlier one, is lost and writes nothing, also when a later one is at the same place", async () => {
     await saveReading(database, owner, read);
-    const first = await written();
-    expect(await saveReading(database, owner, read)).toBe("lost");
-    expect(await written()).toEqual(first);
+    await expectUnsaved("lost");
     await complete("q3");
     expect(await saveReading(database, owner, await readNext(unread, owner))).toBe("saved");
-    const before = await written();
-    expect(await saveReading(database, owner, read)).toBe("lost");
-    expect(await saveReading(database, owner, { ...read, readThrough: endOf(read) })).toBe("lost");
-    expect(await written()).toEqual(before);
+    await expectUnsaved("lost");
+    await expectUnsaved("lost", sampleResult(read), { ...read, readThrough: endOf(read) });
   });
 
   test("is stale when a section has changed, come or gone since, and writes nothing: not even the cursor", async () => {
     await coreMemory.put(owner, { section: "profile", content: "Lives in Lisbon." });
-    for (const expectedVersion of [0, 2]) {
-      const before = await written();
-      expect(await saveReading(database, owner, read, sampleResult(read, expectedVersion))).toBe("stale");
-      expect(await written()).toEqual(before);
-    }
+    for (const expectedVersion of [0, 2]) await expectUnsaved("stale", sampleResult(read, expectedVersion));
     await coreMemory.remove(owner, { section: "profile" });
-    expect(await saveReading(database, owner, read, sampleResult(read, 1))).toBe("stale");
+    await expectUnsaved("stale", sampleResult(read, 1));
     expect(await saveReading(database, owner, read, sampleResult(read, 0))).toBe("saved");
   });
 
   test("is stale when the second of two sections has changed: the first is not written either", async () => {
     await coreMemory.put(owner, { section: "goals", content: "To sail." });
-    const before = await written();
     const changes = [sampleChange({ expectedVersion: 0 }), sampleChange({ section: "goals", expectedVersion: 0 })];
-    expect(await saveReading(database, owner, read, decided({ changes }))).toBe("stale");
-    expect(await written()).toEqual(before);
+    await expectUnsaved("stale", decided({ changes }));
   });
 
   test("is stale when an exchange of the reading was erased since, and can be read anew without it", async () => {
     await erases.episode(owner, read.messages[2]?.id ?? "");
-    const before = await written();
-    expect(await saveReading(database, owner, read)).toBe("stale");
-    expect(await written()).toEqual(before);
+    await expectUnsaved("stale");
     expect((await readNext(unread, owner)).messages.map(({ content }) => content)).toEqual(["q1", "to q1"]);
   });
 
@@ -123,9 +116,7 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     const later = await readNext(unread, owner);
     const messages = [{ role: "user" as const, content: "q0", createdAt: new Date(Date.UTC(2020, 0, 1)), metadata: {} }];
     await imports.import({ ...owner, sessionId: "session", messages, jobKinds: [] });
-    const before = await written();
-    expect(await saveReading(database, owner, later)).toBe("lost");
-    expect(await written()).toEqual(before);
+    await expectUnsaved("lost", sampleResult(later), later);
     expect((await readNext(unread, owner)).messages[0]?.content).toBe("q0");
   });
 
