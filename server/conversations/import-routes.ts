@@ -1,10 +1,10 @@
-import express, { type Response, type Router } from "express";
+import type { Response, Router } from "express";
 import { z } from "zod";
 import type { ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
 import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
+import { readJson, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
 import { userInBody } from "../limits/rate-limits.ts";
@@ -160,7 +160,7 @@ export function importRoutes({ config, stores, memory, limits, heartbeatMs }: Ap
   return makeRouter(importOperations, {
     importMessages: [
       requireJson,
-      limitBody(MAX_IMPORT_BYTES, express.json({ limit: MAX_IMPORT_BYTES, verify: assertUtf8 })),
+      readJson(MAX_IMPORT_BYTES),
       limits.rates.ofUser(userInBody),
       async (request, response) => {
         const given = withCallersUser(response, request.body);

@@ -23,7 +23,7 @@ import type { AppParts } from "./app-parts.ts";
 import { errorResponse, unknownRoute } from "./error-response.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { parseQuery } from "./parse-request.ts";
-import { assertUtf8, limitBody, requireJson } from "./read-body.ts";
+import { readJson, requireJson } from "./read-body.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "./web-security.ts";
 import { buildDescription } from "./openapi/build-description.ts";
 
@@ -52,12 +52,7 @@ export function makeApp(parts: AppParts): Express {
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(openaiRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
-    .use(
-      "/api/v1",
-      requireJson,
-      limitBody(maxBodyBytes, express.json({ limit: maxBodyBytes, verify: assertUtf8 })),
-      limits.rates.ofUser(userInBody),
-    )
+    .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(
       chatRoutes(parts),
       turnRoutes(parts),

@@ -1,10 +1,10 @@
-import type { NextFunction, Request, RequestHandler, Response } from "express";
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
 
-/** For `verify` of express.json: decoding would replace such bytes in silence. */
-export function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+/** Decoding would replace such bytes in silence. */
+function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
   if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
 }
 
@@ -63,3 +63,6 @@ export function limitBody(limitBytes: number, parser: RequestHandler): RequestHa
     return parser(request, response, decide);
   };
 }
+
+export const readJson = (limitBytes: number): RequestHandler =>
+  limitBody(limitBytes, express.json({ limit: limitBytes, verify: assertUtf8 }));

@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
 import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { assertUtf8, limitBody } from "../http/read-body.ts";
+import { limitBody, readJson } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { file, jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
@@ -94,7 +94,7 @@ function parseDocumentRequest(request: Request): DocumentToAdd {
 /** The largest document, in bytes; text in JSON may take more. */
 const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
 
-const readDocumentJson = limitBody(2 * MAX_DOCUMENT_BYTES, express.json({ limit: 2 * MAX_DOCUMENT_BYTES, verify: assertUtf8 }));
+const readDocumentJson = readJson(2 * MAX_DOCUMENT_BYTES);
 const readDocumentBytes = limitBody(MAX_DOCUMENT_BYTES, express.raw({ type: () => true, limit: MAX_DOCUMENT_BYTES }));
 
 const readDocumentBody: RequestHandler = (request, response, next) => {

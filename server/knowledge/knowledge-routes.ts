@@ -1,10 +1,10 @@
-import express, { type Request, type Response, type Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../stores/knowledge-catalog.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
+import { readJson, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
 import { GENERAL } from "../../nodes/routing/route-by-words.ts";
@@ -94,7 +94,7 @@ export function knowledgeRoutes({ stores: { knowledgeBases } }: AppParts): Route
     putKnowledgeBase: [
       requireWholeTenant,
       requireJson,
-      limitBody(MAX_BASE_BYTES, express.json({ limit: MAX_BASE_BYTES, verify: assertUtf8 })),
+      readJson(MAX_BASE_BYTES),
       async (request, response) => {
         const { tenantId, prefix } = placeOf(request, response);
         const { description, keywords, worker } = parseRequest(KnowledgeBody, request.body);

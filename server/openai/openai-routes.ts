@@ -1,10 +1,10 @@
-import express, { type Request, type Response, type Router } from "express";
+import type { Request, Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { assertUtf8, limitBody, requireJson } from "../http/read-body.ts";
+import { readJson, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { parseChatRequest } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
@@ -68,7 +68,6 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const { knowledgeBases } = stores;
   const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };
-  const readBody = limitBody(MAX_BODY_BYTES, express.json({ limit: MAX_BODY_BYTES, verify: assertUtf8 }));
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
   async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
@@ -104,7 +103,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     },
     createCompletion: [
       requireJson,
-      readBody,
+      readJson(MAX_BODY_BYTES),
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(CompletionBody, request.body);
