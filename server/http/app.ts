@@ -14,7 +14,7 @@ import { jobRoutes } from "../memory/job-routes.ts";
 import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
-import { watchRequests } from "../observe/watch-requests.ts";
+import { watchRequests } from "../observe/open-observing.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
