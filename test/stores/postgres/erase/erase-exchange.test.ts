@@ -27,10 +27,8 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
     messageId = conversation.exchanges[0]?.messageId ?? "";
   });
 
-  const stored = async ({ conversationId }: { conversationId: string } = conversation): Promise<string[]> => {
-    const text = "select id from messages where conversation_id = $1 order by created_at, id";
-    return (await database.query<{ id: string }>({ text, values: [conversationId] })).map(({ id }) => id);
-  };
+  const stored = async ({ conversationId }: { conversationId: string } = conversation): Promise<string[]> =>
+    (await stores.messagesOf({ ...owner, conversationId })).map(({ id }) => id);
   const messageCount = () => stores.messageCountOf(conversation);
   const idsOf = (...numbers: number[]): string[] =>
     numbers.flatMap((number) => [conversation.exchanges[number]?.messageId ?? "", conversation.exchanges[number]?.answerId ?? ""]);
@@ -46,7 +44,9 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
     expect(await erase()).toEqual({ ...NOTHING, messages: 2, summaries: 1, coreMemorySections: 1, memoryOperations: 3 });
     expect(await stored()).toEqual(idsOf(1));
     expect(await messageCount()).toBe(2);
-    expect(await tablesHolding(database, messageId)).toMatchObject({ "public.erase_markers": 1 });
+    const holding = await tablesHolding(database, messageId);
+    expect(holding).toMatchObject({ "public.erase_markers": 1 });
+    expect(holding).not.toHaveProperty(["public.turns"]);
     expect(await tablesHolding(database, word)).toEqual({ "public.conversations": 1, "public.messages": 2 }); // the session's name is the word, too
     expect(await erases.episode(owner, messageId)).toBeNull();
   });
