@@ -1,7 +1,7 @@
 import { decideSections } from "../../../models/offline/decide-sections.ts";
 
-/** [kind, message, ...what it changes]; a kind "change | profile: Lives in Rome." says what is known before, and "-" takes a line away. */
-type Row = [kind: string, message: string, ...expected: string[]];
+/** " | " stands between two lines; a kind "change | profile: Lives in Rome." says what is known before, and "-" takes a line away. */
+type Row = [kind: string, message: string, changes?: string];
 
 /** What people say. */
 const ROWS: Row[] = [
@@ -13,23 +13,21 @@ const ROWS: Row[] = [
   ["profile", "I'm based in New York City these days.", "profile: Lives in New York City."],
   ["profile", "I moved to Porto last year.", "profile: Lives in Porto."],
   ["profile", "我叫小明。", "profile: 名字：小明。"],
-  ["profile", "你好，我叫李雷，住在杭州，是程序员", "profile: 名字：李雷。", "profile: 住在杭州。"],
+  ["profile", "你好，我叫李雷，住在杭州，是程序员", "profile: 名字：李雷。 | profile: 住在杭州。"],
   ["profile", "我的名字是王小红", "profile: 名字：王小红。"],
   ["profile", "大家好，我叫林晓雨，刚来这里", "profile: 名字：林晓雨。"],
   ["preferences", "I like documentaries.", "preferences: Likes documentaries."],
   ["preferences", "I'm a big fan of jazz", "preferences: Likes jazz."],
   ["preferences", "I can't stand cilantro.", "preferences: Dislikes cilantro."],
   ["preferences", "I don't like horror films", "preferences: Dislikes horror films."],
-  ["preferences", "I love hiking, but I hate running.", "preferences: Likes hiking.", "preferences: Dislikes running."],
+  ["preferences", "I love hiking, but I hate running.", "preferences: Likes hiking. | preferences: Dislikes running."],
   ["preferences", "I like green tea, what should I try next?", "preferences: Likes green tea."],
   ["preferences", "I like rainy and cold evenings.", "preferences: Likes rainy and cold evenings."],
-  ["preferences", "I'm not a big fan of beer, but I love cider.", "preferences: Dislikes beer.", "preferences: Likes cider."],
+  ["preferences", "I'm not a big fan of beer, but I love cider.", "preferences: Dislikes beer. | preferences: Likes cider."],
   [
     "preferences",
     "I enjoy baking, gardening and long walks.",
-    "preferences: Likes baking.",
-    "preferences: Likes gardening.",
-    "preferences: Likes long walks.",
+    "preferences: Likes baking. | preferences: Likes gardening. | preferences: Likes long walks.",
   ],
   ["preferences", "I don't really like spicy food, can you suggest something mild?", "preferences: Dislikes spicy food."],
   ["preferences", "我喜欢纪录片。", "preferences: 喜欢纪录片。"],
@@ -37,8 +35,8 @@ const ROWS: Row[] = [
   ["preferences", "我不太喜欢吃辣", "preferences: 不喜欢吃辣。"],
   ["preferences", "我讨厌香菜", "preferences: 不喜欢香菜。"],
   ["preferences", "我爱吃火锅，有什么推荐吗？", "preferences: 喜欢吃火锅。"],
-  ["preferences", "我喜欢茶、咖啡和牛奶", "preferences: 喜欢茶。", "preferences: 喜欢咖啡。", "preferences: 喜欢牛奶。"],
-  ["preferences", "我喜欢爬山，但是不喜欢跑步", "preferences: 喜欢爬山。", "preferences: 不喜欢跑步。"],
+  ["preferences", "我喜欢茶、咖啡和牛奶", "preferences: 喜欢茶。 | preferences: 喜欢咖啡。 | preferences: 喜欢牛奶。"],
+  ["preferences", "我喜欢爬山，但是不喜欢跑步", "preferences: 喜欢爬山。 | preferences: 不喜欢跑步。"],
   ["preferences", "我真的受不了香菜", "preferences: 不喜欢香菜。"],
   ["remember", "Remember that I live in Porto.", "profile: Lives in Porto."],
   ["remember", "Remember that my flight is on May 5.", "profile: Asked to remember: my flight is on May 5."],
@@ -46,22 +44,20 @@ const ROWS: Row[] = [
   ["remember", "记住我对花生过敏", "profile: 要记住：我对花生过敏。"],
   ["remember", "请记住：我住在南京", "profile: 住在南京。"],
   ["remember", "帮我记一下，我的医保卡放在书房抽屉里", "profile: 要记住：我的医保卡放在书房抽屉里。"],
-  ["change | profile: Lives in Lisbon.", "I moved to Porto.", "profile: Lives in Porto.", "-profile: Lives in Lisbon."],
+  ["change | profile: Lives in Lisbon.", "I moved to Porto.", "profile: Lives in Porto. | -profile: Lives in Lisbon."],
   [
     "change | preferences: Likes science fiction.",
     "Actually I am tired of science fiction, I like documentaries now",
-    "preferences: Likes documentaries.",
-    "-preferences: Likes science fiction.",
+    "preferences: Likes documentaries. | -preferences: Likes science fiction.",
   ],
   ["change | preferences: Likes tea.", "I don't like tea any more.", "-preferences: Likes tea."],
   [
     "change | profile: User is based in Rome, Italy.",
     "I live in Milan now.",
-    "profile: Lives in Milan.",
-    "-profile: User is based in Rome, Italy.",
+    "profile: Lives in Milan. | -profile: User is based in Rome, Italy.",
   ],
-  ["change | profile: Lives in Lisbon.", "We finally moved to Porto!", "profile: Lives in Porto.", "-profile: Lives in Lisbon."],
-  ["change | profile: 住在上海。", "我搬到杭州了", "profile: 住在杭州。", "-profile: 住在上海。"],
+  ["change | profile: Lives in Lisbon.", "We finally moved to Porto!", "profile: Lives in Porto. | -profile: Lives in Lisbon."],
+  ["change | profile: 住在上海。", "我搬到杭州了", "profile: 住在杭州。 | -profile: 住在上海。"],
   ["change | preferences: 喜欢科幻。", "我现在不喜欢科幻了", "-preferences: 喜欢科幻。"],
   ["known | profile: Lives in Porto.", "I live in porto!"],
   ["known | profile: Works as a nurse.", "I'm a nurse."],
@@ -107,9 +103,9 @@ export interface Sentence {
 
 const ROWS_OF_NOTHING = Object.entries(NOTHING).flatMap(([kind, list]) => list.split("|").map((message): Row => [kind, message.trim()]));
 
-export const SENTENCES: Sentence[] = [...ROWS, ...ROWS_OF_NOTHING].map(([what, message, ...expected]) => {
+export const SENTENCES: Sentence[] = [...ROWS, ...ROWS_OF_NOTHING].map(([what, message, changes]) => {
   const [kind = "", ...known] = what.split(" | ");
-  return { kind, message, known, expected };
+  return { kind, message, known, expected: changes?.split(" | ") ?? [] };
 });
 
 /** What the rules change, without sections that stay as they are. */
