@@ -105,7 +105,7 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
     `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
     "The real Postgres runs without fsync, for everybody.",
   ];
-  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, figures, prompts, conflicts, erasing };
+  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, figures };
 }
 
 export const peers = defineBench({

@@ -9,8 +9,6 @@ const PAUSE_MS = 1_000;
 
 export interface ConflictFigures {
   name: string;
-  sent: number;
-  acknowledged: number;
   refused: number;
   failed: number;
   /** Messages of acknowledged turns, the user's and the answer, that the conversation does not list. */
@@ -24,7 +22,7 @@ const isRefusal = (error: unknown): boolean => error instanceof Error && error.m
 export async function measureConflicts(contender: PeerContender, inLine: boolean, progress: Progress): Promise<ConflictFigures> {
   const { memory, turnInLine } = contender;
   const turn = inLine && turnInLine ? turnInLine : contender.turn;
-  const figures = { name: `${contender.name}${inLine ? ", on_busy: enqueue" : ""}`, sent: 0, acknowledged: 0, refused: 0, failed: 0 };
+  const figures = { name: `${contender.name}${inLine ? ", on_busy: enqueue" : ""}`, refused: 0, failed: 0 };
   let [lost, doubled] = [0, 0];
   for (let conversation = 0; conversation < CONVERSATIONS; conversation++) {
     progress.step(`10 turns at once, ${figures.name}`, conversation + 1, CONVERSATIONS);
@@ -35,12 +33,10 @@ export async function measureConflicts(contender: PeerContender, inLine: boolean
     await sleep(PAUSE_MS);
     const listed = (await memory?.messages(thread)) ?? [];
     for (const [index, end] of ends.entries()) {
-      figures.sent++;
       if (end.status === "rejected") {
         figures[isRefusal(end.reason) ? "refused" : "failed"]++;
         continue;
       }
-      figures.acknowledged++;
       for (const role of ["user", "assistant"]) {
         const times = listed.filter((message) => message.role === role && message.content.includes(marks[index] ?? "")).length;
         lost += times === 0 ? 1 : 0;

@@ -11,20 +11,16 @@ export interface ErasingFigures {
   name: string;
   before: StoredRows;
   after: StoredRows;
-  /** Rows with a hash of the user and nothing else: they keep a running job from bringing the erased back. */
-  marksLeft: StoredRows;
 }
 
+/** Tables whose rows have a hash of the user and nothing else: they keep a running job from bringing the erased back. */
 const isOfMarks = (table: string): boolean => table.endsWith("erase_markers") || table.startsWith("pgboss.");
-
-function select(rows: StoredRows, wanted: (table: string) => boolean): StoredRows {
-  return Object.fromEntries(Object.entries(rows).filter(([table]) => wanted(table)));
-}
 
 /** Rows found by words or by the index's key. A row may be found by both, so the larger number of each table counts. */
 function together(byWord: StoredRows, byKey: StoredRows): StoredRows {
-  const tables = new Set([...Object.keys(byWord), ...Object.keys(byKey)]);
-  return Object.fromEntries([...tables].map((table) => [table, Math.max(byWord[table] ?? 0, byKey[table] ?? 0)]));
+  const found = { ...byWord };
+  for (const [table, count] of Object.entries(byKey)) if (!isOfMarks(table)) found[table] = Math.max(found[table] ?? 0, count);
+  return found;
 }
 
 export const sumOf = (rows: StoredRows): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
@@ -42,18 +38,11 @@ export async function measureErasing(contender: PeerContender, turns: number, pr
     await memory.settle({ userId, sessionId });
   }
   const words = [userId, ...sessions, "zq4711"];
-  const look = async (): Promise<{ byWord: StoredRows; byKey: StoredRows }> => ({
-    byWord: await memory.rowsMentioning(words),
-    byKey: await memory.rowsMentioning([keyOfUser(userId)]),
-  });
-  const data = ({ byWord, byKey }: { byWord: StoredRows; byKey: StoredRows }): StoredRows =>
-    together(
-      byWord,
-      select(byKey, (table) => !isOfMarks(table)),
-    );
+  const look = async (): Promise<StoredRows> =>
+    together(await memory.rowsMentioning(words), await memory.rowsMentioning([keyOfUser(userId)]));
   const before = await look();
   await memory.forget(userId, sessions);
   await sleep(PAUSE_MS);
   const after = await look();
-  return { name, before: data(before), after: data(after), marksLeft: select(after.byKey, isOfMarks) };
+  return { name, before, after };
 }

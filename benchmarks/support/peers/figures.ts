@@ -86,7 +86,10 @@ function countedFigures({ prompts, conflicts, erasing }: Omit<PeerMeasurements, 
       figureOf(`messages lost of 10 turns at once: ${name}`, "messages", [[lost]]),
       figureOf(`messages doubled of 10 turns at once: ${name}`, "messages", [[doubled]]),
     ]),
-    ...erasing.map(({ name, after }) => figureOf(`rows left after a delete: ${name}`, "rows", [[sumOf(after)]])),
+    ...erasing.flatMap(({ name, before, after }) => [
+      figureOf(`rows before a delete: ${name}`, "rows", [[sumOf(before)]]),
+      figureOf(`rows left after it: ${name}`, "rows", [[sumOf(after)]]),
+    ]),
   ];
 }
 
