@@ -5,26 +5,24 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install scripts: `prepare` would build before the sources are here, and the package `node` would fetch a second Node.
+# No install scripts: the package `node` would fetch a second Node.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-# Installed again without what only the build needs, from the lock file and npm's cache: `npm prune` asks the registry about hundreds of packages.
-RUN npm run build \
-  && npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit --no-fund \
-  && rm -rf node_modules/node node_modules/.bin/node \
-  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
+RUN npm run build
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 DATA_DIR=/data
 RUN mkdir /data && chown node:node /data
 COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/stores/postgres/migrations ./stores/postgres/migrations
+# Everything else is inside the bundle.
+COPY --from=build /app/node_modules/@electric-sql ./node_modules/@electric-sql
 USER node
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1))"]
-CMD ["node", "dist/server/main.js"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=30", "dist/main.js"]

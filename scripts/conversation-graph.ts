@@ -1,9 +1,15 @@
-#!/usr/bin/env node
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30
+import { readFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { nodeProblem, packageFile } from "../errors/package-file.ts";
 
-// The command that the package installs. Nothing of the service is loaded before it is known that this Node can run it.
+// The command that the package installs.
+
+if (nodeProblem !== null) {
+  console.error(nodeProblem);
+  process.exit(1);
+}
 
 /** What each word does; without one the service starts. Every module runs when it is loaded and reads the arguments behind the word. */
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unknown> }>> = {
@@ -23,9 +29,8 @@ const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unk
   chat: { about: "talks to the running service in the terminal", load: () => import("./chat.ts") },
 };
 
-const resolve = createRequire(import.meta.url).resolve;
-const manifest = resolve("conversation-graph/package.json");
-const { version, engines } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string; engines: { node: string } };
+const manifest = fileURLToPath(packageFile("package.json"));
+const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
 
 const HELP = `conversation-graph ${version}: a self-hosted chat service that remembers
 
@@ -40,28 +45,16 @@ Settings come from the environment and from .env in the working directory: PORT,
 OPENAI_BASE_URL, API_KEYS and more. Each is explained in ${path.join(path.dirname(manifest), ".env.example")}
 `;
 
-/** Why this Node cannot run it and what can be done, or null when it can. */
-function problemOfNode(): string | null {
-  const least = Number(/\d+/.exec(engines.node)?.[0]);
-  if (Number.parseInt(process.versions.node, 10) >= least) return null;
-  const problem = `conversation-graph needs Node ${least} or later, and this is Node ${process.versions.node}.`;
-  // As a .bin in front of the PATH the package `node` is found first; a global installation or an unrun install script leaves it out.
-  const brought = path.join(path.dirname(resolve("node/package.json")), "bin", "node");
-  if (existsSync(brought)) return `${problem} The package brings one that can:\n  ${brought} ${process.argv[1]}`;
-  return `${problem} Install that one. Or run \`npm rebuild node\`: the package \`node\` brings it, but its install script was not run.`;
-}
-
 async function run([word, ...rest]: string[]): Promise<void> {
   if (word === "--version" || word === "-v") return void process.stdout.write(`${version}\n`);
   if ([word, ...rest].some((argument) => argument === "--help" || argument === "-h")) return void process.stdout.write(HELP);
   const command = word === undefined ? { load: () => import("../server/main.ts") } : Object.hasOwn(COMMANDS, word) && COMMANDS[word];
-  const problem = command ? problemOfNode() : `There is no command or option "${word}".\n\n${HELP}`;
-  if (problem === null && command) {
+  if (command) {
     process.argv.splice(2, 1);
     await command.load();
     return;
   }
-  process.stderr.write(`${problem}\n`);
+  process.stderr.write(`There is no command or option "${word}".\n\n${HELP}`);
   process.exitCode = 1;
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import satisfies from "spdx-satisfies";
+import { bundleLibrary, bundleService, packagesOf } from "./bundle.ts";
 
 /** Licences that ask for a notice and no more. https://spdx.org/licenses */
 const PERMITTED = [
@@ -19,8 +20,8 @@ const PERMITTED = [
   "Unlicense",
 ];
 
-/** What is built into dist/ from development dependencies: the page and the reader of the API's description. */
-const BUILT_IN = ["preact", "@preact/signals", "@preact/signals-core", "uplot", "marked", "dompurify", "swagger-ui-dist"];
+/** What the page and the reader of the API's description are made of. */
+const OF_THE_PAGE = ["preact", "@preact/signals", "@preact/signals-core", "uplot", "marked", "dompurify", "swagger-ui-dist"];
 
 const READ: Readonly<Record<string, string>> = {
   "duck@0.1.12": "BSD-2-Clause", // package.json says "BSD"; the text in LICENSE is that of two clauses
@@ -39,9 +40,8 @@ function listInstalled(): Component[] {
   return (JSON.parse(output) as { components: Component[] }).components;
 }
 
-function readPackage(name: string): Component {
-  const text = readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8");
-  const { version, license } = JSON.parse(text) as { version: string; license?: string };
+function readPackage(folder: string): Component {
+  const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as Component & { license?: string };
   return { name, version, licenses: license === undefined ? [] : [{ expression: license }] };
 }
 
@@ -59,7 +59,11 @@ function isPermitted(licence: string): boolean {
 }
 
 const { values } = parseArgs({ options: { all: { type: "boolean", default: false } } });
-const shipped = [...listInstalled(), ...BUILT_IN.map(readPackage)];
+const inside = [
+  ...packagesOf(await Promise.all([bundleService({ write: false }), bundleLibrary({ write: false })])),
+  ...OF_THE_PAGE.map((name) => `node_modules/${name}`),
+];
+const shipped = [...listInstalled(), ...inside.map(readPackage)];
 const licences = new Map(shipped.map((component) => [`${component.name}@${component.version}`, licenceOf(component)]));
 const refused = [...licences].filter(([, licence]) => !isPermitted(licence));
 

@@ -1,6 +1,11 @@
-import { enableCompileCache } from "node:module";
+import module from "node:module";
+import { nodeProblem } from "../errors/package-file.ts";
 
-// Before anything else is loaded: the compile cache saves a third of the start (1,200 modules).
-enableCompileCache();
+if (nodeProblem !== null) {
+  console.error(nodeProblem);
+  process.exit(1);
+}
+// Before anything else is loaded: the compile cache saves a third of the start.
+module.enableCompileCache();
 const { runService } = await import("./start/run-service.ts");
 await runService();

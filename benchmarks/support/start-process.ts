@@ -71,7 +71,7 @@ const settingsFor = (modelUrl: string): Record<string, string> => ({
 
 /** Starts this service in a process of its own; `line` is its address. `environment` overrides the settings of every bench. */
 export function startService(modelUrl: string, environment: Record<string, string>): Promise<MeasuredProcess> {
-  return startProcess("server/main.ts", /"url":"([^"]+)"/, { environment: { ...settingsFor(modelUrl), ...environment } });
+  return startProcess("dist/main.js", /"url":"([^"]+)"/, { environment: { ...settingsFor(modelUrl), ...environment } });
 }
 
 export const MODEL_AT_ONCE = "bench-at-once";

@@ -1,6 +1,6 @@
-import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { abortable } from "../../models/deadlines.ts";
+import { packageFile } from "../../errors/package-file.ts";
 import {
   DOCUMENT_LIMITS,
   DOCUMENT_TYPES,
@@ -46,8 +46,7 @@ export async function parseDocument(
   return answer.chunks;
 }
 
-/** .ts in the sources and .js in dist: tsc rewrites imports but not URLs. */
-const WORKER_FILE = new URL(`./parse-worker${path.extname(import.meta.filename)}`, import.meta.url);
+const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/parsing/parse-worker.ts" : "dist/parse-worker.js");
 
 const MIB = 2 ** 20;
 const MEMORY_CHECK_MS = 50;

@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import type { Router, Request, Response } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { packageFile } from "../../errors/package-file.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { PAGE_POLICY } from "../http/web-security.ts";
 
-/** The build puts the page beside this folder. */
-const BUILT_PAGE = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/web" : "../../web", import.meta.url));
+const BUILT_PAGE = fileURLToPath(packageFile("dist/web"));
 
 const CONTENT_TYPES: Record<string, string> = {
   ".html": "text/html; charset=utf-8",

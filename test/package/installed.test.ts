@@ -1,64 +1,51 @@
 import { execFile, type ChildProcess } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { listContext } from "./image-file.ts";
+import { pack, type Packed } from "./pack.ts";
 import { plainEnvironment, serve } from "./plain-environment.ts";
 import { freePort } from "../servers/postgres-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const env = plainEnvironment();
+const plain = plainEnvironment();
+/** The Node that runs the tests comes first, as the caller's. */
+const env = { ...plain, PATH: `${path.dirname(process.execPath)}${path.delimiter}${plain["PATH"] ?? ""}` };
 /** Milliseconds that one test may take on a busy machine; most take a few seconds. */
 jest.setTimeout(180_000);
-
-interface Packed {
-  filename: string;
-  size: number;
-  files: { path: string }[];
-}
-
-/** `npm pack` with its scripts on a copy of the sources that has a file of an earlier build. */
-async function pack(folder: string): Promise<Packed> {
-  const sources = path.join(folder, "sources");
-  for (const file of [...(await listContext(root)), "README.md", "LICENSE", ".env.example"]) {
-    cpSync(path.join(root, file), path.join(sources, file));
-  }
-  symlinkSync(path.join(root, "node_modules"), path.join(sources, "node_modules"));
-  mkdirSync(path.join(sources, "dist"));
-  writeFileSync(path.join(sources, "dist/renamed-since.js"), "");
-  // What its scripts print comes before.
-  const { stdout } = await run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], { cwd: sources, env });
-  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as Packed[];
-  if (!packed) throw new Error(`npm pack said nothing: ${stdout}`);
-  return packed;
-}
+const OFFLINE_FIRST = ["--prefer-offline", "--no-audit", "--no-fund"];
+/** The other Node that can run the package; the tests themselves run on 24. */
+const NODE_22 = "22.14.0";
+const PNPM = "10.34.9";
 
 describe("the package, installed in an empty project", () => {
   let folder: string;
   let project: string;
   let packed: Packed;
+  let installing: { stdout: string; stderr: string };
   const started: ChildProcess[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-installed-"));
     project = path.join(folder, "project");
     mkdirSync(project);
     writeFileSync(path.join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    packed = await pack(folder);
-    const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", path.join(folder, packed.filename)];
-    await run("npm", install, { cwd: project, env, maxBuffer: 64 * 1024 * 1024 });
+    packed = await pack(folder, env);
+    installing = await inProject("npm", "install", ...OFFLINE_FIRST, path.join(folder, packed.filename));
+    await run("npm", ["install", ...OFFLINE_FIRST, "--prefix", path.join(folder, "node-22"), `node@${NODE_22}`], { env });
   }, 600_000);
   afterAll(async () => {
     for (const child of started) child.kill("SIGKILL");
     await rm(folder, { recursive: true, force: true });
   });
 
-  const inProject = (program: string, ...given: string[]) => run(program, given, { cwd: project, env });
+  const inProject = (program: string, ...given: string[]) => run(program, given, { cwd: project, env, maxBuffer: 64 * 2 ** 20 });
+  const nodeOf = (version: string): string =>
+    version === "22" ? path.join(folder, "node-22/node_modules/node/bin/node") : process.execPath;
   const installed = (): string[] => globSync("**/*", { cwd: path.join(project, "node_modules/conversation-graph") }).sort();
 
   async function serveFrom(command: string[], environment: Record<string, string>) {
@@ -71,18 +58,46 @@ describe("the package, installed in an empty project", () => {
 
   test("holds what is built from the sources, its licence and its settings, and nothing of development", () => {
     const files = packed.files.map((file) => file.path).sort();
-    expect(files.filter((file) => !file.startsWith("dist/"))).toEqual([".env.example", "LICENSE", "README.md", "package.json"]);
-    const built = files.filter((file) => /\.(js|ts)$/.test(file) && !/^dist\/(web|server\/http\/openapi\/swagger-ui)\//.test(file));
-    expect(built.length).toBeGreaterThan(400);
-    const withoutSource = built.filter(
-      (file) => !existsSync(path.join(root, file.slice("dist/".length).replace(/(\.d\.ts|\.js)$/, ".ts"))),
+    const migrations = globSync("stores/postgres/migrations/*.sql", { cwd: root });
+    expect(files.filter((file) => !file.startsWith("dist/"))).toEqual(
+      [".env.example", "LICENSE", "README.md", "package.json", ...migrations].sort(),
     );
-    expect(withoutSource).toEqual([]);
-    const others = files.filter((file) => file.startsWith("dist/") && !/(\.js|\.d\.ts)$/.test(file));
-    const known = /^dist\/(web|stores\/postgres\/migrations|server\/http\/openapi\/swagger-ui)\//;
-    expect(others.filter((file) => !known.test(file))).toEqual([]);
-    expect(others.filter((file) => /\.(map|ts|tsx|env|log)$/.test(file))).toEqual([]);
-    expect(packed.size).toBeLessThan(2 * 1024 * 1024);
+    const built = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice("dist/".length));
+    expect(built.filter((file) => !file.includes("/"))).toEqual(
+      ["THIRD-PARTY-LICENSES.txt", "conversation-graph.js", "index.js", "main.js", "parse-worker.js"].sort(),
+    );
+    const folders = new Set(built.filter((file) => file.includes("/")).map((file) => file.split("/")[0]));
+    expect([...folders].sort()).toEqual(["chunks", "pdfjs", "swagger-ui", "types", "web"]);
+    const types = built.filter((file) => file.startsWith("types/"));
+    expect(types.filter((file) => !existsSync(path.join(root, file.slice("types/".length).replace(/\.d\.ts$/, ".ts"))))).toEqual([]);
+    expect(files.filter((file) => /\.(map|tsx|env|log)$|renamed-since/.test(file))).toEqual([]);
+    expect(packed.size).toBeLessThan(8 * 2 ** 20);
+  });
+
+  test("brings fewer than 200 packages and 200 MB, none of them under another name, and npm warns of nothing", () => {
+    expect(installing.stderr.replaceAll(/^npm (warn Unknown|notice).*\n?/gm, "")).toBe("");
+    const lock = JSON.parse(readFileSync(path.join(project, "node_modules/.package-lock.json"), "utf8")) as {
+      packages: Record<string, { name?: string }>;
+    };
+    const packages = Object.entries(lock.packages);
+    expect(packages.length).toBeLessThan(200);
+    expect(packages.filter(([folder, { name }]) => name !== undefined && !folder.endsWith(name))).toEqual([]);
+    const sizes = globSync("node_modules/**/*", { cwd: project, withFileTypes: true })
+      .filter((file) => file.isFile())
+      .map((file) => statSync(path.join(file.parentPath, file.name)).size);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200 * 2 ** 20);
+  });
+
+  test("is installed by pnpm too, which hides from a package what it does not name", async () => {
+    const other = path.join(folder, "with-pnpm");
+    mkdirSync(other);
+    writeFileSync(path.join(other, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    const inOther = (program: string, ...given: string[]) => run(program, given, { cwd: other, env });
+    const { stdout } = await inOther("npm", "exec", "--yes", "--", `pnpm@${PNPM}`, "add", path.join(folder, packed.filename));
+    expect(stdout).not.toMatch(/WARN|unmet|deprecated/);
+    const script = 'console.log(typeof (await import("conversation-graph")).startTurn)';
+    expect((await inOther(process.execPath, "--input-type=module", "-e", script)).stdout).toBe("function\n");
+    expect((await inOther("node_modules/.bin/conversation-graph", "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   test("brings one zod and one @langchain/core, of the versions that it names", () => {
@@ -111,7 +126,8 @@ describe("the package, installed in an empty project", () => {
     async (resolution) => {
       copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
       writeFileSync(path.join(project, "all.ts"), 'export * from "conversation-graph";\n');
-      const compilerOptions = { ...resolution, target: "es2023", strict: true, skipLibCheck: false, noEmit: true, types: ["node"] };
+      const ofNode = { types: ["node"], typeRoots: [path.join(root, "node_modules/@types")] };
+      const compilerOptions = { ...resolution, ...ofNode, target: "es2023", strict: true, skipLibCheck: false, noEmit: true };
       const misuse =
         'import { startTurn } from "conversation-graph";\nstartTurn({} as never, { userId: "a", sessionId: "b", message: 3 });\n';
       writeFileSync(path.join(project, "misuse.ts"), misuse);
@@ -125,10 +141,12 @@ describe("the package, installed in an empty project", () => {
     },
   );
 
-  test("runs the example of README.md in the process of its caller", async () => {
+  test.each(["24", "22"])("runs the example of README.md in the process of its caller, on Node %s", async (version) => {
     copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
-    const { stdout } = await inProject(path.join(project, "node_modules/.bin/node"), "one-turn.ts");
+    const types = version === "22" ? ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"] : [];
+    const { stdout, stderr } = await inProject(nodeOf(version), ...types, "one-turn.ts");
     expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
+    expect(stderr).toBe("");
   });
 
   test("npx conversation-graph tells its version and its commands, and what is wrong with others", async () => {
@@ -147,13 +165,19 @@ describe("the package, installed in an empty project", () => {
     });
   });
 
-  test("under a Node that is too old it says so, and which one can run it", async () => {
-    const manifest = path.join(project, "node_modules/conversation-graph/package.json");
-    const text = readFileSync(manifest, "utf8");
-    writeFileSync(manifest, text.replace(/"node": ">=\d+"/, '"node": ">=99"'));
-    const refused = inProject("npx", "conversation-graph");
-    await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/needs Node 99 or later[^]*node\/bin\/node/) });
-    writeFileSync(manifest, text);
+  test("a Node that is too old is named in one line, with the one that is needed, by the command, the service and the library", async () => {
+    const dist = path.join(project, "node_modules/conversation-graph/dist");
+    const { engines } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { engines: { node: string } };
+    const problem = `conversation-graph needs Node ${engines.node.slice(">=".length)} or later, and this is Node ${process.versions.node} (${process.execPath}).`;
+    const older = path.join(folder, "older.cjs");
+    writeFileSync(older, 'delete require("node:module").findPackageJSON; require("node:module").syncBuiltinESMExports();');
+    for (const file of ["conversation-graph.js", "main.js"]) {
+      const refused = inProject(process.execPath, "--require", older, path.join(dist, file));
+      await expect(refused).rejects.toMatchObject({ code: 1, stdout: "", stderr: `${problem}\n` });
+    }
+    const script = 'await import("conversation-graph").catch(({ message }) => console.log(message))';
+    const { stdout } = await inProject(process.execPath, "--require", older, "--input-type=module", "-e", script);
+    expect(stdout).toBe(`${problem}\n`);
   });
 
   test("npx conversation-graph serves, keeps its data in ./.data alone, and drains when npx is told to stop", async () => {
@@ -166,10 +190,10 @@ describe("the package, installed in an empty project", () => {
     expect(installed()).toEqual(before);
   });
 
-  test("started without npx between, it exits with 0 on SIGTERM", async () => {
-    const bin = path.join(project, "node_modules/.bin");
-    const environment = { ...env, PATH: `${bin}${path.delimiter}${env["PATH"] ?? ""}` };
-    const { child, ended } = await serveFrom([path.join(bin, "conversation-graph")], environment);
+  test.each(["24", "22"])("started without npx between, on Node %s, it prints no warning and exits with 0 on SIGTERM", async (version) => {
+    const environment = { ...env, PATH: `${path.dirname(nodeOf(version))}${path.delimiter}${env["PATH"] ?? ""}` };
+    const { child, ended, output } = await serveFrom([path.join(project, "node_modules/.bin/conversation-graph")], environment);
+    expect(output()).not.toMatch(/warning/i);
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
   });

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
@@ -9,13 +8,12 @@ import { killServiceProcesses, startServiceProcess } from "../servers/service-pr
 import { postJson } from "../support/clients/api-client.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
-import { scriptFile, startFile } from "../support/run-script.ts";
+import { BIN, startFile } from "../support/run-script.ts";
 import { importedTurns, openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
 import { openTestService } from "../support/services/service.ts";
 
 type Environment = Record<string, string>;
 const TIMES = 20;
-const BIN = fileURLToPath(new URL("../../dist/scripts/conversation-graph.js", import.meta.url));
 
 let opened: AsyncDisposableStack;
 beforeEach(() => {
@@ -52,10 +50,10 @@ test("migrate, jobs and audit do their work beside a service twenty times and le
   const before = await countConnections(url);
   const environment = { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" };
   await Promise.all([
-    twentyTimes([scriptFile("migrate")], environment, /: nothing to do\n$/),
-    twentyTimes([scriptFile("jobs")], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
-    twentyTimes([scriptFile("audit"), "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
-    twentyTimes([scriptFile("chat"), "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
+    twentyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
+    twentyTimes([BIN, "jobs"], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
+    twentyTimes([BIN, "audit", "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
+    twentyTimes([BIN, "chat", "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
   ]);
   const { json } = await service.get("/api/v1/conversations?user_id=ada");
   expect(json).toMatchObject({ conversations: [{ message_count: 2 * TIMES }] });
@@ -72,9 +70,9 @@ test("export writes twenty times what a running service has by then, and restore
     const { status } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: `Message ${time}` });
     expect(status).toBe(200);
     const file = path.join(folder, `${time}.jsonl.gz`);
-    await once([scriptFile("export"), file], { DATABASE_URL: url }, /\n\d+ rows of .*\.jsonl\.gz, /);
+    await once([BIN, "export", file], { DATABASE_URL: url }, /\n\d+ rows of .*\.jsonl\.gz, /);
     const empty = await createRealDatabase();
-    const restore = once([scriptFile("restore"), file], { DATABASE_URL: empty.url }, new RegExp(`\\nmessages: ${2 * time}\\n`));
+    const restore = once([BIN, "restore", file], { DATABASE_URL: empty.url }, new RegExp(`\\nmessages: ${2 * time}\\n`));
     await restore.finally(empty.drop);
   }
 }, 600_000);
@@ -88,12 +86,12 @@ test("ingest and reindex, twenty times: there is one document, and the service t
   const before = await openServiceWithEpisodes({ DATA_DIR: folder });
   const { conversation_id: id } = await before.bring("ada", importedTurns([["My boat is called Calypso.", "Noted."]]));
   await before.settle(id);
-  await twentyTimes([scriptFile("ingest"), "handbook", documents, "--url", before.url], {}, /1 documents? in "handbook", 0 failed/);
+  await twentyTimes([BIN, "ingest", "handbook", documents, "--url", before.url], {}, /1 documents? in "handbook", 0 failed/);
   expect(await makeKnowledgeClient(before.url).list("handbook")).toEqual([expect.objectContaining({ status: "indexed" })]);
   await before.close();
 
   const environment = { DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in" };
-  await twentyTimes([scriptFile("reindex")], environment, /\n1 episodes indexed, built-in/);
+  await twentyTimes([BIN, "reindex"], environment, /\n1 episodes indexed, built-in/);
   const after = await openServiceWithEpisodes({ DATA_DIR: folder });
   opened.defer(() => after.close());
   const found = await after.episodes("ada", { query: "boat" });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { startEmbeddingServer } from "../servers/embedding-server.ts";
-import { scriptFile, startFile } from "../support/run-script.ts";
+import { BIN, startFile } from "../support/run-script.ts";
 import { freePort } from "../servers/postgres-server.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../servers/service-process.ts";
@@ -32,7 +32,7 @@ describe("npm run reindex", () => {
     EMBEDDING_DIMENSIONS: "4",
   });
 
-  const reindex = () => startFile([scriptFile("reindex")], withServer());
+  const reindex = () => startFile([BIN, "reindex"], withServer());
 
   /** A conversation of 300 turns, indexed with the built-in embedder. */
   async function fill(): Promise<void> {

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./postgres-server.ts";
 
-const MAIN = fileURLToPath(new URL("../../server/main.ts", import.meta.url));
+/** Made from the sources when the tests start. */
+const MAIN = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 export const NO_LIMITS = { RATE_LIMIT_PER_MINUTE: "0", MAX_CONCURRENT_TURNS_PER_USER: "0" };
 
@@ -12,7 +13,7 @@ export type ServiceProcess = ReturnType<typeof spawnService>;
 const started = new Set<ServiceProcess>();
 
 /**
- * Starts `server/main.ts`, or that of another version, with only the given environment (and PATH), and waits for nothing. Without limits, and on
+ * Starts the service as it is built, or that of another version, with only the given environment (and PATH), and waits for nothing. Without limits, and on
  * a real Postgres, which lacks the extensions, without memory.
  */
 export function spawnService(environment: Record<string, string>, main = MAIN) {

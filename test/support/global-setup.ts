@@ -5,6 +5,7 @@ import { createPGlite } from "../../stores/postgres/database/create-pglite.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
+import { bundleService } from "../../scripts/bundle.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
 import { type PostgresServer, startPostgresServer } from "../servers/postgres-server.ts";
 
@@ -36,13 +37,13 @@ async function createSnapshot(folder: string): Promise<string> {
 }
 
 /**
- * Starts what all test files share, once: a real Postgres (or the one of TEST_DATABASE_URL) with a migrated template database, and the
- * snapshot of a migrated embedded one. Test files learn of both from the environment.
+ * Makes what all test files share, once: the service as it is built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated template
+ * database, and the snapshot of a migrated embedded one. Test files learn of the databases from the environment.
  */
 export default async function globalSetup(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
   const given = process.env["TEST_DATABASE_URL"];
-  const postgres = given ? undefined : await startPostgresServer();
+  const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), bundleService({ write: true })]);
   globalThis.testServers = { postgres, folder };
   const serverUrl = given ?? postgres?.url ?? "";
   // One after the other: PGlite starts without letting go of the event loop, on a busy machine for longer than a query may take.

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** The file of `npm run NAME`. */
-export const scriptFile = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url));
+export const BIN = fileURLToPath(new URL("../../dist/conversation-graph.js", import.meta.url));
 
 /** Starts a file with Node, with only the given environment (and PATH). */
 export function startFile([file = "", ...words]: readonly string[], environment: Record<string, string> = {}, input = "") {
@@ -20,4 +19,4 @@ export function startFile([file = "", ...words]: readonly string[], environment:
 
 /** `npm run NAME -- WORDS`, to its end. */
 export const runScript = (name: string, words: readonly string[] = [], environment: Record<string, string> = {}, input = "") =>
-  startFile([scriptFile(name), ...words], environment, input).ended;
+  startFile([BIN, name, ...words], environment, input).ended;

@@ -5,6 +5,7 @@ import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { PAGE_POLICY } from "../web-security.ts";
+import { packageFile } from "../../../errors/package-file.ts";
 import { makeRouter, operationGroup, route } from "./operation.ts";
 
 /** From the package swagger-ui-dist; the build copies them. */
@@ -50,9 +51,7 @@ export const descriptionOperations = operationGroup({
   },
 });
 
-/** Beside this module once it is built. */
-const BUILT_FILES = import.meta.url.endsWith(".ts") ? "../../../dist/server/http/openapi/swagger-ui/" : "./swagger-ui/";
-const FILES_FOLDER = fileURLToPath(new URL(BUILT_FILES, import.meta.url));
+const FILES_FOLDER = fileURLToPath(packageFile("dist/swagger-ui/"));
 
 /** `filesFolder` holds DOCS_FILES. */
 export function openApiRoutes(describe: () => z.infer<typeof ApiDescription>, filesFolder = FILES_FOLDER): Router {

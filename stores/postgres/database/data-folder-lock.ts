@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { isNativeError } from "node:util/types";
 import { AppError } from "../../../errors/app-error.ts";
 
@@ -21,7 +21,19 @@ function notWritable(dataDir: string, cause: unknown): AppError {
   });
 }
 
+/** Loaded when it is needed, without the warning that Node 22 prints: only transactions are used, which will not change. */
+function loadSqlite(): typeof import("node:sqlite") {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
 async function openLockFile(dataDir: string): Promise<DatabaseSync> {
+  const { DatabaseSync } = loadSqlite();
   try {
     await mkdir(dataDir, { recursive: true });
     return new DatabaseSync(path.join(dataDir, "process.lock"), { timeout: 0 });

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { packageFile } from "../../../errors/package-file.ts";
 import pRetry from "p-retry";
 import { AppError } from "../../../errors/app-error.ts";
 import { installJobQueue } from "../../jobs/pg-boss.ts";
@@ -6,7 +7,7 @@ import type { Database } from "./database.ts";
 import { LONG_STATEMENT_MS, withStatementTimeout } from "./database-decorators.ts";
 import { isLockFailure } from "./storage-errors.ts";
 
-const MIGRATIONS = new URL("../migrations/", import.meta.url);
+const MIGRATIONS = packageFile("stores/postgres/migrations/");
 /** The ASCII bytes of "convers" as a number. */
 const LOCK_KEY = "27988542917800563";
 /**

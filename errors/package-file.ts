@@ -1,0 +1,16 @@
+import module from "node:module";
+import { pathToFileURL } from "node:url";
+
+/** Why this Node cannot run the package; null: it can. What follows came with Node 22.14 and is the newest thing that is used. */
+export const nodeProblem =
+  "findPackageJSON" in module
+    ? null
+    : `conversation-graph needs Node 22.14 or later, and this is Node ${process.versions.node} (${process.execPath}).`;
+
+/** The address of a file of this package by its path from the package's root: the same from the sources and from the bundle. */
+export function packageFile(path: string): URL {
+  if (nodeProblem !== null) throw new Error(nodeProblem);
+  const manifest = module.findPackageJSON(import.meta.url);
+  if (manifest === undefined) throw new Error(`there is no package.json above ${import.meta.filename}`);
+  return new URL(path, pathToFileURL(manifest));
+}

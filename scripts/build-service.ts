@@ -1,0 +1,12 @@
+import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { DOCS_FILES } from "../server/http/openapi/openapi-routes.ts";
+import { bundleLibrary, bundleService, licenceTexts, packagesOf } from "./bundle.ts";
+
+// What runs in production: a few files instead of 2,000 modules, and what they read.
+for (const file of ["dist/chunks", "dist/types", ...globSync("dist/*.{js,map}")]) rmSync(file, { recursive: true, force: true });
+const made = await Promise.all([bundleService({ write: true }), bundleLibrary({ write: true })]);
+writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licenceTexts(packagesOf(made)));
+
+for (const folder of ["cmaps", "standard_fonts"]) cpSync(`node_modules/pdfjs-dist/${folder}`, `dist/pdfjs/${folder}`, { recursive: true });
+mkdirSync("dist/swagger-ui", { recursive: true });
+for (const name of [...DOCS_FILES, "LICENSE", "NOTICE"]) copyFileSync(`node_modules/swagger-ui-dist/${name}`, `dist/swagger-ui/${name}`);

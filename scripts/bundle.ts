@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { build, type BuildOptions, type Metafile } from "esbuild";
+
+/** PGlite finds its WebAssembly beside itself; the other two are tried by packages that do without them. */
+const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas"];
+/** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
+const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];
+
+const shared: BuildOptions = {
+  outdir: "dist",
+  chunkNames: "chunks/[name]-[hash]",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node22",
+  // Names stay: a log shows stacks.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 160,
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: "none",
+  logLevel: "warning",
+  // For CommonJS packages that require Node's own modules.
+  banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+};
+
+/** The service with its commands. Returns what went into it. */
+export async function bundleService({ write }: { write: boolean }): Promise<Metafile> {
+  const { metafile } = await build({
+    ...shared,
+    entryPoints: {
+      "conversation-graph": "scripts/conversation-graph.ts",
+      main: "server/main.ts",
+      "parse-worker": "memory/parsing/parse-worker.ts",
+    },
+    external: EXTERNAL,
+    inject: ["core-js/actual/async-disposable-stack"], // Node 22 has none
+    write,
+    metafile: true,
+  });
+  return metafile;
+}
+
+/** The library of the package. Returns what went into it. */
+export async function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
+  const external = [...EXTERNAL, ...OF_THE_CALLER];
+  const { metafile } = await build({ ...shared, entryPoints: { index: "graph/index.ts" }, external, write, metafile: true });
+  return metafile;
+}
+
+/** The packages inside a bundle, by their folders. */
+export function packagesOf(metafiles: Metafile[]): string[] {
+  const folders = metafiles
+    .flatMap(({ inputs }) => Object.keys(inputs))
+    .map((file) => /^(?:.*node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
+    .filter((folder) => folder !== undefined);
+  return [...new Set(folders)].sort();
+}
+
+/** The licence texts of these packages, which their licences ask to be handed on. */
+export function licenceTexts(folders: string[]): string {
+  return folders
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as Record<string, unknown>;
+      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
+      const texts = files.map((file) => readFileSync(`${folder}/${file}`, "utf8").trim());
+      return [`=== ${String(name)} ${String(version)}, ${String(license)}`, ...texts].join("\n\n");
+    })
+    .join("\n\n\n");
+}
