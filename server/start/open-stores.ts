@@ -18,8 +18,9 @@ import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts"
 import type { Config } from "./config.ts";
 
 /** Throws AppError `invalid_configuration` when it cannot be opened. */
-export function openDatabase({ DATABASE_URL, DATA_DIR }: Pick<Config, "DATABASE_URL" | "DATA_DIR">): Promise<Database> {
-  return DATABASE_URL === undefined ? openEmbeddedPostgres(DATA_DIR) : openPostgres(DATABASE_URL);
+export function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_DIR" | "LOW_MEMORY">): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) return openPostgres(config.DATABASE_URL);
+  return openEmbeddedPostgres(config.DATA_DIR, { lowMemory: config.LOW_MEMORY });
 }
 
 /** Whoever calls closes it. */

@@ -9,7 +9,15 @@ import { AppError } from "../../../errors/app-error.ts";
  * pg_textsearch must be preloaded; a setting in the folder would make it open nowhere else. Recycled log files would hold erased text.
  * https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE
  */
-const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_preload_libraries=pg_textsearch", "-c", "shared_buffers=16MB", "-c", "wal_recycle=off"];
+const START_PARAMS = [
+  ...PGlite.defaultStartParams,
+  "-c",
+  "shared_preload_libraries=pg_textsearch",
+  "-c",
+  "shared_buffers=16MB",
+  "-c",
+  "wal_recycle=off",
+];
 const TEXT_SEARCH: typeof pg_textsearch = {
   ...pg_textsearch,
   setup: async (...given) => ({ ...(await pg_textsearch.setup(...given)), sharedPreloadLibraries: [] }),

@@ -22,13 +22,13 @@ function notWritable(dataDir: string, cause: unknown): AppError {
 }
 
 /** Loaded when it is needed, without the warning that Node 22 prints: only transactions are used, which will not change. */
-function loadSqlite(): typeof import("node:sqlite") {
-  const { emitWarning } = process;
+function loadSqlite() {
+  const warn = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;
   try {
     return process.getBuiltinModule("node:sqlite");
   } finally {
-    process.emitWarning = emitWarning;
+    process.emitWarning = warn;
   }
 }
 

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
 import { createPGlite } from "./create-pglite.ts";
@@ -8,11 +9,21 @@ import { makePooledDatabase } from "./pooled-database.ts";
 
 export const IN_MEMORY = "memory://";
 
+/** What the flag --liftoff-only stands for, which has no effect once the process runs. https://v8.dev/docs/wasm-compilation-pipeline */
+function disableWasmOptimizer(): void {
+  setFlagsFromString("--no-wasm-tier-up");
+  setFlagsFromString("--no-wasm-dynamic-tiering");
+}
+
 /**
  * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `loadDataDir`
- * is an archive of `dumpDataDir`. Throws AppError `invalid_configuration` when another process has the folder or it cannot be used.
+ * is an archive of `dumpDataDir`. With `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError `invalid_configuration` when another process has the folder or it cannot be used.
  */
-export async function openEmbeddedPostgres(dataDir: string, options: { loadDataDir?: Blob } = {}): Promise<Database> {
+export async function openEmbeddedPostgres(
+  dataDir: string,
+  { lowMemory = false, ...options }: { loadDataDir?: Blob; lowMemory?: boolean } = {},
+): Promise<Database> {
+  if (lowMemory) disableWasmOptimizer();
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
