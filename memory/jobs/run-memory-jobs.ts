@@ -50,7 +50,7 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
 }
 
 /** Jobs that waited longer, in milliseconds, no longer let every turn of an embedded database go first. */
-const LATE_MS = 1_000;
+const LATE_MS = 3_000;
 
 /** Tokens of messages that a summary of a few hundred words can still do justice to. */
 const MAX_STEP_TOKENS = 6_000;

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Request, RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 
-const IDLE_MS = 20;
-/** In milliseconds. Jobs of one conversation that gather meanwhile run as one. */
-const LONGEST_WAIT_MS = 250;
+/** In milliseconds. Longer than a program needs between two turns, shorter than a person. */
+const IDLE_MS = 100;
+/** In milliseconds, as often as the queue is looked at in any case. Jobs of one conversation that gather meanwhile run as one. */
+const LONGEST_WAIT_MS = 2_000;
 
 /** Such a request waits for background work itself. */
 function waitsForJobs({ method, path }: Request): boolean {
@@ -16,8 +17,23 @@ export type IdleDetector = ReturnType<typeof makeIdleDetector>;
 export function makeIdleDetector() {
   let open = 0;
   let lastEndedAt = -Infinity;
+  let settling = 0;
+  let settlingBegins = new AbortController();
+
+  function hurryUntilClosed(response: Response): void {
+    settling++;
+    settlingBegins.abort();
+    response.on("close", () => {
+      settling--;
+      if (settling === 0) settlingBegins = new AbortController();
+    });
+  }
+
   const middleware: RequestHandler = (request, response, next) => {
-    if (waitsForJobs(request)) return next();
+    if (waitsForJobs(request)) {
+      hurryUntilClosed(response);
+      return next();
+    }
     open++;
     response.on("close", () => {
       open--;
@@ -29,15 +45,15 @@ export function makeIdleDetector() {
     middleware,
     /** Milliseconds since the last request ended; 0 while one is open. */
     idleMs: (): number => (open > 0 ? 0 : performance.now() - lastEndedAt),
-    /** Resolves after LONGEST_WAIT_MS at the latest. */
+    /** Resolves after LONGEST_WAIT_MS at the latest, and at once while a request waits for background work. */
     async whenIdle(): Promise<void> {
       const latest = performance.now() + LONGEST_WAIT_MS;
-      for (;;) {
+      while (settling === 0) {
         const now = performance.now();
         const idleAt = open > 0 ? now + IDLE_MS : lastEndedAt + IDLE_MS;
         const wait = Math.min(idleAt, latest) - now;
         if (wait <= 0) return;
-        await sleep(Math.ceil(wait));
+        await sleep(Math.ceil(wait), undefined, { signal: settlingBegins.signal }).catch(() => undefined);
       }
     },
   };

@@ -33,11 +33,28 @@ describe("background work lets requests go first", () => {
     expect(await Promise.all([idle.whenIdle().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
   });
 
-  test("but not for ever: one that stays open, or one after the other, holds it up for a quarter of a second", async () => {
+  test("but not for ever: one that stays open, or one after the other, holds it up for two seconds", async () => {
     open();
     await idle.whenIdle();
     const requests = setInterval(() => open()(), 2);
     await idle.whenIdle();
     clearInterval(requests);
+  });
+
+  test("and not at all while a request waits for background work", async () => {
+    open();
+    const happened: string[] = [];
+    const waiting = idle.whenIdle().then(() => happened.push("work"));
+    await sleep(5);
+    happened.push("settle");
+    const settled = open("/api/v1/conversations/id/settle");
+    await waiting;
+    await idle.whenIdle();
+    settled();
+    const again = idle.whenIdle().then(() => happened.push("work"));
+    await sleep(5);
+    happened.push("later");
+    await again;
+    expect(happened).toEqual(["settle", "work", "later", "work"]);
   });
 });
