@@ -20,11 +20,11 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
   let idle: NodeJS.Timeout | undefined;
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
-    tokenCame(): void {
+    tokenCame: (): void => {
       clearTimeout(firstToken);
       idle = idle?.refresh() ?? abortAfter(idleMs, "model_stalled", stalled);
     },
-    clear(): void {
+    clear: (): void => {
       clearTimeout(firstToken);
       clearTimeout(idle);
     },

@@ -3,4 +3,6 @@ declare module "spdx-satisfies" {
   export default function satisfies(expression: string, licences: readonly string[]): boolean;
 }
 
-declare module "pdfjs-dist/legacy/build/pdf.worker.mjs";
+declare module "pdfjs-dist/legacy/build/pdf.worker.mjs" {
+  export const WorkerMessageHandler: unknown;
+}

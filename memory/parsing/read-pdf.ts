@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { PDFLoader } from "@langchain/community/document_loaders/fs/pdf";
 import { getDocument, VerbosityLevel, version } from "pdfjs-dist/legacy/build/pdf.mjs";
-import * as pdfjsWorker from "pdfjs-dist/legacy/build/pdf.worker.mjs";
+import { WorkerMessageHandler } from "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { packageFile } from "../../errors/package-file.ts";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
@@ -9,7 +9,7 @@ import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./docu
 const FILES = fileURLToPath(packageFile("dist/pdfjs/"));
 
 // pdf.js would import its other half by the name of a file, which is not there in a bundle.
-Object.assign(globalThis, { pdfjsWorker });
+Object.assign(globalThis, { pdfjsWorker: { WorkerMessageHandler } });
 
 type GetDocumentOptions = Extract<Parameters<typeof getDocument>[0], { verbosity?: unknown }>;
 
