@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { z } from "zod";
@@ -6,7 +6,10 @@ import { SETTINGS } from "../server/start/settings.ts";
 
 const PAGE = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../.env.example", import.meta.url));
+const COMPOSE = fileURLToPath(new URL("../docker-compose.yml", import.meta.url));
 const LINE_LENGTH = 120;
+/** What Docker Compose sets itself. */
+const SET_BY_COMPOSE = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "MILVUS_ADDRESS"];
 
 interface Setting {
   name: string;
@@ -56,7 +59,15 @@ export function renderEnvExample(): string {
   return `${head}\n${groups.map(({ title, settings }) => `\n# --- ${title} ---\n${settings.map(entry).join("\n")}\n`).join("")}`;
 }
 
+/** docker-compose.yml, in which the service gets every other setting as it is set. */
+export function renderCompose(): string {
+  const names = groups.flatMap(({ settings }) => settings.map(({ name }) => name)).filter((name) => !SET_BY_COMPOSE.includes(name));
+  const passedThrough = /(?<=# Passed through.*\n)(?: +[A-Z_]+:\n)+/;
+  return readFileSync(COMPOSE, "utf8").replace(passedThrough, names.map((name) => `      ${name}:\n`).join(""));
+}
+
 if (import.meta.main) {
   writeFileSync(PAGE, await renderConfigurationPage());
   writeFileSync(EXAMPLE, renderEnvExample());
+  writeFileSync(COMPOSE, renderCompose());
 }

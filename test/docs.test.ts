@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "@jest/globals";
 import { renderApiPage } from "../scripts/api-page.ts";
-import { renderConfigurationPage, renderEnvExample } from "../scripts/configuration-page.ts";
+import { renderCompose, renderConfigurationPage, renderEnvExample } from "../scripts/configuration-page.ts";
 import { renderArchitecture } from "../scripts/draw-graph.ts";
 import { buildDescription } from "../server/http/openapi/build-description.ts";
 
@@ -23,9 +23,10 @@ test("docs/api.md is what npm run docs makes of the sources", async () => {
   expect(await renderApiPage()).toBe(read("docs/api.md"));
 });
 
-test("docs/configuration.md and .env.example are what npm run docs makes of the settings", async () => {
+test("docs/configuration.md, .env.example and docker-compose.yml are what npm run docs makes of the settings", async () => {
   expect(await renderConfigurationPage()).toBe(read("docs/configuration.md"));
   expect(renderEnvExample()).toBe(read(".env.example"));
+  expect(renderCompose()).toBe(read("docker-compose.yml"));
 });
 
 test("docs/http.md lists every route of the API's description, and no other", () => {

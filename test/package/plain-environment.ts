@@ -29,6 +29,7 @@ export async function serve(
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (bytes: Buffer) => (printed += bytes.toString()));
   await waitUntil("the service being up", isUp, 60_000).catch((cause: unknown) => {
+    child.kill("SIGKILL");
     throw new Error(`The service said: ${printed}`, { cause });
   });
   const body = { user_id: "ada", session_id: "first", message: "hello" };
