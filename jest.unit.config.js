@@ -1,19 +1,24 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import everything from "./jest.config.js";
 
 const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everything;
 
-/** The tests that start no database and so need no global set-up: what `npm run check` runs, in seconds. */
-export default {
-  ...settings,
-  testMatch: [
-    "<rootDir>/test/{errors,models,nodes,text}/**/*.test.ts",
-    "<rootDir>/test/memory/*.test.ts",
-    "<rootDir>/test/memory/parsing/**/*.test.ts",
-    "<rootDir>/test/memory/{jobs,summary,episodes}/!(run-*|jobs-that-end-*|summarise-conversation*|no-blind-spot*|summary-in-trouble*|index-episodes|rebuild-*|jobs-without-an-index).test.ts",
-    "<rootDir>/test/memory/recall/!(recall-*|foresee).test.ts",
-    "<rootDir>/test/stores/search/!(search-index|milvus-*|lexical-text-in-postgres).test.ts",
-    "<rootDir>/test/package/*-example.test.ts",
-    "<rootDir>/test/package/docker-compose.test.ts",
-    "<rootDir>/test/docs.test.ts",
-  ],
-};
+/** What the global set-up makes, and servers that a test starts itself. */
+const OF_THE_SETUP = /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|openEmbeddedPostgres|createPGlite|start(?:Milvus|Postgres)/;
+const SLOW = ["hard", "repeated", "benchmarks", "web", "memory/parsing/hostile-documents.test.ts"].map((name) => `test/${name}`);
+
+/** Whether a test, or a file of the tests that it imports, needs what is started for all of them. */
+function needsSetup(file, seen = new Set()) {
+  if (seen.has(file)) return false;
+  seen.add(file);
+  const source = readFileSync(file, "utf8");
+  if (OF_THE_SETUP.test(source)) return true;
+  const imported = [...source.matchAll(/from "(\.[^"]+)"/g)].map(([, name]) => path.join(path.dirname(file), name));
+  return imported.some((name) => name.startsWith("test/") && needsSetup(name, seen));
+}
+
+const tests = globSync("test/**/*.test.ts", { exclude: (name) => SLOW.includes(name) });
+
+/** The tests that start no server and no database: what `npm run check` runs, in seconds. */
+export default { ...settings, testMatch: tests.filter((file) => !needsSetup(file)).map((file) => `<rootDir>/${file}`) };
