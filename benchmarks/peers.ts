@@ -68,7 +68,7 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
-  const model = await startProcess("benchmarks/support/peers/model-process.ts", /(http\S+)/, {});
+  const model = await startProcess(["benchmarks/support/peers/model-process.ts"], /(http\S+)/);
   opened.defer(() => model.stop());
   const ground = await openGround(postgres.url, model.line, folder);
   opened.defer(() => ground.close());

@@ -14,13 +14,16 @@ export interface MeasuredProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a file of this project with Node and waits for the line of its output that matches `ready`. */
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Starts Node with these arguments in the project's folder, and waits for the line of its output that matches `ready`. */
 export async function startProcess(
-  file: string,
+  words: readonly string[],
   ready: RegExp,
-  { args = [], environment = {} }: { args?: string[]; environment?: Record<string, string> },
+  environment: Record<string, string> = {},
 ): Promise<MeasuredProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${file}`, import.meta.url)), ...args], {
+  const child = spawn(process.execPath, words, {
+    cwd: ROOT,
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -33,7 +36,7 @@ export async function startProcess(
     };
     child.stdout.setEncoding("utf8").on("data", onText);
     child.stderr.setEncoding("utf8").on("data", onText);
-    child.once("exit", (code) => reject(new Error(`${file} ended with ${code} at its start: ${printed}`)));
+    child.once("exit", (code) => reject(new Error(`${words.join(" ")} ended with ${code} at its start: ${printed}`)));
   });
   child.stdout.removeAllListeners("data").resume();
   child.stderr.removeAllListeners("data").resume();
@@ -53,7 +56,7 @@ export async function startProcess(
 /** The model's server, which ends with `opened`: answers of so many words, with pauses in milliseconds. */
 export async function startModel(opened: AsyncDisposableStack, tokens = 40, betweenMs = 0): Promise<MeasuredProcess> {
   const args = [String(tokens), String(betweenMs)];
-  const model = await startProcess("benchmarks/support/model-server-process.ts", /(http\S+)/, { args });
+  const model = await startProcess(["benchmarks/support/model-server-process.ts", ...args], /(http\S+)/);
   opened.defer(() => model.stop());
   return model;
 }
@@ -69,9 +72,12 @@ const settingsFor = (modelUrl: string): Record<string, string> => ({
   MAX_CONCURRENT_TURNS_PER_USER: "0",
 });
 
-/** Starts this service in a process of its own; `line` is its address. `environment` overrides the settings of every bench. */
+const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as { scripts: { start: string } };
+const [, ...START] = scripts.start.split(" ");
+
+/** Starts this service as `npm start` does; `line` is its address. `environment` overrides the settings of every bench. */
 export function startService(modelUrl: string, environment: Record<string, string>): Promise<MeasuredProcess> {
-  return startProcess("dist/main.js", /"url":"([^"]+)"/, { environment: { ...settingsFor(modelUrl), ...environment } });
+  return startProcess(START, /"url":"([^"]+)"/, { ...settingsFor(modelUrl), ...environment });
 }
 
 export const MODEL_AT_ONCE = "bench-at-once";

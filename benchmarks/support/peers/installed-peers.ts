@@ -58,7 +58,7 @@ export async function startPeer({ name, file, memory, writesForMs }: InstalledPe
     MEMORY: memory,
     ...NO_TELEMETRY,
   };
-  const peer = await startProcess(`benchmarks/peers/${file}`, /"url":"([^"]+)"/, { environment });
+  const peer = await startProcess([`benchmarks/peers/${file}`], /"url":"([^"]+)"/, environment);
   const hasFile = file === "mastra.js" && memory === "semantic";
   return {
     name,
