@@ -20,7 +20,7 @@ const [HISTORY_WINDOW, TOKEN_BUDGET] = [6, 8_192];
 
 type Memory = "summary" | "no summary";
 
-/** Conversations of one size. Rounds take turns among them, so that a short one grows hardly by what is measured. */
+/** Conversations of one size. Rounds take turns among them, so that the measured turns hardly lengthen a short one. */
 interface Size extends ConversationsToLoad {
   memory: Memory;
 }

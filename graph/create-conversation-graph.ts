@@ -43,7 +43,7 @@ export interface ConversationGraphParts {
     topK?: number;
     /** Default `user`. */
     scope?: "user" | "conversation";
-    /** Milliseconds for the whole search. Default 800. */
+    /** Milliseconds to search, and as many again to load what was found. Default 800. */
     timeoutMs?: number;
   } | null;
   /** Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 4, go into a prompt. Null: a turn that needs documents is degraded. */

@@ -33,7 +33,7 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
   };
 }
 
-/** The sections for the prompt; none when `history`, which runs in parallel, has read another last erase of this user. */
+/** The sections for the prompt; none when an erase happened between the reads of `history` and `core_memory`, which run in parallel. */
 export function usableCoreMemory(state: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): CoreSection[] {
   return state.coreMemoryErasure === state.lastErasure ? state.coreMemory : [];
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { build, type BuildOptions, type Metafile } from "esbuild";
 
-/** PGlite finds its WebAssembly beside itself; the other two are tried by packages that do without them. */
+/** PGlite loads its WebAssembly from its own folder. The other two are optional: packages that try them work without. */
 const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas"];
 /** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
 const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];

@@ -29,7 +29,7 @@ export interface EarlierAttempt {
   turnId: string;
   /** Stored when it was looked up. */
   hadOutcome: boolean;
-  /** It may still hold the conversation. */
+  /** It ran in this process and has ended. A lease that it still holds may be taken over. */
   isOverHere: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { decideSections } from "../../models/offline/decide-sections.ts";
-import { SECTION_CHARACTERS } from "./memory-tools.ts";
+import { SECTION_CHARACTERS } from "./tool-schemas.ts";
 import type { DecideMemory } from "./remember-turns.ts";
 
 /** Milliseconds for the turns that are read together; the rest is not read. */

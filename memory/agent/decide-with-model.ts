@@ -6,7 +6,7 @@ import { wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { fence } from "../../text/fence.ts";
 import { estimateTokens, shortenQuoted } from "../../text/tokens.ts";
-import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./memory-tools.ts";
+import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 import { type DecideMemory, maxMessageTokens, type TurnToRead } from "./remember-turns.ts";
 
 const instructions = (

@@ -43,8 +43,8 @@ export function diffLines(before: readonly DraftLine[], content: string): LineDi
  * Keeps the sources of facts that a model rewrites in other words, another language or section: an erase must still find them. In doubt a
  * line gets too many.
  *
- * An added line gets the sources of each line, in any section, with which it shares most words. A removed line without such a successor
- * passes its sources to the lines in its place, else to all added lines: of this call, or of earlier calls and the next one that adds any.
+ * An added line inherits the sources of every line, in any section, most of whose words it has. If nothing rewords a removed line, its
+ * sources go to the lines in its place; without those, to all added lines; if this call adds none, to those of earlier calls and of the next.
  */
 export function makePassOnSources(lines: readonly DraftLine[]) {
   const linesSoFar = [...lines];

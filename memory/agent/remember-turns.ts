@@ -5,11 +5,11 @@ import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-s
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
 import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
-import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/memory-agent-store.ts";
+import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import type { SourceMessage } from "./section-drafts.ts";
-import { makeWorkingMemory, type WorkingMemory } from "./working-memory.ts";
+import { makeToolRunner, type ToolRunner } from "./run-tool-calls.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
 /** A completed turn, or an imported message of the user. */
@@ -21,7 +21,7 @@ export interface TurnToRead extends SourceMessage {
 
 /** What the memory agent reads together. Its decision goes to `memory`. */
 export interface Reading {
-  memory: WorkingMemory;
+  memory: ToolRunner;
   /** Oldest first. */
   turns: readonly TurnToRead[];
   /** Those that may be written. */
@@ -67,7 +67,7 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
         if (!batch) return;
         const { turns } = batch;
         const known = await coreMemory.loadLines(owner);
-        const memory = makeWorkingMemory({
+        const memory = makeToolRunner({
           conversationId: next.conversationId,
           sections: known,
           allowed: sections,

@@ -1,9 +1,9 @@
 import { lineKey, linesByKey, linesOf } from "../../stores/postgres/memory/section-versions.ts";
 import type { SectionWithLines } from "../../stores/postgres/memory/core-memory-store.ts";
-import type { ReadingResult } from "../../stores/postgres/memory/memory-agent-store.ts";
+import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import type { SectionChange } from "../../stores/postgres/memory/write-sections.ts";
 import { diffLines, type DraftLine, makePassOnSources, toDraftLine, toMemoryLine } from "./line-sources.ts";
-import { parseTurnNumbers } from "./memory-tools.ts";
+import { parseTurnNumbers } from "./tool-schemas.ts";
 import type { Actor } from "../../stores/postgres/memory/operation-store.ts";
 
 export interface SourceMessage {

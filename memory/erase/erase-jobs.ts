@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import type { EraseEpisodesJob, EraseJob, VacuumJob } from "../../stores/jobs/job.ts";
 import type { EntriesToSweep } from "../../stores/postgres/erase/deferred-erase.ts";
-import type { ErasureStore } from "../../stores/postgres/erase/purge-store.ts";
+import type { ErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { JobQueue } from "../../stores/jobs/job-queue.ts";
 import { type EpisodeIndex, findIndexRecord } from "../../stores/search/open-episode-index.ts";

@@ -3,7 +3,7 @@ import type { OwnedConversation, Owner, OwnerScope } from "../../stores/owner.ts
 import type { Erased } from "../../stores/postgres/erase/erase-exchange.ts";
 import type { EntriesToSweep } from "../../stores/postgres/erase/deferred-erase.ts";
 import type { ErasedRows, EraseStore } from "../../stores/postgres/erase/erase-store.ts";
-import type { ErasureProgress } from "../../stores/postgres/erase/purge-store.ts";
+import type { ErasureProgress } from "../../stores/postgres/erase/erasure-store.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
 /** What an erase took, of each kind. */

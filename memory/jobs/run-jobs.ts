@@ -13,8 +13,8 @@ export interface JobHandler<Kind extends Job = Job> {
   /** Does one bounded step and has saved it when it resolves. */
   step(job: Kind, signal: AbortSignal): Promise<void>;
   /**
-   * What is left after a step, asked in the transaction that ends the job. It locks what the transactions lock that add jobs of this kind: work
-   * that comes in meanwhile is either seen here, or finds the job gone and adds a new one.
+   * What is left after a step, asked in the transaction that ends the job. It takes the same locks as the
+   * transactions that add such jobs: new work is seen here, or it finds the job gone and adds a new one.
    */
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
 }
@@ -64,7 +64,7 @@ const EARLY_SECONDS = 10 * MINUTE_SECONDS;
 const LIFE_SECONDS = 24 * 60 * MINUTE_SECONDS;
 const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
 
-/** When a job of this age, in seconds, is tried again: after a fortieth of its age, and after a day no more. */
+/** When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/jobs/pg-boss.ts), then after a fortieth of its age, and after a day no more. */
 export function planRetry(ageSeconds: number): RetryPlan {
   if (ageSeconds < EARLY_SECONDS) return {};
   const retryAfterSeconds = Math.min(LONGEST_DELAY_SECONDS, Math.round(ageSeconds / 40));

@@ -9,10 +9,10 @@ import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import { makeErasureStore } from "../../stores/postgres/erase/purge-store.ts";
+import { makeErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
-import { makeUnreadStore } from "../../stores/postgres/memory/memory-agent-store.ts";
-import { DEFAULT_SECTIONS } from "../agent/memory-tools.ts";
+import { makeUnreadStore } from "../../stores/postgres/memory/unread-store.ts";
+import { DEFAULT_SECTIONS } from "../agent/tool-schemas.ts";
 import { decideByRules } from "../agent/decide-by-rules.ts";
 import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
@@ -49,7 +49,7 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   timeouts?: AnswerTimeouts;
 }
 
-/** Jobs that waited longer, in milliseconds, no longer let every turn of an embedded database go first. */
+/** Jobs that waited longer, in milliseconds, no longer yield to turns (embedded database). */
 const LATE_MS = 3_000;
 
 /** Tokens of messages that a summary of a few hundred words can still do justice to. */
@@ -65,7 +65,7 @@ function stepTokensFor(model: BaseChatModel | null): number {
 }
 
 /**
- * Does in this process what finished turns leave to be done. Several processes may share a database. Throws when the database is unreachable
+ * Runs the background jobs of finished turns in this process. Several processes may share a database. Throws when the database is unreachable
  * at the beginning; later failures go to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {

@@ -139,7 +139,7 @@ export function makeRecall(parts: RecallParts): Recall {
     const ranked = rankHits({
       wordHits,
       vectorHits,
-      // Squared: a weak embedder is twice doubtful about a neighbour.
+      // Squared: with a weak embedder both the hit's cosine and its neighbour's are unreliable.
       weights: { ...WEIGHTS, vector: embedder.vectorWeight, neighbourMeaning: embedder.vectorWeight ** 2 },
       now: moment,
       time,

@@ -55,7 +55,7 @@ function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
   return fact.topic === "name" || fact.topic === "home" ? "against" : "neither";
 }
 
-/** Removes what speaks against a fact; the fact takes that place or the last one. */
+/** Removes lines that contradict a fact. The fact takes the place of the first of them, or comes last. */
 function applyFact(lines: Line[], fact: Fact, onlyAdd: boolean): Line[] {
   const relations = lines.map((line) => relation(line, fact));
   const place = relations.indexOf("against");

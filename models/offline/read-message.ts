@@ -125,7 +125,7 @@ export type Change = { fact: Fact } | { forget: string };
 const LONGEST = 300;
 /** Marks of quotations, code, lists, transcripts and verses. */
 const NOT_TYPED = /["“”„«»「」『』‘<>{}[\]|`*_#/\\~=:：•…()（）^$@🙄🙃—–]|\.\.|--| - |(?:^|\s)'|^[-\d]|^.{0,12}：/u;
-/** Words of a text that is worked on, told by others, supposed or not meant. */
+/** Words that show quoted, reported, hypothetical or joking text. */
 const FOREIGN =
   /\b(?:said|says|say|told|tells|wrote|writes|asked|thinks|according|if|unless|pretend|imagine|suppose|maybe|kidding|joke|joking|story|novel|poem|song|lyrics|script|dialogue|scene|game|role-?play|character|translate|translation|rewrite|rephrase|paraphrase|summari[sz]e|proofread|grammar|sentence|paragraph|text|letter|e-?mail|mail|quote|essay|bio|write|compose|draft|dear|regards|sincerely|ignore|instructions|prompt|system|yeah)\b|[说问写诗信梦]|如果|要是|假如|假设|假装|扮演|故事|剧本|作文|歌词|翻译|改写|润色|总结|校对|造句|语法|邮件|玩笑|骗你|呵呵|才怪|可能|也许|忽略|无视|指令|系统|此致|敬礼|尊敬/iu;
 

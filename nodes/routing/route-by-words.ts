@@ -6,7 +6,7 @@ import type { AgentType, RouteDecision } from "../../turn/state.ts";
 /** The kb_prefix that means: no documents. */
 export const GENERAL = "general";
 
-// The share of right decisions on the table of questions.
+// How often each way is right, measured on a table of questions (docs/decisions/0032).
 export const KEYWORD_CONFIDENCE = 0.9;
 const COURTESY_CONFIDENCE = 0.98;
 const DEFAULT_CONFIDENCE = 0.4;

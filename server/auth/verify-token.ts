@@ -91,7 +91,7 @@ export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) =
 }
 
 const TIMEOUT_MS = 3_000;
-/** Between two fetches for unknown keys: a new key is known within it, made-up ones cost no more. */
+/** Between two fetches for unknown keys. A new key is found within it; invented ones cause no further fetches. */
 const COOLDOWN_MS = 5_000;
 const FAILURE_COOLDOWN_MS = 1_000;
 /** Between two fetches in the background, which drop withdrawn keys. */

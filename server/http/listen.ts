@@ -7,12 +7,12 @@ import { answerMalformedRequests, requireTarget } from "./malformed-requests.ts"
 interface SlowestReader {
   /** Milliseconds without reading anything. */
   graceMs: number;
-  /** The mean after that. */
+  /** The least average after that. */
   bytesPerSecond: number;
   checkMs: number;
 }
 
-/** What was written since a client fell behind counts as read, so one large piece gets its time. */
+/** Bytes that were sent since a client fell behind extend its time: one large piece does not drop it. */
 function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: SlowestReader): void {
   const backlogs = new Map<Socket, { since: number; written: number } | null>();
   server.on("connection", (socket: Socket) => {

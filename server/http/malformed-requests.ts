@@ -57,7 +57,7 @@ export function requireTarget(listener: RequestListener): RequestListener {
   };
 }
 
-/** Refuses what cannot reach a route as every other error; Node would send no body. */
+/** Answers requests that reach no route in the usual form of errors. Node alone would send no body. */
 export function answerMalformedRequests(server: Server): void {
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 

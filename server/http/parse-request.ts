@@ -73,7 +73,7 @@ export const externalId = storableText
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
-/** JSON writers, here and in Postgres, have the stack for far more. */
+/** Far below what the JSON writers of Node and Postgres can nest. */
 const MAX_LEVELS = 100;
 export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
 

@@ -1,7 +1,7 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/memory-tools.ts";
+import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";

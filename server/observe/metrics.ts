@@ -2,8 +2,9 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { z } from "zod";
 import type { Router } from "express";
 import type { Logger } from "pino";
-import { admissionMetrics, jobMetrics, type QueueState, requestMetrics, turnMetrics } from "./service-metrics.ts";
-import { workMetrics } from "./work-metrics.ts";
+import { jobMetrics, type QueueState } from "./job-metrics.ts";
+import { admissionMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
+import { callMetrics } from "./call-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
 import { findOldestWaiting } from "../../stores/jobs/job-overview.ts";
@@ -23,7 +24,7 @@ export function makeMetrics() {
       const texts = await Promise.all([registry.metrics(), processMetrics().metrics()]);
       return texts.join("\n");
     },
-    observer: workMetrics(registry),
+    observer: callMetrics(registry),
     requests: requestMetrics(registry),
     turnEnded: turnMetrics(registry),
     jobRan: jobs.ran,

@@ -8,7 +8,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/open-turn.ts";
-import type { Permit } from "../limits/open-limits.ts";
+import type { Permit } from "../limits/admission.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
 import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";

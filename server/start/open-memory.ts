@@ -10,7 +10,7 @@ import { openPostgresSearchStore } from "../../stores/search/postgres/open-postg
 import { observedSearchStore, type SearchStore } from "../../stores/search/search-index.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { makeErase } from "../../memory/erase/erase.ts";
-import { DEFAULT_SECTIONS } from "../../memory/agent/memory-tools.ts";
+import { DEFAULT_SECTIONS } from "../../memory/agent/tool-schemas.ts";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
 import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { SECTION_NAME } from "../../memory/agent/memory-tools.ts";
+import { SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
 
 /** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;

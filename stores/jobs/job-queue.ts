@@ -47,7 +47,7 @@ export interface JobQueue {
 }
 
 /**
- * pg-boss deletes by one key and queue; its documented table takes one statement. A dead job has two rows, of which one counts.
+ * One statement on pg-boss' documented table instead of one call for each key and queue. A dead job has two rows; one is counted.
  * https://pgboss.io/sql
  */
 const OF_OWNER = `name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;

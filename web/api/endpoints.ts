@@ -9,7 +9,7 @@ const query = (fields: Record<string, string | number | null | undefined>): stri
   const given = Object.entries(fields).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, String(value)]]));
   return given.length === 0 ? "" : `?${new URLSearchParams(given).toString()}`;
 };
-/** Writes only over this version; 0: only where there is none. */
+/** Headers of a write that may only replace this version; 0: none exists yet. */
 const over = (version: number): Record<string, string> => (version === 0 ? { "if-none-match": "*" } : { "if-match": `"${version}"` });
 
 export const startTurn = (body: Api.ChatRequest, idempotencyKey: string, signal: AbortSignal) =>

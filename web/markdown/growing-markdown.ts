@@ -59,7 +59,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
     return grown;
   }
 
-  /** Reads the blocks behind the settled ones. All but the last settle, in a whole text these too. */
+  /** Reads the blocks after the settled ones. All but the last become settled; in a whole text, the last one too. */
   function lex(): void {
     lexed = wanted;
     const rest = lexed.text.slice(settledLength);

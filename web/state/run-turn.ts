@@ -29,7 +29,7 @@ async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
   turn.phase.value = "failed";
 }
 
-/** Reads one connection to its end. Throws when that is not the turn's. */
+/** Reads one connection until it closes. Throws when the turn has not ended by then. */
 async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   const known = turn.turnId.value;
   const response =

@@ -30,7 +30,7 @@ select conversations.id from turns join conversations on conversations.id = turn
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3
 for update of conversations`;
 
-/** Later incomplete answers do not supersede a message: no window has them. */
+/** Incomplete answers do not count as later messages: no window shows them. */
 const FIND_EARLIER = `
 select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
   coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,

@@ -20,7 +20,7 @@ export interface WindowRequest extends OwnedConversation {
 
 export interface LoadedWindow {
   summary: StoredSummary | null;
-  /** Completed messages that the summary does not cover, oldest first. */
+  /** Completed messages, oldest first: all that the summary does not cover, and at least `atLeast` in any case. */
   messages: PromptMessage[];
   /** False when older uncovered messages were not read. */
   isWhole: boolean;

@@ -15,7 +15,7 @@ const SWEEP_DELAYS = [5, 60];
 const GROUPS_PER_JOB = 500;
 /** For turns and rebuilds that run beside the erase. */
 export const MARKER_LIFETIME = "30 days";
-/** More than one erase adds. */
+/** Larger than what one erase adds, so that old markers become fewer. */
 const PRUNE_LIMIT = 10_000;
 
 const MARK = `

@@ -14,7 +14,7 @@ import {
   softDeleteConversations,
 } from "./deferred-erase.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
-import { type ErasureStore, makeErasureStore } from "./purge-store.ts";
+import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 

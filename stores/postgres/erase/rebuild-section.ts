@@ -10,7 +10,7 @@ export interface RemainingVersion {
   lines: VersionLine[];
   /** Content of the remaining version before. */
   before: string | null;
-  /** Or an earlier version has. */
+  /** True when this version or an earlier one changed. */
   isChanged: boolean;
   /** Erased lines that its author had added or removed. */
   touched: VersionLine[];
@@ -25,8 +25,8 @@ export interface RebuiltSection {
 }
 
 /**
- * The versions of a section without erased messages. A line goes with any of its sources. A line is back if it was removed only for erased
- * messages, or for lines that are all gone.
+ * The versions of a section without erased messages. A line is dropped when any of its sources is erased. A removed line returns when only
+ * erased messages removed it, or when all lines that replaced it are dropped.
  */
 export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (messageId: string) => boolean): RebuiltSection {
   const remaining = (ids: readonly string[]): string[] => ids.filter((id) => !isGone(id));
@@ -42,7 +42,7 @@ export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (m
   let [was, lines]: [readonly VersionLine[], VersionLine[]] = [[], []]; // as written, as rebuilt
   let content: string | null = null;
   let isChanged = false;
-  for (const { version, content: written, triggerMessageIds, lines: writtenLines, isErased: isErased } of versions) {
+  for (const { version, content: written, triggerMessageIds, lines: writtenLines, isErased } of versions) {
     const [before, now] = [linesByKey(was), linesByKey(writtenLines)];
     const added = writtenLines.filter((line) => !before.has(lineKey(line.content)));
     // The agent replaced lines by lines that are all erased.

@@ -41,7 +41,7 @@ export function inheritSources(
 }
 
 export interface VersionLine extends MemoryLine {
-  /** Messages that removed it in the next version. Null: that version's own, if the line is gone there. */
+  /** Messages that removed it in the next version. Null: the trigger messages of the next version, if the line is missing there. */
   removedBy: readonly string[] | null;
 }
 

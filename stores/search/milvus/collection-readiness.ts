@@ -3,12 +3,12 @@ import { AppError } from "../../../errors/app-error.ts";
 import { MilvusRefusal, NOT_FOUND, NOT_LOADED, throwRefusal } from "./milvus-errors.ts";
 
 /**
- * Milliseconds from preparing to the first write: twice the time of preparing, within these. When two calls first touch a collection,
- * Milvus Lite opens it twice and loses the writes to the first. Milvus does not need it.
+ * Milliseconds from preparing to the first write: twice the time of preparing, within these bounds. When two calls touch a new collection at
+ * once, Milvus Lite opens it twice and loses writes. Milvus does not need the wait.
  */
 const SETTLE_MS = { least: 500, most: 3_000 };
 
-/** One more than usual: Milvus Lite may have loaded the copy that it drops. */
+/** After the first repeat Milvus Lite may serve a copy that it then drops. */
 const READ_REPEATS = 2;
 
 /** Creates the collection only with `creates`. Returns whether it exists. */

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Stores } from "../../support/databases/describe-stores.ts";
-import type { UnreadConversation } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import type { UnreadConversation } from "../../../stores/postgres/memory/unread-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { readNext, sampleResult, saveReading, writtenByReadings } from "../../support/samples/sample-reading.ts";

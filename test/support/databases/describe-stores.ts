@@ -7,7 +7,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
-import { makeUnreadStore } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { makeOperationStore } from "../../../stores/postgres/memory/operation-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";

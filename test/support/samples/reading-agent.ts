@@ -1,5 +1,5 @@
 import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
-import { DEFAULT_SECTIONS } from "../../../memory/agent/memory-tools.ts";
+import { DEFAULT_SECTIONS } from "../../../memory/agent/tool-schemas.ts";
 import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";

@@ -1,10 +1,10 @@
 import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
-import type { ReadingResult } from "../../../stores/postgres/memory/memory-agent-store.ts";
+import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
 import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
-import type { ToolCall } from "../../../memory/agent/memory-tools.ts";
+import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
 import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";
-import { makeWorkingMemory, type WorkingMemory, type WorkingMemoryParts } from "../../../memory/agent/working-memory.ts";
+import { makeToolRunner, type ToolRunner, type ToolRunnerParts } from "../../../memory/agent/run-tool-calls.ts";
 import { decided } from "./sample-reading.ts";
 import { idOf } from "./sample-window.ts";
 
@@ -37,8 +37,8 @@ export const TRIGGER: SourceMessage = { messageId: idOf(1), saidAt: NOON, actor:
 export const CONVERSATION_ID = idOf(900);
 
 /** With the sections `profile` and `goals`, of which nothing is stored, and no archive, unless `parts` say otherwise. */
-export function workingMemory(parts: Partial<WorkingMemoryParts> = {}): WorkingMemory & { do(call: ToolCall): Promise<string> } {
-  const memory = makeWorkingMemory({
+export function workingMemory(parts: Partial<ToolRunnerParts> = {}): ToolRunner & { do(call: ToolCall): Promise<string> } {
+  const memory = makeToolRunner({
     conversationId: CONVERSATION_ID,
     sections: [],
     allowed: ["profile", "goals"],

@@ -7,7 +7,7 @@ import {
   type ReadingResult,
   type UnreadConversation,
   type UnreadStore,
-} from "../../../stores/postgres/memory/memory-agent-store.ts";
+} from "../../../stores/postgres/memory/unread-store.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
 
 /** Reads what has waited longest, which must be there. */

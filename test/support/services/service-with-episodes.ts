@@ -32,7 +32,7 @@ export function importedTurns(turns: readonly (readonly [string, string])[], at 
   );
 }
 
-/** What people do with conversations, and find of them; whatever is sent must be accepted, unless by `send`. */
+/** A client for chats, imports and searches of episodes. Every request but `send` must succeed. */
 export function conversationApi(url: string) {
   const api = `${url}/api/v1`;
   async function post<Body>(path: string, body: unknown, headers: Headers): Promise<Body> {

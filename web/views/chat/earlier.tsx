@@ -29,7 +29,7 @@ export function Earlier({ isSeeking, onShow }: { isSeeking: boolean; onShow: (by
 export interface KeptPlace {
   element: HTMLElement;
   top: number;
-  /** The keyboard was on what may be gone now. */
+  /** The focused button may have been removed. */
   takesFocus: boolean;
 }
 

@@ -5,7 +5,7 @@ import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
 import type { EntriesToSweep } from "../../../../stores/postgres/erase/deferred-erase.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
-import { makeErasureStore } from "../../../../stores/postgres/erase/purge-store.ts";
+import { makeErasureStore } from "../../../../stores/postgres/erase/erasure-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";

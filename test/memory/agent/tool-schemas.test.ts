@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { isToolName, parseTurnNumbers, TOOL_ARGUMENTS, toolDefinitions } from "../../../memory/agent/memory-tools.ts";
+import { isToolName, parseTurnNumbers, TOOL_ARGUMENTS, toolDefinitions } from "../../../memory/agent/tool-schemas.ts";
 
 describe("the memory agent's tools", () => {
   test("are described in OpenAI's form with the fields that are checked, and the sections that may be written", () => {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
-import type { ReadingResult } from "../../stores/postgres/memory/memory-agent-store.ts";
+import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import { fence } from "../../text/fence.ts";
 import { splitLines } from "../../text/split-sentences.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
@@ -13,18 +13,18 @@ import {
   TOOL_ARGUMENTS,
   type ToolArguments,
   type ToolCall,
-} from "./memory-tools.ts";
+} from "./tool-schemas.ts";
 import { type CallOutcome, type DecidedSection, makeSectionDrafts, type SectionDraftsParts, type SourceMessage } from "./section-drafts.ts";
 import type { MemoryToArchive } from "../../stores/postgres/memory/archive-store.ts";
 
-export interface WorkingMemoryParts extends SectionDraftsParts {
+export interface ToolRunnerParts extends SectionDraftsParts {
   /** Sections that may be written. */
   allowed: readonly string[];
   /** Null: there is no archive. */
   search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;
 }
 
-export type WorkingMemory = ReturnType<typeof makeWorkingMemory>;
+export type ToolRunner = ReturnType<typeof makeToolRunner>;
 
 /** Of each message that a search finds: there may be twenty exchanges. */
 const FOUND_TOKENS = 200;
@@ -34,7 +34,7 @@ const LOGGED_CHARACTERS = 2_000;
 const NO_VALUES = { section: null, version: null, oldValue: null, newValue: null, reason: null, refused: null };
 
 /** What the memory agent works on in one reading. All of it is written in one transaction. */
-export function makeWorkingMemory({ conversationId, sections, allowed, leftOut, search }: WorkingMemoryParts) {
+export function makeToolRunner({ conversationId, sections, allowed, leftOut, search }: ToolRunnerParts) {
   const drafts = makeSectionDrafts({ conversationId, sections, leftOut });
   const operations: MemoryOperation[] = [];
   const archived: MemoryToArchive[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { validate as isUuid } from "uuid";
-import type { ToolCall } from "../../../memory/agent/memory-tools.ts";
+import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
 import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
 import {

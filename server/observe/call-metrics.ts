@@ -104,7 +104,7 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
 }
 
 /** Counts and times all work but jobs, which `jobMetrics` counts. */
-export function workMetrics(registry: Registry): Observer {
+export function callMetrics(registry: Registry): Observer {
   const instruments = metricsIn(registry);
   const recorders: Recorders = {
     node: nodeRecorder(instruments),
