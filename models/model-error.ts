@@ -14,7 +14,7 @@ function isConnectionTrouble(error: unknown): boolean {
   let depth = 0; // an error can be its own cause
   for (let cause: unknown = error; isNativeError(cause) && depth < 10; cause = cause.cause, depth++) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    if (cause.name === "APIConnectionError" || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
+    if (/^(?:API)?ConnectionError$/.test(cause.name) || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
     if (cause.name === "TypeError" && /fetch failed|terminated/.test(cause.message)) return true;
   }
   return false;

@@ -1,5 +1,6 @@
 import { ChatOpenAI } from "@langchain/openai";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { StreamedCompletions } from "./streamed-completions.ts";
 
 /** A model and its server. */
 export interface OpenAIChatModelOptions {
@@ -12,15 +13,16 @@ export interface OpenAIChatModelOptions {
 
 /** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own. */
 export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatModelOptions): ChatOpenAI {
-  return new ChatOpenAI({
+  const fields = {
     model,
     apiKey: apiKey ?? "none",
     maxRetries: 0,
     streamUsage: true,
     useResponsesApi: false,
     // The SDK would log frames that it cannot parse.
-    configuration: { logLevel: "off", ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
-  });
+    configuration: { logLevel: "off" as const, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
+  };
+  return new ChatOpenAI({ ...fields, completions: new StreamedCompletions(fields) });
 }
 
 /** The smallest context that local servers commonly have. */

@@ -1,26 +1,25 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { streamAnswer, type AnswerRequest, type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import type { ModelScript } from "../servers/model-server.ts";
 import { freePort } from "../servers/postgres-server.ts";
 import { PATIENT, useModelServer } from "../support/services/use-model-server.ts";
+import { WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const server = useModelServer();
 const PROMPT = [new HumanMessage("Hello!")];
 const reason = new AppError("turn_cancelled", "stopped");
-const modelAt = (url = server.url) => createOpenAIChatModel({ model: "test-chat", baseUrl: url });
 const closed = () => waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
 const half = ["half ", "an "];
 
-describe("streamAnswer over a socket", () => {
+describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) => {
   async function ask(fields: Partial<AnswerRequest> = {}): Promise<ModelAnswer & { tokens: string[] }> {
     const tokens: string[] = [];
     const answer = await streamAnswer({
-      model: modelAt(),
+      model: modelAt(server.url),
       prompt: PROMPT,
       timeouts: PATIENT,
       onToken: (token) => tokens.push(token),
@@ -155,10 +154,10 @@ describe("streamAnswer over a socket", () => {
   });
 });
 
-describe("wholeAnswer over a socket", () => {
+describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) => {
   const toolCalls = [{ name: "route", arguments: { to: "Porto" } }];
   function ask(signal = new AbortController().signal) {
-    const model = modelAt();
+    const model = modelAt(server.url);
     return wholeAnswer({ model, bound: model, prompt: PROMPT, signal, watched: { observer: NOOP_OBSERVER, purpose: "router" } });
   }
 

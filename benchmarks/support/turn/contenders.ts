@@ -1,8 +1,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import type { ChatOpenAI } from "@langchain/openai";
-import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import { ChatOpenAI } from "@langchain/openai";
 import { allJobsDone } from "../service/memory-users.ts";
 import { type MeasuredProcess, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
@@ -44,8 +43,12 @@ async function timed(answer: AsyncIterable<unknown>, isToken: (chunk: unknown) =
   return { firstTokenMs, totalMs: performance.now() - began };
 }
 
+/** LangChain's own, without what this project makes of it. */
+const langChainModel = (baseURL: string): ChatOpenAI =>
+  new ChatOpenAI({ model: "bench", apiKey: "none", maxRetries: 0, configuration: { baseURL } });
+
 export function chatOpenAI(modelUrl: string): Contender {
-  const model = createOpenAIChatModel({ model: "bench", baseUrl: modelUrl });
+  const model = langChainModel(modelUrl);
   async function* answer(message: string): AsyncGenerator<BaseMessage> {
     yield* await model.stream([new HumanMessage(message)]);
   }
@@ -73,7 +76,7 @@ function oneNodeGraph(model: ChatOpenAI) {
 }
 
 function graphContender(name: string, modelUrl: string, saver: PostgresSaver | undefined): Contender {
-  const graph = oneNodeGraph(createOpenAIChatModel({ model: "bench", baseUrl: modelUrl })).compile(saver ? { checkpointer: saver } : {});
+  const graph = oneNodeGraph(langChainModel(modelUrl)).compile(saver ? { checkpointer: saver } : {});
   async function* answer(session: string, message: string): AsyncGenerator<unknown> {
     yield* await graph.stream(
       { messages: [{ role: "user", content: message }] },

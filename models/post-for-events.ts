@@ -1,0 +1,136 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { pipeline, type Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { constants, createUnzip } from "node:zlib";
+
+export interface Post {
+  url: URL;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Closes the connection at once. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds until the connection stands, with TLS. Default 10,000, as for fetch. */
+  connectMs?: number | undefined;
+}
+
+export interface PostAnswer {
+  status: number;
+  headers: Headers;
+  text: () => Promise<string>;
+  /** Server-sent events as they come, up to `[DONE]`. Throws ConnectionError, or the signal's reason. */
+  events: () => AsyncGenerator<EventSourceMessage, void>;
+}
+
+/** What went wrong below HTTP is its `cause`. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+}
+
+const toError = (error: unknown, signal: AbortSignal | undefined): unknown =>
+  signal?.aborted ? signal.reason : new ConnectionError("The connection could not be made, or broke.", { cause: error });
+
+const CONNECT_MS = 10_000;
+const MOST_REDIRECTS = 5;
+/** After the others a client sends a GET. */
+const REDIRECTS = new Set([307, 308]);
+
+/** Posts over connections that Node's agents keep alive, through a proxy with NODE_USE_ENV_PROXY. Throws ConnectionError, or the signal's reason. */
+export async function postForEvents(post: Post): Promise<PostAnswer> {
+  let { url, headers } = post;
+  for (let redirects = 0; ; redirects++) {
+    const response = await send({ ...post, url, headers });
+    const { statusCode: status = 0, headers: answered } = response;
+    if (!REDIRECTS.has(status) || answered.location === undefined || redirects === MOST_REDIRECTS) return toAnswer(response, post.signal);
+    response.resume();
+    const target = new URL(answered.location, url);
+    if (target.origin !== url.origin) headers = withoutAuthorization(headers);
+    url = target;
+  }
+}
+
+function withoutAuthorization(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "authorization"));
+}
+
+function send(post: Post): Promise<IncomingMessage> {
+  const { url, headers, body, signal, connectMs = CONNECT_MS } = post;
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const isSecure = url.protocol === "https:";
+  const length = { "content-length": Buffer.byteLength(body) };
+  const options = { method: "POST", headers: { ...headers, ...length }, ...(signal ? { signal } : {}) };
+  const request = (isSecure ? https : http).request(url, options);
+  let isAnswered = false;
+  request.once("response", (response) => {
+    isAnswered = true;
+    resolve(response);
+  });
+  request.on("error", (error: NodeJS.ErrnoException) => {
+    if (isAnswered) return; // the response has it, too
+    // The server closed a kept connection while the request was on its way: https://nodejs.org/api/http.html#requestreusedsocket
+    const isStale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
+    if (isStale && !signal?.aborted) resolve(send(post));
+    else reject(toError(error, signal));
+  });
+  request.once("socket", (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => request.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
+    for (const event of [isSecure ? "secureConnect" : "connect", "close"]) socket.once(event, () => clearTimeout(timer));
+  });
+  request.end(body);
+  return promise;
+}
+
+function toAnswer(response: IncomingMessage, signal: AbortSignal | undefined): PostAnswer {
+  const body = decoded(response).setEncoding("utf8");
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(response.headers as Record<string, string>),
+    text: () =>
+      text(body).catch((error: unknown) => {
+        throw toError(error, signal);
+      }),
+    events: () => readEvents(body, signal),
+  };
+}
+
+/** Some proxies compress unasked. */
+function decoded(response: IncomingMessage): Readable {
+  if (!/^(?:gzip|deflate)$/.test(response.headers["content-encoding"] ?? "")) return response;
+  const flush = constants.Z_SYNC_FLUSH; // each event at once
+  return pipeline(response, createUnzip({ flush, finishFlush: flush }), () => undefined);
+}
+
+async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<EventSourceMessage, void> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => void events.push(event) });
+  let isWhole = false;
+  try {
+    for await (const part of body.iterator({ destroyOnReturn: false })) {
+      parser.feed(part as string);
+      for (const event of events.splice(0)) {
+        isWhole = event.data === "[DONE]";
+        if (isWhole) return;
+        yield event;
+      }
+    }
+  } catch (error) {
+    throw toError(error, signal);
+  } finally {
+    if (isWhole) readToEnd(body);
+    else body.destroy();
+  }
+}
+
+/** Milliseconds for the end of a body behind its last event. */
+const END_MS = 1_000;
+
+/** Many servers send the end in a packet of its own; a connection is kept only when it was read. */
+function readToEnd(body: Readable): void {
+  const timer = setTimeout(() => body.destroy(), END_MS).unref();
+  body.once("close", () => clearTimeout(timer)).on("error", () => undefined);
+  body.resume();
+}

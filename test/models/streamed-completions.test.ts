@@ -1,0 +1,140 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
+import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import type { ChatRequestBody } from "../servers/model-server.ts";
+import { readJson, startHttpServer } from "../servers/http-server.ts";
+import { PATIENT } from "../support/services/use-model-server.ts";
+import { HEADER_OF_A_CALL, modelAt, modelOverSdk, WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
+import { useOpened } from "../support/use-opened.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+interface Asked {
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: ChatRequestBody;
+  /** Tells connections apart. */
+  port: number;
+}
+
+const asked: Asked[] = [];
+let answer: (response: ServerResponse, request: Asked) => unknown;
+
+const listen = () =>
+  startHttpServer((request, response) => {
+    void readJson<ChatRequestBody>(request).then((body) => {
+      asked.push({ url: request.url ?? "", headers: request.headers, body, port: request.socket.remotePort ?? 0 });
+      answer(response, asked.at(-1) as Asked);
+    });
+  });
+const server = useOpened(listen);
+const otherServer = useOpened(listen);
+beforeEach(() => void asked.splice(0));
+
+const frame = (fields: object): string => `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", ...fields })}\n\n`;
+const delta = (content: string, finish_reason: string | null = null): string =>
+  frame({ choices: [{ index: 0, delta: { content }, finish_reason }] });
+const DONE = "data: [DONE]\n\n";
+const TEXT = "Grüße, 世界 😀";
+const WHOLE = delta("Grüße, ") + delta("世界 😀") + delta("", "stop") + DONE;
+
+const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { "content-type": "text/event-stream" });
+
+describe.each(WAYS_TO_STREAM)("the chat model, %s", (_way, modelOf) => {
+  const ask = (path = "/v1"): Promise<ModelAnswer> =>
+    streamAnswer({
+      model: modelOf(server.origin + path),
+      prompt: [new HumanMessage("Hello!")],
+      timeouts: PATIENT,
+      onToken: () => undefined,
+    });
+
+  test("asks below the path of its server's address, with its query and the key", async () => {
+    answer = (response) => stream(response).end(WHOLE);
+    expect(await ask("/deep/v1?api-version=7")).toMatchObject({ text: TEXT, error: null });
+    expect(asked).toMatchObject([
+      {
+        url: "/deep/v1/chat/completions?api-version=7",
+        headers: { authorization: "Bearer a key", "content-type": "application/json" },
+        body: { model: "test-chat", stream: true, messages: [{ role: "user", content: "Hello!" }] },
+      },
+    ]);
+  });
+
+  test.each([
+    ["one byte at a time", WHOLE],
+    ["with other ends of lines", WHOLE.replaceAll("\n", "\r\n")],
+    ["with comments, other fields and data in two lines", `: ping\n\nid: 7\nretry: 10\n${WHOLE.replaceAll("data: {", "data: {\ndata: ")}`],
+    ["without a space behind the colon", WHOLE.replaceAll("data: ", "data:")],
+  ])("reads frames that come %s", async (_name, frames) => {
+    answer = (response) => {
+      stream(response);
+      for (const byte of Buffer.from(frames)) response.write(Buffer.of(byte));
+      response.end();
+    };
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+  });
+
+  test("reads a stream that is compressed", async () => {
+    answer = (response) => stream(response.setHeader("content-encoding", "gzip")).end(gzipSync(WHOLE));
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+  });
+
+  test("follows a redirect with its request, but does not show the key to another server", async () => {
+    const elsewhere = `${otherServer.origin}/v2/chat/completions`;
+    answer = (response, { url }) =>
+      url.startsWith("/v1") ? response.writeHead(307, { location: elsewhere }).end() : stream(response).end(WHOLE);
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+    const [first, second] = asked;
+    expect(second).toMatchObject({ url: "/v2/chat/completions", body: first?.body });
+    expect(first?.headers.authorization).toBe("Bearer a key");
+    expect(second?.headers.authorization).toBeUndefined();
+  });
+
+  test.each([
+    ["in a frame", frame({ error: { message: "secret words", code: 500 } })],
+    ["in an event of that name", `event: error\ndata: {"message":"secret words"}\n\n`],
+  ])("keeps what was said before the server tells of an error %s", async (_name, error) => {
+    answer = (response) => stream(response).end(delta("half") + error + WHOLE);
+    expect(await ask()).toMatchObject({ text: "half", error: { code: "model_bad_response" } });
+  });
+
+  test.each([
+    [502, "model_unavailable"],
+    [403, "model_refused"],
+    [200, "model_incomplete"],
+  ])("understands a page with status %i", async (status, code) => {
+    answer = (response) => response.writeHead(status, { "content-type": "text/html" }).end("<html><body>secret words: sorry</body></html>");
+    const { text, error } = await ask();
+    expect({ text, code: error?.code }).toEqual({ text: "", code });
+    expect(error?.message).not.toContain("secret words");
+  });
+
+  test("is done when the server says so, though the connection stays open", async () => {
+    answer = (response) => stream(response).write(WHOLE);
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+  });
+});
+
+describe("the chat model", () => {
+  const read = async (model: ReturnType<typeof modelAt>) => Array.fromAsync(await model.stream("Hello!"));
+
+  test("uses a connection again whose answer ended in a packet of its own", async () => {
+    answer = (response) => {
+      stream(response).write(WHOLE);
+      setTimeout(() => response.end(), 20);
+    };
+    await waitUntil("a connection that was used again", async () => {
+      await read(modelAt(`${server.origin}/v1`));
+      return new Set(asked.map(({ port }) => port)).size < asked.length;
+    });
+  });
+
+  test("leaves a call to the SDK that has an option of the SDK", async () => {
+    answer = (response) => stream(response).end(WHOLE);
+    await read(modelAt(`${server.origin}/v1`));
+    await read(modelOverSdk(`${server.origin}/v1`));
+    expect(asked.map(({ headers }) => headers["x-asked-by"])).toEqual([undefined, HEADER_OF_A_CALL.headers["x-asked-by"]]);
+  });
+});
