@@ -19,9 +19,7 @@ function importsOf(file: string): string[] {
   return [...paths].map(([, path = ""]) => new URL(path, `file:///${file}`).pathname.slice(1));
 }
 
-test("docs/api.md is what npm run docs makes of the sources", async () => {
-  expect(await renderApiPage()).toBe(read("docs/api.md"));
-});
+test("docs/api.md is what npm run docs makes of the sources", async () => expect(await renderApiPage()).toBe(read("docs/api.md")));
 
 test("docs/configuration.md, .env.example and docker-compose.yml are what npm run docs makes of the settings", async () => {
   expect(await renderConfigurationPage()).toBe(read("docs/configuration.md"));

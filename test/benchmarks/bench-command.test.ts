@@ -5,11 +5,7 @@ import { defineBench } from "../../benchmarks/support/bench.ts";
 import { helpOf, readCommand } from "../../benchmarks/support/command.ts";
 
 const run = promisify(execFile);
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+type Ended = { code: number; stdout: string; stderr: string };
 
 const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "knowledge", "jobs", "chaos", "peers"];
 

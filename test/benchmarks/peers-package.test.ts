@@ -1,10 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 
-interface Package {
-  dependencies?: Record<string, string>;
-  devDependencies?: Record<string, string>;
-}
+type Package = { dependencies?: Record<string, string>; devDependencies?: Record<string, string> };
 
 interface LockFile {
   packages: Record<string, { version?: string; integrity?: string; dependencies?: Record<string, string> }>;

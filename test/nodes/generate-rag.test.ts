@@ -30,13 +30,9 @@ describe("the messages of a thread after a turn", () => {
     ["get the turns that the thread has missed", [...all.slice(0, 4), asked], stored, stored],
     ["lose what is no longer stored", all, stored.toSpliced(2, 2), stored.toSpliced(2, 2)],
     ["are those of the window where the thread has been about something else", [other, asked], stored, stored],
-  ])("%s", (_what, thread, window, before) => {
-    expect(idsAfterTurn(thread, window)).toEqual([...idsOf(before), "asked", "answered"]);
-  });
+  ])("%s", (_what, thread, window, before) => expect(idsAfterTurn(thread, window)).toEqual([...idsOf(before), "asked", "answered"]));
 
-  test("have no answer of which not a word was said", () => {
-    expect(idsAfterTurn([], [], "")).toEqual(["asked"]);
-  });
+  test("have no answer of which not a word was said", () => expect(idsAfterTurn([], [], "")).toEqual(["asked"]));
 
   test("property: end with the window and the turn, in order and without doubles, whatever the thread held", () => {
     const anyThread = fc.shuffledSubarray([...all, asked, other]);

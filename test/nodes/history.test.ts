@@ -154,9 +154,7 @@ describe("beginTurn", () => {
       expect(await lost({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() })()).toEqual(BEGUN);
     });
 
-    test("refuses the turn when nothing was stored, at once", async () => {
-      await expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal);
-    });
+    test("refuses the turn when nothing was stored, at once", () => expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal));
 
     const key = { keyHash: "key", bodyHash: "body", earlier: null };
     test.each([

@@ -99,7 +99,5 @@ describe("the environment of the service", () => {
     });
   });
 
-  test("demands API_KEYS and says how to set it", () => {
-    expect(environment["API_KEYS"]).toMatch(/^\$\{API_KEYS:\?.*API_KEYS=\S+:\S+\}$/);
-  });
+  test("demands API_KEYS and says how to set it", () => expect(environment["API_KEYS"]).toMatch(/^\$\{API_KEYS:\?.*API_KEYS=\S+:\S+\}$/));
 });

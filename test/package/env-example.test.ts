@@ -2,11 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
 
-interface Entry {
-  name: string;
-  value: string;
-  commentedOut: boolean;
-}
+type Entry = { name: string; value: string; commentedOut: boolean };
 
 function entriesOf(file: string): Entry[] {
   const assignments = readFileSync(file, "utf8").matchAll(/^(# ?)?([A-Z][A-Z0-9_]*)=(.*)$/gm);

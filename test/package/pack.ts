@@ -8,11 +8,7 @@ import { listContext } from "./image-file.ts";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-export interface Packed {
-  filename: string;
-  size: number;
-  files: { path: string }[];
-}
+export type Packed = { filename: string; size: number; files: { path: string }[] };
 
 /** `npm pack` with its scripts on a copy of the sources that has files of an earlier build. */
 export async function pack(folder: string, env: Record<string, string>): Promise<Packed> {

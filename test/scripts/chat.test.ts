@@ -1,10 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { runScript } from "../support/run-script.ts";
-import { openTestService } from "../support/services/service.ts";
-import { useOpened } from "../support/use-opened.ts";
+import { useTestService } from "../support/services/service.ts";
 
 describe("npm run chat", () => {
-  const service = useOpened(() => openTestService());
+  const service = useTestService();
 
   const chat = async (lines: string, url = service.url): Promise<string> => {
     const { code, stdout } = await runScript("chat", ["--url", url, "--user", "ada"], {}, lines);

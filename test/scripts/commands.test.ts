@@ -5,10 +5,9 @@ import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-st
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
-import { openTestPostgres } from "../support/databases/databases.ts";
+import { useTestPostgres } from "../support/databases/databases.ts";
 import { runScript } from "../support/run-script.ts";
 import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/samples/sample-jobs.ts";
-import { useOpened } from "../support/use-opened.ts";
 
 const OWNER = { tenantId: "default", userId: "ada" };
 
@@ -35,7 +34,7 @@ test.each([
 });
 
 describe("on a real Postgres", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const run = (name: string, ...words: string[]) => runScript(name, words, { DATABASE_URL: database.url });
 
   test("npm run audit lists what every store holds of a user, with status 2; after an erase there is nothing, with status 0", async () => {

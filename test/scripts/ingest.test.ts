@@ -4,11 +4,10 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { runScript } from "../support/run-script.ts";
-import { openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
-import { useOpened } from "../support/use-opened.ts";
+import { useServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
 
 describe("npm run ingest", () => {
-  const running = useOpened(() => openServiceWithEpisodes());
+  const running = useServiceWithEpisodes();
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-ingest-"));
@@ -39,8 +38,7 @@ describe("npm run ingest", () => {
   test("replaces what it brought in before", async () => {
     await Promise.all(["empty.txt", "broken.pdf"].map((name) => rm(path.join(folder, name))));
     await writeFile(path.join(folder, "hotels.md"), "# Hotels\n\nThe limit in Lisbon is 155 euros.");
-    const { stdout } = await ingest();
-    expect(stdout).toContain('2 documents in "handbook", 0 failed');
+    expect((await ingest()).stdout).toContain('2 documents in "handbook", 0 failed');
     const documents = await makeKnowledgeClient(running.url).list("handbook");
     expect(documents.filter(({ external_id }) => external_id === "hotels.md")).toHaveLength(1);
   });

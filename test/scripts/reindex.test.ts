@@ -93,8 +93,7 @@ describe("npm run reindex", () => {
     const second = await reindex().ended;
     expect(second.stdout).toContain(`${TURNS} episodes in all, resumed where it was interrupted`);
     expect(second.code).toBe(0);
-    const again = embedder.seen.flatMap(({ input }) => input);
-    expect(again).toHaveLength(TURNS - 128);
+    expect(embedder.seen.flatMap(({ input }) => input)).toHaveLength(TURNS - 128);
     expect((await search(withServer())).episodes[0]?.user_message).toBe("My secret number 217 is kept.");
   }, 120_000);
 });

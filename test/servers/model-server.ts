@@ -42,10 +42,7 @@ export interface ModelScript {
   withoutUsage?: boolean;
 }
 
-export interface SeenRequest {
-  body: ChatRequestBody;
-  aborted: boolean;
-}
+export type SeenRequest = { body: ChatRequestBody; aborted: boolean };
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 

@@ -29,9 +29,7 @@ type OtlpSpan = Omit<ReceivedSpan, "ms" | "failed" | "attributes"> & {
   attributes: { key: string; value: OtlpValue }[];
 };
 
-interface OtlpPayload {
-  resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[];
-}
+type OtlpPayload = { resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[] };
 
 /** https://opentelemetry.io/docs/specs/otel/trace/api/#set-status */
 const STATUS_ERROR = 2;

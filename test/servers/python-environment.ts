@@ -12,9 +12,7 @@ function folderOf(packages: readonly string[]): string {
 }
 
 /** The interpreter, whether the environment is there or not. */
-export function pythonOf(packages: readonly string[]): string {
-  return path.join(folderOf(packages), "bin", "python");
-}
+export const pythonOf = (packages: readonly string[]): string => path.join(folderOf(packages), "bin", "python");
 
 /** Made aside and then renamed, so that it is whole or not there. */
 async function createEnvironment(folder: string, packages: readonly string[]): Promise<void> {

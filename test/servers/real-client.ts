@@ -9,10 +9,7 @@ export interface Network {
   isKilled(address: string): boolean;
 }
 
-export interface KeyedMessage {
-  key: string;
-  body: object;
-}
+export type KeyedMessage = { key: string; body: object };
 
 export interface Whims {
   /** Leaves after so many tokens, the first time after the first number and so on, and comes back. */
@@ -29,8 +26,19 @@ export interface Whims {
 export type ClientReport = ReturnType<typeof emptyReport>;
 
 const emptyReport = (key: string) => ({
-  ...{ key, done: null as TurnResult | null, failure: null as string | null, cancelled: false, gone: false, text: "", address: "" },
-  ...{ tries: 0, resumes: 0, breaks: 0, ms: 0, violations: [] as string[], journal: [] as string[] },
+  key,
+  done: null as TurnResult | null,
+  failure: null as string | null,
+  cancelled: false,
+  gone: false,
+  text: "",
+  address: "",
+  tries: 0,
+  resumes: 0,
+  breaks: 0,
+  ms: 0,
+  violations: [] as string[],
+  journal: [] as string[],
 });
 
 const PATIENCE_MS = 90_000;

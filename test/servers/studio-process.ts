@@ -16,11 +16,7 @@ export interface ThreadValues {
   [field: string]: unknown;
 }
 
-interface ThreadState {
-  values: ThreadValues;
-  next: string[];
-  checkpoint: { checkpoint_id: string };
-}
+type ThreadState = { values: ThreadValues; next: string[]; checkpoint: { checkpoint_id: string } };
 
 export type Thread = Awaited<ReturnType<StudioProcess["createThread"]>>;
 

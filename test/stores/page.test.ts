@@ -57,9 +57,7 @@ describe("a cursor", () => {
     ["padding", `${hidden(`2024-01-31T12:00:00.000Z ${id}`)}=`],
     ["a time before what Postgres knows", hidden(`-100000-01-01T00:00:00.000Z ${id}`)],
     ["a time far in the future", hidden(`+275760-09-13T00:00:00.000Z ${id}`)],
-  ])("is not made of %s", (_name, text) => {
-    expect(refusalOf(text)).toEqual(refusal());
-  });
+  ])("is not made of %s", (_name, text) => expect(refusalOf(text)).toEqual(refusal()));
 
   test("is refused with at most 80 characters of what was sent", () => {
     expect((refusalOf("x".repeat(100_000)) as AppError).message.length).toBeLessThan(250);

@@ -26,9 +26,7 @@ describe("splitSentences", () => {
     ["no line break behind a Chinese comma", "我叫小雯，\n住在杭州\n喜欢喝茶", "我叫小雯， 住在杭州|喜欢喝茶"],
     ["code blocks and lines without a word, left out", "Look:\n```ts\nconst answer = 42;\n```\n---\n| | |\nIt works.", "Look:|It works."],
     ["no code block that is not closed", "Unclosed ``` code 42.", null],
-  ])("ends a sentence at %s", (_name, text, sentences) => {
-    expect(splitSentences(text)).toEqual((sentences ?? text).split("|"));
-  });
+  ])("ends a sentence at %s", (_name, text, sentences) => expect(splitSentences(text)).toEqual((sentences ?? text).split("|")));
 
   test("finds none in a text without a word", () => expect(splitSentences(" \n…!? 😀\n")).toEqual([]));
 

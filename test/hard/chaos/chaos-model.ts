@@ -8,9 +8,16 @@ export const HISTORY_WINDOW = 2;
 
 /** Leases, deadlines and windows are short, so that much happens with them. */
 export const CHAOS_SETTINGS = {
-  ...{ SUMMARY_MODEL, MEMORY_MODEL, ENABLE_CORE_MEMORY: "true", SHUTDOWN_GRACE_MS: "500" },
-  ...{ TURN_LEASE_MS: String(LEASE_MS), MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000", MODEL_IDLE_TIMEOUT_MS: "1500" },
-  ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: String(HISTORY_WINDOW) },
+  SUMMARY_MODEL,
+  MEMORY_MODEL,
+  ENABLE_CORE_MEMORY: "true",
+  SHUTDOWN_GRACE_MS: "500",
+  TURN_LEASE_MS: String(LEASE_MS),
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: "3000",
+  MODEL_IDLE_TIMEOUT_MS: "1500",
+  SUMMARY_MIN_MESSAGES: "4",
+  SUMMARY_UPDATE_DELTA: "2",
+  HISTORY_WINDOW: String(HISTORY_WINDOW),
 };
 
 const WORDS = ["yes", "no", "perhaps", "ship", "当然", "可以", "🙂👍", "naïve", "\n\n", "“quoted”", "e\u0301", "long-winded explanation"];

@@ -38,10 +38,7 @@ const STOP_MS = 30_000;
 const SERVER_FAULT = /^\S+ (5\d\d) (\{.*)$/;
 
 /** Which version is started from where; undefined is this one. */
-interface Versions {
-  old: string | undefined;
-  next: string | undefined;
-}
+type Versions = { old: string | undefined; next: string | undefined };
 
 type RollOut = Awaited<ReturnType<typeof rollOut>>;
 
@@ -71,8 +68,11 @@ async function rollOut(databaseUrl: string, { old, next }: Versions, environment
   model.answer(makeChaosModel(random));
   const settings = {
     ...CHAOS_SETTINGS,
-    ...{ DATABASE_URL: databaseUrl, OPENAI_BASE_URL: model.url },
-    ...{ EMBEDDING_BASE_URL: embedder.url, EMBEDDING_MODEL: "test-embed", EMBEDDING_DIMENSIONS: "4" },
+    DATABASE_URL: databaseUrl,
+    OPENAI_BASE_URL: model.url,
+    EMBEDDING_BASE_URL: embedder.url,
+    EMBEDDING_MODEL: "test-embed",
+    EMBEDDING_DIMENSIONS: "4",
     ...environment,
   };
   const first = await startServiceProcess(settings, old);

@@ -13,10 +13,7 @@ jest.setTimeout(240_000);
 /** Longer than any of these tests. */
 const LONG_LEASE_MS = 2_400_000;
 
-interface Place {
-  environment: Record<string, string>;
-  remove: () => Promise<void>;
-}
+type Place = { environment: Record<string, string>; remove: () => Promise<void> };
 
 const onDataFolder = async (): Promise<Place> => {
   const { folder, remove } = await createDataFolder();

@@ -33,8 +33,7 @@ describeUnless(await whyNoMilvus(), "an erase while Milvus is away", () => {
     const erased = await callApi<unknown>(`${service.url}/api/v1/users/ada`, { method: "DELETE" });
     expect(erased.status).toBe(202);
     expect(erased.json).toMatchObject({ erased: { messages: 4, episodes: 0, core_memory_sections: 2 }, pending: ["episodes"] });
-    const core = await callApi<unknown>(`${service.url}/api/v1/users/ada/core-memory`);
-    expect(core.json).toEqual({ sections: [] });
+    expect((await callApi<unknown>(`${service.url}/api/v1/users/ada/core-memory`)).json).toEqual({ sections: [] });
     const found = await callApi<unknown>(`${service.url}/api/v1/users/ada/episodes?query=Lisbon`);
     expect(found.json).toMatchObject({ episodes: [] });
 

@@ -3,8 +3,7 @@ import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const TOKENS = ["one ", "two ", "three "];
@@ -35,7 +34,7 @@ function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): vo
 }
 
 describe("a turn whose model", () => {
-  const running = useOpened(() => openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "600", MODEL_IDLE_TIMEOUT_MS: "500" }));
+  const running = useServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "600", MODEL_IDLE_TIMEOUT_MS: "500" });
 
   const ask = (sessionId: string, message = "hello"): object => ({ user_id: "ada", session_id: sessionId, message });
 

@@ -20,11 +20,7 @@ const RECOVERY_MS = 90_000;
 const api = <Body>(stage: FaultStage, path: string, method = "GET"): Promise<{ status: number; json: Body }> =>
   callApi<Body>(`${stage.url()}${path}`, { method });
 
-interface ShownJob {
-  kind: JobKind;
-  state: string;
-  attempts: number;
-}
+type ShownJob = { kind: JobKind; state: string; attempts: number };
 
 async function openJobs(stage: FaultStage, conversationId: string): Promise<ShownJob[]> {
   return (await api<{ jobs: ShownJob[] }>(stage, `/api/v1/conversations/${conversationId}/jobs`)).json.jobs;

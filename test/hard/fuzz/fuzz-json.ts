@@ -126,6 +126,4 @@ function rightJson(schema: BodySchema, options: JsonOptions): Json {
   );
 }
 
-export function jsonOf(schema: BodySchema, options: JsonOptions): Json {
-  return mostly(rightJson(schema, options), options.noise);
-}
+export const jsonOf = (schema: BodySchema, options: JsonOptions): Json => mostly(rightJson(schema, options), options.noise);

@@ -159,9 +159,7 @@ export function attack(url: string, { pieces, end }: RawAttack, silenceMs: numbe
   });
 }
 
-export function targetOf({ pieces }: RawAttack): string {
-  return /^\S+ (\S+)/.exec(Buffer.concat(pieces).toString("latin1"))?.[1] ?? "";
-}
+export const targetOf = ({ pieces }: RawAttack): string => /^\S+ (\S+)/.exec(Buffer.concat(pieces).toString("latin1"))?.[1] ?? "";
 
 /** Sends a body in chunks of 64 KiB, as fast as it is taken, until the service closes the connection, at most a minute. */
 export function sendWithoutEnd(url: string, line: string, type: string): Promise<RawOutcome> {

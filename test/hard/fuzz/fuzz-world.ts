@@ -15,12 +15,7 @@ export const useServiceProcess = (environment: Record<string, string> = {}) =>
     return { ...service, folder, close: () => killServiceProcesses().then(remove) };
   });
 
-interface Answered {
-  answer: string;
-  conversation_id: string;
-  message_id: string;
-  completed: boolean;
-}
+type Answered = { answer: string; conversation_id: string; message_id: string; completed: boolean };
 
 export type CanaryIds = Omit<Filling, "USER-PLACE">;
 

@@ -20,9 +20,7 @@ test("a front end's task that throws ends its answer with an error, and gives it
   let ends = 0;
   const permit = { addTokens: () => undefined, release: () => void ends++ };
   const events = [];
-  for await (const batch of answerTask(taskModel, request, permit)) {
-    events.push(...batch);
-  }
+  for await (const batch of answerTask(taskModel, request, permit)) events.push(...batch);
   expect(events).toMatchObject([{ kind: "error", error: { code: "internal_error" } }]);
   expect(ends).toBe(1);
 });

@@ -10,10 +10,7 @@ export interface TextFunction {
 }
 
 /** A value of a type, made around a text; `hasText` when the text is in it. */
-interface Shape {
-  hasText: boolean;
-  make: (text: string) => unknown;
-}
+type Shape = { hasText: boolean; make: (text: string) => unknown };
 
 const FOLDERS = ["errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text", "turn"];
 const FACTORY = /^(?:make|open|create|connect|lock)[A-Z]/;

@@ -2,8 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { problemOf } from "./fuzz-answer.ts";
-import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
 const LEVELS = 20_000;
 const DEEP = "[".repeat(LEVELS) + "]".repeat(LEVELS);
@@ -15,7 +14,7 @@ const TITLE =
   '{"model":"conversation-graph","user":"ada","messages":[{"role":"user","content":"x"}],"metadata":{"task":"title_generation"}';
 
 describe("a body that is wrong in one field", () => {
-  const running = useOpened(() => openServiceWithEpisodes());
+  const running = useServiceWithEpisodes();
 
   async function fieldsNamed(method: string, path: string, body: string): Promise<string[]> {
     const headers = { "content-type": "application/json" };

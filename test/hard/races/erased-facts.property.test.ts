@@ -1,7 +1,6 @@
 import { describe, test } from "@jest/globals";
 import fc from "fast-check";
-import { openTestEmbedded } from "../../support/databases/databases.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestEmbedded } from "../../support/databases/databases.ts";
 import { FactWorld, type Step } from "./fact-world.ts";
 
 const number = fc.nat(7);
@@ -54,7 +53,7 @@ const FOUND: [Step[]][] = [
 ];
 
 describe("facts that are taught, put into other words and languages, merged, moved and erased in any order", () => {
-  const database = useOpened(openTestEmbedded);
+  const database = useTestEmbedded();
 
   test("after each erase nothing is left that only erased messages said, and nothing else is gone", async () => {
     await fc.assert(

@@ -28,10 +28,7 @@ interface Said {
   conversationId: string;
 }
 
-interface Line {
-  section: string;
-  text: string;
-}
+type Line = { section: string; text: string };
 
 /** Has the agent write these lines of a section; `turns` are numbers of turns, from 1, for each line or for all. */
 type Write = (section: string, lines: string[], turns?: unknown) => Promise<string>;

@@ -28,17 +28,9 @@ export interface TurnTold {
   wrong: unknown;
 }
 
-export interface Talk {
-  tenantId: string;
-  userId: string;
-  sessionId: string;
-  conversationId: string;
-}
+export type Talk = { tenantId: string; userId: string; sessionId: string; conversationId: string };
 
-interface TurnOrder {
-  nextPlace: () => number;
-  latestPlace: () => number;
-}
+type TurnOrder = { nextPlace: () => number; latestPlace: () => number };
 
 /** Longer than any of these turns: a renewal would come to the gate by the clock and not by the driver. */
 const NO_RENEWAL_MS = 3_600_000;

@@ -18,11 +18,7 @@ export interface Step {
   answer: AnswerKind;
 }
 
-export interface Interleaving {
-  settings: WorkerSettings;
-  history: boolean[];
-  steps: Step[];
-}
+export type Interleaving = { settings: WorkerSettings; history: boolean[]; steps: Step[] };
 
 const MOST_STATEMENTS_TO_REST = 300;
 

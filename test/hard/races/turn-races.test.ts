@@ -116,8 +116,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     const times = stored.map(({ createdAt }) => createdAt.getTime());
     expect(times.every((time, index) => index === 0 || time > (times[index - 1] ?? Infinity))).toBe(true);
     for (const read of seen) expect(read.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
-    const found = await one.conversations.find(conversation, conversation.conversationId);
-    expect(found?.messageCount).toBe(total);
+    expect((await one.conversations.find(conversation, conversation.conversationId))?.messageCount).toBe(total);
   });
 
   test("one turn at a time: of many that want in, each gets in alone and none is lost", async () => {
@@ -138,7 +137,6 @@ describe("two processes that write the same conversation on real Postgres", () =
     }
     const held = await Promise.all(Array.from({ length: 12 }, (_, index) => takeTurn(index % 2 === 0 ? one : other)));
     const [first] = held as [HeldTurn];
-    const found = await one.conversations.find(first, first.conversationId);
-    expect(found?.messageCount).toBe(12);
+    expect((await one.conversations.find(first, first.conversationId))?.messageCount).toBe(12);
   });
 });

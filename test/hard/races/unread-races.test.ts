@@ -31,8 +31,7 @@ describe("the memory agent beside another process on real Postgres", () => {
   const save = (stores: Stores) => saveReading(stores.database, owner, read, sampleResult(read, 0));
 
   test("of two saves of the same reading the one that waited for the other is lost, and everything is there once", async () => {
-    const saves = await databases.meet(save, () => save(other));
-    expect(saves).toEqual(["saved", "lost"]);
+    expect(await databases.meet(save, () => save(other))).toEqual(["saved", "lost"]);
     const { sections, versions, operations, archived, cursors, jobs } = await writtenByReadings(one.database, owner);
     expect([sections, versions, operations, archived, cursors, jobs].map((rows) => rows.length)).toEqual([1, 1, 2, 1, 1, 1]);
   });

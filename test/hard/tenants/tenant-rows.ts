@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 
-interface RowOwner {
-  tenant: string;
-  user: string | null;
-}
+type RowOwner = { tenant: string; user: string | null };
 
 const OWN: RowOwner = { tenant: "kept.tenant_id", user: "kept.user_id" };
 const OF_TENANT: RowOwner = { tenant: "kept.tenant_id", user: null };
@@ -36,12 +33,7 @@ const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "eras
 
 const TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1";
 
-export interface OwnedRow {
-  table: string;
-  tenantId: string;
-  userId: string | null;
-  text: string;
-}
+export type OwnedRow = { table: string; tenantId: string; userId: string | null; text: string };
 
 /** Every row of the service's own tables with its owner. Throws for a table that OWNER_OF does not know. */
 export async function readOwnedRows(database: Database): Promise<OwnedRow[]> {

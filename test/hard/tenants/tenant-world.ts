@@ -25,16 +25,9 @@ export interface Person {
   questionId: string;
 }
 
-export interface TenantDocument {
-  secret: string;
-  documentId: string;
-  passageId: string;
-}
+export type TenantDocument = { secret: string; documentId: string; passageId: string };
 
-interface TenantWorld {
-  people: Person[];
-  documents: Map<string, TenantDocument>;
-}
+type TenantWorld = { people: Person[]; documents: Map<string, TenantDocument> };
 
 export const keyOf = (tenantId: string): string => `key-of-${tenantId}`;
 export const apiKeysOf = (tenants: readonly string[]): string => tenants.map((tenant) => `${keyOf(tenant)}:${tenant}`).join(",");

@@ -5,8 +5,7 @@ import { callApi, listConversations, listMessages, postJson } from "../../suppor
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { coreMemoryApi } from "../../support/services/service-with-core-memory.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
 import { apiKeysOf, keyOf, tokenOf } from "./tenant-world.ts";
 
@@ -15,7 +14,7 @@ const CORP = bearer(keyOf("acme-corp"));
 
 describe("turns of others", () => {
   const settings = { API_KEYS: apiKeysOf(["acme", "acme-corp"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant", ENABLE_CORE_MEMORY: "true" };
-  const running = useOpened(() => openServiceWithModel(settings));
+  const running = useServiceWithModel(settings);
   beforeEach(() => running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""] })));
 
   const strangers = [CORP, tokenOf("acme", "Ada"), tokenOf("acme", "ad"), tokenOf("acme-corp", "ada")];

@@ -96,8 +96,7 @@ describe("deciding with a model over a socket", () => {
 
   test("of more than 16 calls in one answer does the first 16, refuses the others, and does not fill the log with them", async () => {
     server.answerInTurn({ toolCalls: Array.from({ length: 40 }, (_, number) => ({ name: `tool_${number}`, arguments: {} })) }, DONE);
-    const memory = await decide();
-    expect(memory.result().operations).toHaveLength(16);
+    expect((await decide()).result().operations).toHaveLength(16);
     const tooMany = toolAnswersIn(1).map(({ content }) => /^Refused: too many calls at once/.test(content));
     expect(tooMany).toEqual(Array.from({ length: 40 }, (_, position) => position >= 16));
   });

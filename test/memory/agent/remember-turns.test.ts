@@ -128,8 +128,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(await known()).toMatch(/Porto/);
       expect(await versionsOf(database, agent.owner)).toMatchObject([{ version: 1, updatedBy: "import" }]);
       expect(await operationsOf(database, agent.owner)).toMatchObject([{ actor: "import", triggerMessageIds: [expect.any(String)] }]);
-      const { sections } = await people.load(agent.owner);
-      expect(sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
+      expect((await people.load(agent.owner)).sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
     });
 
     test("what is older does not replace what was said later", async () => {

@@ -6,13 +6,12 @@ import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import { exchanges, openTestEpisodicMemory, type IndexHandler, type Said } from "../../support/services/episodic-memory.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { exchanges, useTestEpisodicMemory, type IndexHandler, type Said } from "../../support/services/episodic-memory.ts";
 
 const turns = (count: number): Said[] => exchanges(...Array.from({ length: count }, (_, n) => [`question ${n}`, `answer ${n}`] as const));
 
 describe("indexing a conversation", () => {
-  const memory = useOpened(openTestEpisodicMemory);
+  const memory = useTestEpisodicMemory();
   /** The step of another process, or of another index. */
   const makeHandler = (index: Parameters<typeof makeIndexEpisodes>[0]["index"] = memory.index): IndexHandler =>
     makeIndexEpisodes({ ...memory, archive: makeArchiveStore(memory.database), index, timeZone: "UTC" });

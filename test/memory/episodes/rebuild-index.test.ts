@@ -105,8 +105,7 @@ describe("a rebuild of the index", () => {
   }, 120_000);
 
   test("beside another of the same configuration is the same rebuild: both end with one whole index that serves", async () => {
-    const both = await Promise.all([rebuild(), rebuild()]);
-    expect(both).toMatchObject([{ left: [] }, { left: [] }]);
+    expect(await Promise.all([rebuild(), rebuild()])).toMatchObject([{ left: [] }, { left: [] }]);
     const name = await theOnly();
     const [row] = await memory.database.query<{ count: number }>({ text: `select count(*)::int as count from search."${name}"` });
     expect(row?.count).toBe(2 * TURNS);

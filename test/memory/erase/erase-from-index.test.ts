@@ -4,13 +4,12 @@ import { makeErase } from "../../../memory/erase/erase.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { storeExchange, type StoredExchange } from "../../support/samples/user-with-memory.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 describe("erasing one exchange out of the index", () => {
-  const memory = useOpened(openTestEpisodicMemory);
+  const memory = useTestEpisodicMemory();
   let owner: Owner;
   let word: string;
   let exchange: StoredExchange;

@@ -7,10 +7,9 @@ import type { Owner } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
-import { openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
+import { useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { bringJobs, clearJobs } from "../../support/samples/sample-jobs.ts";
 import { rememberConversation, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 /** A Milvus of one index that counts as it is told; what it was asked for is in `asked`. */
 function countingMilvus(countOf: (key: string | undefined) => number): SearchStore & { asked: string[] } {
@@ -28,7 +27,7 @@ function countingMilvus(countOf: (key: string | undefined) => number): SearchSto
 }
 
 describe("findResidualData", () => {
-  const memory = useOpened(openTestEpisodicMemory);
+  const memory = useTestEpisodicMemory();
   let owner: Owner;
   let conversation: RememberedConversation;
   beforeEach(async () => {

@@ -67,9 +67,9 @@ describe("jobsAfterTurn", () => {
     ["with 16 messages covered, into which the window reaches back", 25, { conversationSummary: summaryThrough(16) }, {}],
     ["with a window that is not whole: always", 0, { windowIsWhole: false }, {}],
   ])("asks for a summary %s, from %i earlier messages on", (_when, first, fields, settings) => {
-    const due = UP_TO_30.filter((length) => {
-      return jobsAfter({ recentMessages: sampleWindow(length), ...fields }, { ...SETTINGS, ...settings }).length > 0;
-    });
+    const due = UP_TO_30.filter(
+      (length) => jobsAfter({ recentMessages: sampleWindow(length), ...fields }, { ...SETTINGS, ...settings }).length > 0,
+    );
     expect(due).toEqual(UP_TO_30.slice(first));
   });
 

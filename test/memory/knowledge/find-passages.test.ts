@@ -7,9 +7,8 @@ import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowl
 import { openEpisodeIndex, type ServingIndex } from "../../../stores/search/open-episode-index.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
-import { openTestEmbedded } from "../../support/databases/databases.ts";
+import { useTestEmbedded } from "../../support/databases/databases.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { tenantId: "acme", prefix: "travel" };
 const GLOBEX = { tenantId: "globex", prefix: "travel" };
@@ -21,7 +20,7 @@ const PARKING = "# Parking\n\nThe garage under the office opens at seven. Visito
 const away = async (): Promise<never> => Promise.reject(new Error("the leg is away"));
 
 describe("finding passages", () => {
-  const database = useOpened(openTestEmbedded);
+  const database = useTestEmbedded();
   const [chunks, documents] = [makeChunkStore(database), makeDocumentStore(database)];
   const embedder = makeRecordingEmbedder();
   let index: ServingIndex;

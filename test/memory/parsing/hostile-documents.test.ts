@@ -54,9 +54,7 @@ test.each<[string, string, RegExp, () => string | Uint8Array, Partial<DocumentLi
 test.each<[string, string, () => string | Uint8Array, string]>([
   ["a DOCX with its pictures, which stay packed", DOCX, () => sampleDocx(wordParagraph("x"), { "word/a.png": zeros(100) }), "x"],
   ["HTML a thousand levels deep", "text/html", () => `${"<div>".repeat(1_000)}deep`, "deep"],
-])("%s is read", async (_name, contentType, make, text) => {
-  expect(await parseSample(contentType, make())).toEqual([{ heading: "", text }]);
-});
+])("%s is read", async (_name, contentType, make, text) => expect(await parseSample(contentType, make())).toEqual([{ heading: "", text }]));
 
 test("one line of five million characters, as many as are allowed, is read", async () => {
   const chunks = await parseSample("text/plain", "a".repeat(5_000_000));

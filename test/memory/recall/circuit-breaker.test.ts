@@ -82,9 +82,7 @@ describe("a circuit", () => {
     expect(await call(succeed)).toBe("answer");
   });
 
-  test("does not ask for a caller that has left already", async () => {
-    expect(await call(succeed, AbortSignal.abort())).toBe("not asked");
-  });
+  test("does not ask for a caller that has left already", async () => expect(await call(succeed, AbortSignal.abort())).toBe("not asked"));
 
   test("does not keep a caller beyond its own time while another's call tries whether the dependency is back", async () => {
     await failTimes(3);

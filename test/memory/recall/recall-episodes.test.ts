@@ -7,8 +7,7 @@ import type { OwnedConversation } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
-import { exchanges, openTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday
 const SAID = exchanges(
@@ -21,7 +20,7 @@ const AWAY = new AppError("index_unavailable", "It cannot be reached.");
 const unavailable = (): Promise<never> => Promise.reject(AWAY);
 
 describe("recall", () => {
-  const memory = useOpened(openTestEpisodicMemory);
+  const memory = useTestEpisodicMemory();
   let ada: OwnedConversation;
   const heard: unknown[] = [];
   beforeAll(async () => {

@@ -1,9 +1,5 @@
 /** What a user and an assistant say in turn, what should be left of it, and what should not. */
-interface Dialogue {
-  said: string[];
-  facts: string[];
-  smallTalk: string[];
-}
+type Dialogue = { said: string[]; facts: string[]; smallTalk: string[] };
 
 export const DIALOGUES: Record<"English" | "Chinese", Dialogue> = {
   English: {

@@ -8,9 +8,7 @@ import { anyCore, anyEpisodes, exchange, passage, section } from "./prompt-sampl
 const NO_LIMIT = 10_000_000;
 
 /** What stands between the tags of a text. */
-function inside(tag: string, text: string): string {
-  return new RegExp(`^[^<]*<${tag}>\\n([^]*)\\n</${tag}>$`, "u").exec(text)?.[1] ?? "no fence";
-}
+const inside = (tag: string, text: string): string => new RegExp(`^[^<]*<${tag}>\\n([^]*)\\n</${tag}>$`, "u").exec(text)?.[1] ?? "no fence";
 
 describe("fitCoreMemory", () => {
   const fenced = (text: string) => inside("core_memory", text);
@@ -53,9 +51,7 @@ describe("fitCoreMemory", () => {
 describe("fitEpisodes", () => {
   const fenced = (text: string) => inside("earlier_exchanges", text);
 
-  test("of none is nothing", () => {
-    expect(fitEpisodes([], NO_LIMIT)).toEqual({ episodes: [], text: "" });
-  });
+  test("of none is nothing", () => expect(fitEpisodes([], NO_LIMIT)).toEqual({ episodes: [], text: "" }));
 
   test("writes them in the order of time with their days, between tags, called a record", () => {
     const { text, episodes } = fitEpisodes([exchange(7), exchange(3), exchange(5, { userMessage: "我喜欢绿色。" })], NO_LIMIT);
@@ -106,9 +102,7 @@ describe("fitEpisodes", () => {
 describe("fitPassages", () => {
   const found = (...passages: ReturnType<typeof passage>[]) => ({ passages, isIncomplete: false });
 
-  test("says nothing when no documents were searched", () => {
-    expect(fitPassages(null, NO_LIMIT)).toEqual({ passages: [], text: "" });
-  });
+  test("says nothing when no documents were searched", () => expect(fitPassages(null, NO_LIMIT)).toEqual({ passages: [], text: "" }));
 
   test("numbers them from 1 in their order, each under its title and headings, between tags, called data", () => {
     const { passages, text } = fitPassages(found(passage(1, { heading: "Hotels > Lisbon" }), passage(2)), NO_LIMIT);

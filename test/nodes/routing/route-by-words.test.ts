@@ -35,9 +35,7 @@ describe("a route that the caller names", () => {
     },
   );
 
-  test.each([null, GENERAL, "films"])("is none or known: %p", (known) => {
-    expect(() => assertKnowledgeBase(known, BASES)).not.toThrow();
-  });
+  test.each([null, GENERAL, "films"])("is none or known: %p", (known) => expect(() => assertKnowledgeBase(known, BASES)).not.toThrow());
 });
 
 describe("a route by rule", () => {
@@ -149,13 +147,9 @@ const OTHERS = `Good morning, what is the hotel limit? | hi, the printer is brok
   | What is it? | 我是老师 | 不可以带宠物 | ${"hello ".repeat(20)}`;
 const messages = (list: string): string[] => list.split("|").map((message) => message.trim());
 
-test.each(messages(COURTESIES))("a courtesy is recognised: %p", (message) => {
-  expect(isCourtesy(message)).toBe(true);
-});
+test.each(messages(COURTESIES))("a courtesy is recognised: %p", (message) => expect(isCourtesy(message)).toBe(true));
 
-test.each(messages(OTHERS))("what says more is no courtesy: %p", (message) => {
-  expect(isCourtesy(message)).toBe(false);
-});
+test.each(messages(OTHERS))("what says more is no courtesy: %p", (message) => expect(isCourtesy(message)).toBe(false));
 
 test("no question for a base is taken for a courtesy", async () => {
   const { questions } = await readRoutingTable();

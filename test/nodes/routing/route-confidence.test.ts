@@ -6,10 +6,7 @@ import { GENERAL, routeByWords } from "../../../nodes/routing/route-by-words.ts"
 import { readRoutingTable, ROUTING_BASES, routingHash, type RoutingQuestion } from "./routing-table.ts";
 
 /** A decision of the router, whether it was right, and how sure it said it was. */
-interface JudgedRoute {
-  isRight: boolean;
-  confidence: number;
-}
+type JudgedRoute = { isRight: boolean; confidence: number };
 
 const table = await readRoutingTable();
 const builtIn = makeHashedEmbedder({});

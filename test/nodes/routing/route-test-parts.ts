@@ -14,10 +14,7 @@ export const TWO_BASES: KnowledgeBase[] = [
   { prefix: "finance", description: "财务报销制度：发票、报销期限", keywords: ["报销", "发票"], titles: ["报销制度"] },
 ];
 
-export interface Routed {
-  decision: RouteDecision;
-  errors: AppError[];
-}
+export type Routed = { decision: RouteDecision; errors: AppError[] };
 
 /** Runs the route node on a message, with two bases unless others are given. */
 export function makeRouter({

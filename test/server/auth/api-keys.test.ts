@@ -3,16 +3,15 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openTestService } from "../../support/services/service.ts";
+import { useTestService } from "../../support/services/service.ts";
 import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
 import { makeSigningKey, signToken, startTokenIssuer } from "../../servers/token-issuer.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
 const BODY = { user_id: "ada", session_id: "s", message: "hello" };
 
 describe("with API_KEYS", () => {
-  const service = useOpened(() => openTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" }));
+  const service = useTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" });
 
   const WRONG: [name: string, headers: Record<string, string>][] = [
     ["no key", {}],

@@ -3,8 +3,7 @@ import { addressOf, routesOfService, type AppRoute } from "../../support/clients
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { bearer } from "../../servers/token-issuer.ts";
-import { openTestService } from "../../support/services/service.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestService } from "../../support/services/service.ts";
 
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
@@ -13,7 +12,7 @@ const OPEN = ["/healthz", "/readyz", "/", "/assets/:file"];
 const ID = "00000000-0000-7000-8000-000000000000";
 
 describe("scopes of keys", () => {
-  const service = useOpened(() => openTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" }));
+  const service = useTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" });
   let routes: AppRoute[];
   beforeAll(async () => {
     routes = (await routesOfService(service.url)).filter(({ path }) => !OPEN.includes(path));

@@ -4,9 +4,8 @@ import { addressOf, routesOfService, type AppRoute } from "../../support/clients
 import { callApi, listConversations, listMessages, postJson, putJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openTestService } from "../../support/services/service.ts";
+import { useTestService } from "../../support/services/service.ts";
 import { bearer, type Claims, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const KEY = bearer("key-of-default");
 const MARKER = "ornithopter";
@@ -25,7 +24,7 @@ const OF_THE_TENANT = [
 describe("a token that names its user", () => {
   const ADA = tokenOf("ada");
   const EVE = tokenOf("eve");
-  const service = useOpened(() => openTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" }));
+  const service = useTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
   let routes: AppRoute[];
   let turn: TurnResult & { turnId: string };
   beforeAll(async () => {

@@ -84,9 +84,7 @@ describe("published keys", () => {
     ["names no tenant", { org: undefined }, /"org" is missing/],
     ["names an impossible tenant", { org: "acme corp" }, /"org" is no tenant/],
     ["has a scope that cannot be read", { scope: 7 }, /"scope" is neither/],
-  ])("refuse a token that %s", async (_name, changed, says) => {
-    await expectRefused(await signToken(key, claims(changed)), says);
-  });
+  ])("refuse a token that %s", async (_name, changed, says) => expectRefused(await signToken(key, claims(changed)), says));
 
   test("refuse a token that says it needs no signature, has none that fits, or brings its own key", async () => {
     const own = await makeSigningKey("first");

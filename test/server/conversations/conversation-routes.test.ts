@@ -3,13 +3,12 @@ import { v7 as uuidv7 } from "uuid";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listMessages, postJson, type ListedConversation, type ListedMessage } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 type ListPage = { conversations: ListedConversation[]; messages: ListedMessage[]; next: string | null };
 
 describe("the lists", () => {
-  const running = useOpened(() => openServiceWithModel());
+  const running = useServiceWithModel();
   const conversationIds: string[] = [];
   beforeAll(async () => {
     running.model.answer({ tokens: ["answer"] });

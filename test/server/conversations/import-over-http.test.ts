@@ -2,13 +2,12 @@ import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, listMessages } from "../../support/clients/api-client.ts";
 import { postTurn, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithEpisodes, type ImportedMessage } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithEpisodes, type ImportedMessage } from "../../support/services/service-with-episodes.ts";
 
 const ACME = { authorization: "Bearer acme-key-1" };
 
 describe("POST /api/v1/conversations/import", () => {
-  const running = useOpened(() => openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme", MAX_MESSAGE_CHARS: "1000" }));
+  const running = useServiceWithEpisodes({ API_KEYS: "acme-key-1:acme", MAX_MESSAGE_CHARS: "1000" });
 
   const body = (messages: unknown, fields: object = {}): object => {
     return { user_id: "ada", session_id: crypto.randomUUID(), messages, ...fields };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { connectTo, parseChunkedResponse, postBytes } from "../../support/clients/raw-connection.ts";
@@ -9,7 +9,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 const HEARTBEAT = ": heartbeat\n\n";
 
 describe("the bytes of an import's stream", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url }, { heartbeatMs: 50 }));
 
   test("have the headers of an unbuffered event stream, and heartbeats while the import waits, beside the ids of its events", async () => {

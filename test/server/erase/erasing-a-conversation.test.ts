@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listConversations, listMessages, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
@@ -11,7 +11,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 const NOTHING_ELSE = { summaries: 0, episodes: 0, core_memory_sections: 0, memory_operations: 0, jobs: 0 };
 
 describe("erasing a conversation over HTTP", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const running = useOpened(() => openServiceWithSummaries({ DATABASE_URL: database.url, TURN_LEASE_MS: "1000" }));
   beforeEach(() => running.summarise({ tokens: ["They spoke."] }));
 

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi } from "../../support/clients/api-client.ts";
 import type { ScriptedToolCall } from "../../servers/model-server.ts";
-import { callOnce, openServiceWithCoreMemory } from "../../support/services/service-with-core-memory.ts";
+import { callOnce, useServiceWithCoreMemory } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const profile = (content: string, turns?: unknown): ScriptedToolCall => ({
   name: "core_memory_update",
@@ -11,14 +10,12 @@ const profile = (content: string, turns?: unknown): ScriptedToolCall => ({
 });
 
 describe("erasing one exchange of several that the memory agent read together", () => {
-  const running = useOpened(() =>
-    openServiceWithCoreMemory({
-      DATA_DIR: "memory://",
-      ENABLE_EPISODIC_MEMORY: "true",
-      EMBEDDING_MODEL: "built-in",
-      ENABLE_SUMMARY: "false",
-    }),
-  );
+  const running = useServiceWithCoreMemory({
+    DATA_DIR: "memory://",
+    ENABLE_EPISODIC_MEMORY: "true",
+    EMBEDDING_MODEL: "built-in",
+    ENABLE_SUMMARY: "false",
+  });
   let user: string;
   beforeEach(() => {
     user = crypto.randomUUID();

@@ -1,8 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 // The built-in summariser and the rules: no model is asked.
@@ -13,7 +12,7 @@ const SETTINGS = {
   SUMMARY_UPDATE_DELTA: "2",
   HISTORY_WINDOW: "2",
 };
-const running = useOpened(() => openServiceWithEpisodes(SETTINGS));
+const running = useServiceWithEpisodes(SETTINGS);
 
 test("an exchange that is forgotten is gone from every layer, the summary is made anew, and the rest stays", async () => {
   const user = `${running.url}/api/v1/users/ada`;

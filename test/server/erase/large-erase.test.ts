@@ -33,11 +33,7 @@ with asked as (
 insert into turns (id, tenant_id, user_id, conversation_id, question_id, started_at, ended_at, emptied_at)
 select gen_random_uuid(), 'default', $2, $1, id, now(), now(), now() from asked`;
 
-interface Receipt {
-  erased: { messages: number };
-  pending?: string[];
-  left?: { messages: number };
-}
+type Receipt = { erased: { messages: number }; pending?: string[]; left?: { messages: number } };
 
 let place: Awaited<ReturnType<typeof createRealDatabase>>;
 let database: Database;

@@ -29,8 +29,7 @@ describe("an embedded service that was told something and then to erase it", () 
     return id;
   };
   const erase = async (what: string): Promise<void> => {
-    const { status } = await callApi(`${running.url}/api/v1/${what}`, { method: "DELETE" });
-    expect(status).toBe(200);
+    expect((await callApi(`${running.url}/api/v1/${what}`, { method: "DELETE" })).status).toBe(200);
   };
   const untilGone = (text: string): Promise<unknown> =>
     waitUntil(`${text} is in no file`, async () => (await filesHolding(running.folder, text)).length === 0, IDLE_MS);

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectTo, type RawConnection } from "../../support/clients/raw-connection.ts";
-import { openTestService } from "../../support/services/service.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestService } from "../../support/services/service.ts";
 
 const MEGABYTE = 1024 * 1024;
 const PIECE = "x".repeat(MEGABYTE);
 
 describe("a body that is too large", () => {
-  const service = useOpened(() => openTestService());
+  const service = useTestService();
 
   async function begin(route: string, type: string, length: string): Promise<RawConnection> {
     const connection = await connectTo(service.url);

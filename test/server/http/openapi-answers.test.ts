@@ -136,9 +136,7 @@ describe("answers are what the description says", () => {
     await ask("getErasure", { params: { id: erasure } });
   });
 
-  test("of every operation", () => {
-    expect([...client.answered].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted());
-  });
+  test("of every operation", () => expect([...client.answered].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted()));
 
   const REFUSED = OPERATIONS.filter(({ isOpen }) => !isOpen);
   test.each(REFUSED)("refusals of $id are described", async ({ id, body }) => {

@@ -54,8 +54,14 @@ const LINES_BEFORE = WRONG.split("\n").indexOf(MISTAKES[0] ?? "") + 1;
 
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: "es2023", module: "nodenext", lib: ["es2023", "dom"], types: ["node"] },
-    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
+    target: "es2023",
+    module: "nodenext",
+    lib: ["es2023", "dom"],
+    types: ["node"],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
   },
 };
 

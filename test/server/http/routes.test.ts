@@ -3,16 +3,13 @@ import { encodeCursor } from "../../../stores/page.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { connectTo } from "../../support/clients/raw-connection.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openTestService } from "../../support/services/service.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestService } from "../../support/services/service.ts";
 
 const UNKNOWN_ID = "00000000-0000-7000-8000-000000000000";
 
 describe("an address that is refused", () => {
-  const service = useOpened(() => openTestService({ ENABLE_CORE_MEMORY: "true" }));
-  beforeAll(async () => {
-    await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" });
-  });
+  const service = useTestService({ ENABLE_CORE_MEMORY: "true" });
+  beforeAll(() => postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" }));
 
   test.each([
     ["POST", "/"],

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const IMPATIENT = { headersTimeout: 1_000, requestTimeout: 2_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
 const HEAD = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n";
 const POST = "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
 
 describe("a client that takes its time", () => {
-  const running = useOpened(() => openServiceWithModel({}, { connectionLimits: IMPATIENT, heartbeatMs: 60_000 }));
+  const running = useServiceWithModel({}, { connectionLimits: IMPATIENT, heartbeatMs: 60_000 });
 
   test.each([
     ["over the head of its request is dropped with 408", HEAD, "x-more: y\r\n", /^HTTP\/1\.1 408 /],

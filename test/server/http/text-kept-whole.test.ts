@@ -2,8 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, listMessages, messagesOf } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const FACE = "\u{1F600}";
 
@@ -23,7 +22,7 @@ const TEXTS: [name: string, text: string][] = [
 ];
 
 describe("text of any script", () => {
-  const running = useOpened(() => openServiceWithModel());
+  const running = useServiceWithModel();
 
   /** Says something, and the model answers with these tokens; what the client and the store have then. */
   async function exchange(userId: string, sessionId: string, message: string, tokens: string[]) {

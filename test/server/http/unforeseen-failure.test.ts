@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
@@ -9,7 +9,7 @@ import { openServiceWithModel } from "../../support/services/service-with-model.
 const INTERNAL = { status: 500, code: "internal_error", says: /^Something failed inside the service\. The log has the details/ };
 
 describe("a failure that nobody foresaw", () => {
-  const postgres = useOpened(openTestPostgres);
+  const postgres = useTestPostgres();
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: postgres.url, TURN_LEASE_MS: "1000" }));
   beforeAll(() => running.model.answer({ tokens: ["one ", "two "], betweenMs: 300 }));
 

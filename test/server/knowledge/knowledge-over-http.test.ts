@@ -3,9 +3,8 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { makeKnowledgeClient, type KnowledgeClient } from "../../support/clients/knowledge-client.ts";
-import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
+import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const HANDBOOK =
   "# Travel handbook\n\n## Flights\nEconomy class is used for flights under six hours.\n\n## Hotels\nThe limit for a hotel night in Lisbon is 140 euros.";
@@ -13,7 +12,7 @@ const TRAVEL = { description: "Travel rules: flights, hotels, trains", keywords:
 const KEYS = { acme: { authorization: "Bearer acme-key-1" }, globex: { authorization: "Bearer globex-key-1" } };
 
 describe("knowledge bases over HTTP", () => {
-  const running = useOpened(() => openServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" }));
+  const running = useServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" });
   let acme: KnowledgeClient;
   let globex: KnowledgeClient;
   let turns = 0;

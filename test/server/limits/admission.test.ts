@@ -4,13 +4,12 @@ import { listConversations, postJson } from "../../support/clients/api-client.ts
 import { type EventStreamResponse, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const OVERLOADED = { status: 503, code: "overloaded", says: /MAX_TURNS_PER_PROCESS.*Nothing was stored.*again in 2 s/ };
 
 describe("a process with as many turns as it may have", () => {
-  const running = useOpened(() => openServiceWithModel({ MAX_TURNS_PER_PROCESS: "2", MAX_CONCURRENT_TURNS_PER_USER: "0" }));
+  const running = useServiceWithModel({ MAX_TURNS_PER_PROCESS: "2", MAX_CONCURRENT_TURNS_PER_USER: "0" });
 
   const bodyOf = (userId: string): object => ({ user_id: userId, session_id: "s", message: "hello" });
   const ask = (userId: string): Promise<EventStreamResponse> => postTurn(running.url, bodyOf(userId));

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { streamTurn } from "../../support/clients/turn-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const KEYS = "acme-key-1:acme,other-key-1:other";
@@ -13,7 +12,7 @@ const AS_OTHER = { authorization: "Bearer other-key-1" };
 
 describe("turns at once", () => {
   const limits = { MAX_CONCURRENT_TURNS_PER_USER: "2", MAX_CONCURRENT_TURNS_PER_TENANT: "3" };
-  const running = useOpened(() => openServiceWithModel({ ...limits, API_KEYS: KEYS }));
+  const running = useServiceWithModel({ ...limits, API_KEYS: KEYS });
   let free: () => void;
   beforeEach(hold);
 

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, type ErrorBody } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
-import { importedTurns, openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { importedTurns, useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
 const FACTS = importedTurns([
   ["My favourite director is Agnès Varda.", "A fine choice."],
@@ -12,7 +11,7 @@ const FACTS = importedTurns([
 ]);
 
 describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
-  const running = useOpened(() => openServiceWithEpisodes());
+  const running = useServiceWithEpisodes();
   let conversationId: string;
   beforeAll(async () => {
     const messages = FACTS.map((message, number) => (number < 2 ? { ...message, metadata: { external_id: `x${number}` } } : message));

@@ -15,11 +15,7 @@ const SMALL_TALK = [
   ...["好的，谢谢。", "我住在哪里？", "Is Porto nice in spring?", "Yes, exactly.", "Could you say that again?"],
 ];
 
-interface Grown {
-  facts: string[];
-  versions: number;
-  operations: number;
-}
+type Grown = { facts: string[]; versions: number; operations: number };
 
 describe("a hundred turns in which nothing new is said", () => {
   const closing: (() => Promise<void>)[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
@@ -18,7 +18,7 @@ interface ShownJobs {
 }
 
 describe("jobs over HTTP", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const API_KEYS = "key-of-acme:acme,key-of-globex:globex,key-of-operator:ops:admin";
   const running = useOpened(() =>
     openServiceWithSummaries({ DATABASE_URL: database.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }),

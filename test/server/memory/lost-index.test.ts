@@ -13,10 +13,7 @@ afterEach(async () => {
 
 const MEMORY = { ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in", MEMORY_READ_TIMEOUT_MS: "10000" };
 
-interface Found {
-  episodes: { id: string; user_message: string }[];
-  degraded: string[];
-}
+type Found = { episodes: { id: string; user_message: string }[]; degraded: string[] };
 
 async function find(service: TestService, query: string): Promise<Found> {
   const address = `${service.url}/api/v1/users/ada/episodes?query=${encodeURIComponent(query)}`;

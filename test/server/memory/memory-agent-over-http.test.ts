@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { estimateTokens } from "../../../text/tokens.ts";
 import { postJson } from "../../support/clients/api-client.ts";
-import { callOnce, MEMORY_MODEL, openServiceWithCoreMemory, writing } from "../../support/services/service-with-core-memory.ts";
+import { callOnce, MEMORY_MODEL, useServiceWithCoreMemory, writing } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const INSERT = {
   name: "archival_insert",
@@ -11,14 +10,12 @@ const INSERT = {
 };
 
 describe("the memory agent with a model and an archive", () => {
-  const running = useOpened(() =>
-    openServiceWithCoreMemory({
-      DATA_DIR: "memory://",
-      ENABLE_EPISODIC_MEMORY: "true",
-      EMBEDDING_MODEL: "built-in",
-      ENABLE_SUMMARY: "false",
-    }),
-  );
+  const running = useServiceWithCoreMemory({
+    DATA_DIR: "memory://",
+    ENABLE_EPISODIC_MEMORY: "true",
+    EMBEDDING_MODEL: "built-in",
+    ENABLE_SUMMARY: "false",
+  });
   let user: string;
   beforeEach(() => {
     user = crypto.randomUUID();

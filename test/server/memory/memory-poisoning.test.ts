@@ -1,14 +1,8 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ChatRequestBody, SeenRequest } from "../../servers/model-server.ts";
 import { ATTACKS, MARK, OUR_LINE, takeFencesOut, UNTAMED } from "./poison.ts";
-import {
-  MEMORY_MODEL,
-  openOfflineCoreMemory,
-  openServiceWithCoreMemory,
-  writing,
-} from "../../support/services/service-with-core-memory.ts";
+import { MEMORY_MODEL, openOfflineCoreMemory, useServiceWithCoreMemory, writing } from "../../support/services/service-with-core-memory.ts";
 import { importedTurns } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const SUMMARY_MODEL = "test-summary";
 const QUESTION = "Where does my passport lie, in the wardrobe?";
@@ -27,17 +21,15 @@ function expectTamed(fences: readonly { tag: string; text: string }[]): string[]
 }
 
 describe("instructions hidden in what is remembered", () => {
-  const running = useOpened(() =>
-    openServiceWithCoreMemory({
-      DATA_DIR: "memory://",
-      ENABLE_EPISODIC_MEMORY: "true",
-      EMBEDDING_MODEL: "built-in",
-      SUMMARY_MODEL,
-      HISTORY_WINDOW: "2",
-      SUMMARY_MIN_MESSAGES: "4",
-      SUMMARY_UPDATE_DELTA: "2",
-    }),
-  );
+  const running = useServiceWithCoreMemory({
+    DATA_DIR: "memory://",
+    ENABLE_EPISODIC_MEMORY: "true",
+    EMBEDDING_MODEL: "built-in",
+    SUMMARY_MODEL,
+    HISTORY_WINDOW: "2",
+    SUMMARY_MIN_MESSAGES: "4",
+    SUMMARY_UPDATE_DELTA: "2",
+  });
 
   /** Remembers an attack wherever something can be remembered, then asks something harmless; everything the models were asked. */
   async function poison(attack: string): Promise<SeenRequest[]> {

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi, listMessages, type ErrorBody } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithSummaries, type ShownSummary } from "../../support/services/service-with-summaries.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { openServiceWithSummaries, useServiceWithSummaries, type ShownSummary } from "../../support/services/service-with-summaries.ts";
 
 const UNKNOWN = "00000000-0000-7000-8000-000000000000";
 
 describe("the summary of a conversation", () => {
-  const running = useOpened(() => openServiceWithSummaries());
+  const running = useServiceWithSummaries();
   beforeEach(() => {
     running.summarise({ tokens: ["They ", "spoke."] });
     running.model.seen.splice(0);

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import os from "node:os";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi } from "../../support/clients/api-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { parseLines } from "../../stores/postgres/export/export-files.ts";
 import { openTestService } from "../../support/services/service.ts";
@@ -14,7 +14,7 @@ const KEYS = { acme: "key-of-acme-long-enough", other: "key-of-other-long-enough
 
 describe("GET /api/v1/users/:id/export", () => {
   const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }));
   beforeAll(async () => {
     await rememberConversation(database, { tenantId: "acme", userId: "艾达" }, "plums 李子 🍑");

@@ -30,9 +30,7 @@ describe("the facts of an error in the log", () => {
 });
 
 describe("the id of a request", () => {
-  test.each(["a", "7f.b-2_Z", "x".repeat(100)])("is the client's: %j", (id) => {
-    expect(requestIdOf(id)).toBe(id);
-  });
+  test.each(["a", "7f.b-2_Z", "x".repeat(100)])("is the client's: %j", (id) => expect(requestIdOf(id)).toBe(id));
 
   test.each([undefined, "", "x".repeat(101), "a b", "a\u00e9", 'a"', "a,b", "a/../b"])("is a new one instead of %j", (id) => {
     expect(requestIdOf(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);

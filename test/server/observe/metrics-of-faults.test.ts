@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { postJson } from "../../support/clients/api-client.ts";
@@ -13,7 +13,7 @@ const RETRYING = 'conversation_graph_jobs{kind="summarise",state="retrying"}';
 const FAILURES = 'conversation_graph_job_failures_total{kind="summarise",code="model_unavailable"}';
 
 describe("the metrics of faults", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const proxy = useOpened(() => startTcpProxy(database.url));
   const running = useOpened(() => openServiceWithSummaries({ DATABASE_URL: proxy.url }));
 

@@ -153,9 +153,7 @@ describe("traces", () => {
 test.each(["is not there", "hangs"])("a receiver of traces that %s fails no turn and holds up no stop", async (how) => {
   const environment = how === "hangs" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
   const { receiver, running } = await openTraced(environment, { hangs: true });
-  for (let turn = 0; turn < 5; turn++) {
-    expect((await postJson(`${running.url}/api/v1/chat`, turnOf(`message ${turn}`))).status).toBe(200);
-  }
+  for (let turn = 0; turn < 5; turn++) expect((await postJson(`${running.url}/api/v1/chat`, turnOf(`message ${turn}`))).status).toBe(200);
   await running.close();
   expect(receiver.payloads.length > 0).toBe(how === "hangs");
 });

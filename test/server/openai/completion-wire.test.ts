@@ -1,17 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { connectTo, parseChunkedResponse, postBytes } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { watchResponses } from "../../support/clients/watch-responses.ts";
 import { MODEL, says } from "./open-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const PATH = "/v1/chat/completions";
 const LONG = Array.from({ length: 950 }, () => "\u0001".repeat(1_000));
 
 describe("the bytes of a streamed completion", () => {
-  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 200 }));
+  const running = useServiceWithModel({}, { heartbeatMs: 200 });
 
   const body = (session: string, fields: object = {}) => {
     return { model: MODEL, user: "ada", stream: true, metadata: { session_id: session }, messages: [says("hello")], ...fields };

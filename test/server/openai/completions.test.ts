@@ -1,14 +1,13 @@
 import OpenAI from "openai";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { listConversations, messagesOf, postJson } from "../../support/clients/api-client.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 describe("completions with the official client", () => {
-  const running = useOpened(() => openServiceWithModel({ MAX_MESSAGE_CHARS: "100" }));
+  const running = useServiceWithModel({ MAX_MESSAGE_CHARS: "100" });
   beforeEach(() => running.model.answer({ tokens: ["Porto ", "is ", "lovely"] }));
 
   const client = (session: string) => openClient(running.url, { headers: { "X-Session-Id": session } });

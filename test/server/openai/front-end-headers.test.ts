@@ -1,14 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { listConversations, postJson } from "../../support/clients/api-client.ts";
-import { openTestService } from "../../support/services/service.ts";
+import { useTestService } from "../../support/services/service.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const KEY = bearer("key-of-acme");
 
 describe("users and chats of front ends", () => {
-  const service = useOpened(() => openTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }));
+  const service = useTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
 
   async function ask(headers: Record<string, string>, fields: object = {}, apiKey = "key-of-acme"): Promise<void> {
     await openClient(service.url, { apiKey, headers }).chat.completions.create({ model: MODEL, messages: [says("hello")], ...fields });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { detectTaskByWording } from "../../../server/openai/front-end-task.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { listConversations, messagesOf } from "../../support/clients/api-client.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { LIBRECHAT_FUNCTIONS, LIBRECHAT_REQUESTS, OPEN_WEBUI, TITLE_REQUEST, type FrontEndRequest } from "./front-end-requests.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
@@ -19,7 +19,7 @@ function ask(url: string, body: Body, headers: Record<string, string> = CHAT) {
 }
 
 describe("a front end's own tasks with the offline model", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url, ENABLE_CORE_MEMORY: "true" }));
 
   test.each(ALL)("are answered in the form they want, and stay in no table: %s", async (_name, { body, offline }) => {
@@ -79,7 +79,7 @@ describe("a front end's own tasks with the offline model", () => {
 });
 
 describe("a front end's own tasks with a model", () => {
-  const service = useOpened(() => openServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "1000" }));
+  const service = useServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "1000" });
   beforeEach(() => service.model.answer({ tokens: ['{ "title": ', '"Bay" }'] }));
 
   test("reach it word for word, and nothing of the service's memory with them", async () => {
@@ -126,9 +126,7 @@ describe("the wording of a front end's task", () => {
       '### Task:\nRespond to the user query using the provided context, …\n\n### Output:\nProvide a clear and direct response …\n\n<context>\n<source id="1">about <chat_history> tags</source>\n</context>\n\nWhat is in there?',
     ],
   ];
-  test.each(PEOPLE)("is not seen in what people write: %s", (_what, text) => {
-    expect(detectTaskByWording(text)).toBeNull();
-  });
+  test.each(PEOPLE)("is not seen in what people write: %s", (_what, text) => expect(detectTaskByWording(text)).toBeNull());
 
   test("is seen with the line ends of Windows and white space around", () => {
     expect(detectTaskByWording(`  ${TITLE.replaceAll("\n", "\r\n")}\r\n`)).toBe("title");

@@ -2,17 +2,14 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
-import { openTestService } from "../../support/services/service.ts";
+import { useTestService } from "../../support/services/service.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
 
 describe("models", () => {
-  const service = useOpened(() => openTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" }));
-  beforeAll(async () => {
-    await putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }, ACME);
-  });
+  const service = useTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
+  beforeAll(() => putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }, ACME));
   const acme = () => openClient(service.url, { apiKey: "key-of-acme" });
 
   test("are one for the service and one for each knowledge base of the tenant", async () => {
@@ -57,7 +54,7 @@ const LISTED = 'conversation_graph_postgres_statement_duration_seconds_count{sta
 const HINT = { "x-task": "title_generation" };
 
 describe("all knowledge bases are listed", () => {
-  const service = useOpened(() => openTestService());
+  const service = useTestService();
   beforeAll(() => putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }));
 
   const listings = async (): Promise<number> => (await readMetrics(service.url)).samples.get(LISTED) ?? 0;

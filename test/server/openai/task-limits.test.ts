@@ -10,10 +10,7 @@ import { useOpened } from "../../support/use-opened.ts";
 
 const TITLE = { "x-task": "title_generation" };
 
-interface Sent {
-  messages: { role: string; content: string }[];
-  [field: string]: unknown;
-}
+type Sent = { messages: { role: string; content: string }[]; [field: string]: unknown };
 
 describe("the limits of a front end's own tasks", () => {
   const model = useOpened(() => startModelServer());

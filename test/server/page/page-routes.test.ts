@@ -6,11 +6,10 @@ import { closeServer, listen, portOf } from "../../../server/http/listen.ts";
 import { pageRoutes } from "../../../server/page/page-routes.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openTestService } from "../../support/services/service.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestService } from "../../support/services/service.ts";
 
 describe("the page over HTTP", () => {
-  const service = useOpened(() => openTestService({ API_KEYS: "a-long-secret:acme" }));
+  const service = useTestService({ API_KEYS: "a-long-secret:acme" });
 
   const assetsOf = (page: string): string[] => [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
 

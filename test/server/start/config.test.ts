@@ -82,9 +82,7 @@ describe("parseConfig", () => {
     ["EPISODE_SCOPE", "conversation", "conversation"],
     ["TIME_ZONE", "Asia/Shanghai", "Asia/Shanghai"],
     ["LOG_LEVEL", "silent", "silent"],
-  ])("takes %s=%p", (name, given, taken) => {
-    expect(parseConfig({ [name]: given })).toEqual({ ...parseConfig({}), [name]: taken });
-  });
+  ])("takes %s=%p", (name, given, taken) => expect(parseConfig({ [name]: given })).toEqual({ ...parseConfig({}), [name]: taken }));
 
   test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "MEMORY_READ_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
     "refuses a %s longer than a timer can run: it would fire at once",
@@ -135,9 +133,13 @@ describe("API_KEYS", () => {
 describe("secrets in the environment", () => {
   test("are in no message, however wrong they are", () => {
     const refusal = refusalOf({
-      ...{ API_KEYS: "good-key-for:acme,short:acme,hunter2secret", OPENAI_API_KEY: "hunter2secret", MILVUS_TOKEN: "hunter2secret" },
-      ...{ OPENAI_BASE_URL: "ftp://ada:hunter2secret@models", EMBEDDING_BASE_URL: "ftp://ada:hunter2secret@models" },
-      ...{ DATABASE_URL: "mysql://ada:hunter2secret@db/chat", PORT: "what?" },
+      API_KEYS: "good-key-for:acme,short:acme,hunter2secret",
+      OPENAI_API_KEY: "hunter2secret",
+      MILVUS_TOKEN: "hunter2secret",
+      OPENAI_BASE_URL: "ftp://ada:hunter2secret@models",
+      EMBEDDING_BASE_URL: "ftp://ada:hunter2secret@models",
+      DATABASE_URL: "mysql://ada:hunter2secret@db/chat",
+      PORT: "what?",
     });
     expect(fieldsOf(refusal).sort()).toEqual(["API_KEYS", "DATABASE_URL", "EMBEDDING_BASE_URL", "OPENAI_BASE_URL", "PORT"]);
     expect(refusal.message).toContain("API_KEYS: must be key:tenant pairs");
@@ -165,7 +167,5 @@ describe("a HOST that other machines can reach", () => {
     },
   );
 
-  test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => {
-    expect(parseConfig({ HOST }).HOST).toBe(HOST);
-  });
+  test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => expect(parseConfig({ HOST }).HOST).toBe(HOST));
 });

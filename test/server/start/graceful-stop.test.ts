@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { messagesOf } from "../../support/clients/api-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { beginTurn, contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
 import { startModelServer } from "../../servers/model-server.ts";
@@ -12,7 +12,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 const READ = "GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 describe("a service that is told to stop", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const model = useOpened(() => startModelServer());
   const watcher = useOpened(() => openTestService({ DATABASE_URL: database.url }));
   afterEach(killServiceProcesses);

@@ -34,7 +34,9 @@ describe("a service that cannot start", () => {
 
   test("names every problem of its configuration at once", async () => {
     const output = await refusal({
-      ...{ PORT: "x", HOST: "0.0.0.0", OPENAI_BASE_URL: "ftp://user:hidden-secret@models" },
+      PORT: "x",
+      HOST: "0.0.0.0",
+      OPENAI_BASE_URL: "ftp://user:hidden-secret@models",
       DATABASE_URL: "mysql://user:hidden-secret@db/x",
     });
     expect(output).toMatch(/^The configuration has 4 problems:$/m);

@@ -46,8 +46,13 @@ test("the curl line asks for a key when one is needed, and names an address that
 test("a service on Postgres with a model's server logs what it uses and its turns, without a secret or a word of what was said", async () => {
   const [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
   const service = await startServiceProcess({
-    ...{ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false", MODEL_IDLE_TIMEOUT_MS: "300" },
-    ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "secret-model-key", CHAT_MODEL: "some-model", API_KEYS: "secret-service-key:tenant" },
+    DATABASE_URL: database.url,
+    ENABLE_EPISODIC_MEMORY: "false",
+    MODEL_IDLE_TIMEOUT_MS: "300",
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: "secret-model-key",
+    CHAT_MODEL: "some-model",
+    API_KEYS: "secret-service-key:tenant",
   });
   const { host, pathname, password } = new URL(database.url);
   const uses = { database: `Postgres at ${host}${pathname}`, model: `some-model at ${model.url}` };

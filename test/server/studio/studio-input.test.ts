@@ -52,7 +52,5 @@ describe("a run in Studio becomes a turn", () => {
     ["a message that is too long", { message: "a".repeat(101) }, "has 101 characters, at most 100 are taken"],
     ["a user id that is too long", { message: "Hello!", userId: "a".repeat(201) }, "userId: must have 1 to 200 characters"],
     ["an unknown agent", { message: "Hello!", agentType: "robot" }, "agentType: must be one of"],
-  ])("but not with %s", (_name, input, problem) => {
-    expect(() => turn(input)).toThrow(problem);
-  });
+  ])("but not with %s", (_name, input, problem) => expect(() => turn(input)).toThrow(problem));
 });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openTestPostgres } from "../../support/databases/databases.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { startStudio, type StudioProcess, type Thread, type ThreadMessage } from "../../servers/studio-process.ts";
 
 const TIMES = 20;
@@ -20,7 +19,7 @@ async function sayAsStudio(studio: StudioProcess, thread: Thread, content: strin
 }
 
 describe("a thread in Studio", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   let studio: StudioProcess;
   beforeAll(async () => {
     studio = await startStudio({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });

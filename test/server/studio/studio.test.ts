@@ -79,8 +79,7 @@ describe("npm run studio", () => {
     await waitUntil("the model is asked", () => model.seen.some(({ body }) => body.messages.at(-1)?.content.includes("slow")));
     expect((await studio.call("POST", `/threads/${thread.id}/runs/${run}/cancel?wait=1`)).status).toBe(204);
     await waitUntil("the run has ended", async () => (await thread.state()).next.length === 0);
-    const { values } = await thread.state();
-    expect(values).toMatchObject({ partialAnswer: true, error: { code: "turn_cancelled" } });
+    expect((await thread.state()).values).toMatchObject({ partialAnswer: true, error: { code: "turn_cancelled" } });
     expect(textsOf(await thread.run(human("three"))).slice(-2)).toEqual(["three", "re: three and so on"]);
   }, 60_000);
 

@@ -2,8 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const GOOD = { user_id: "ada", session_id: "s", message: "hello" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -25,8 +24,12 @@ const BAD_BODIES: [name: string, body: unknown, problems: Record<string, RegExp>
     "values of other types",
     { user_id: 7, session_id: ["s"], message: { lc: 1, type: "constructor" }, kb_prefix: 1, debug: "yes", surprise: 1 },
     {
-      ...{ user_id: NO_STRING, session_id: NO_STRING, message: NO_STRING, kb_prefix: NO_STRING },
-      ...{ debug: /^must be true or false$/, surprise: UNKNOWN_FIELD },
+      user_id: NO_STRING,
+      session_id: NO_STRING,
+      message: NO_STRING,
+      kb_prefix: NO_STRING,
+      debug: /^must be true or false$/,
+      surprise: UNKNOWN_FIELD,
     },
   ],
   ["null", { ...GOOD, message: null }, { message: NO_STRING }],
@@ -66,7 +69,7 @@ const NO_JSON_OBJECTS = ['{"user_id": "ada"', "null", '"hello"', "7", "user_id=a
 const OTHER_TYPES = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "nonsense"];
 
 describe("a chat request that is refused", () => {
-  const running = useOpened(() => openServiceWithModel());
+  const running = useServiceWithModel();
 
   describe.each(["/api/v1/chat/stream", "/api/v1/chat"])("by %s", (endpoint) => {
     const post = (body: unknown, headers?: Record<string, string>) => postJson(running.url + endpoint, body, headers);

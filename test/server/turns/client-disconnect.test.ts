@@ -2,14 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { messagesOf, type ListedMessage } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, tokenText } from "../../support/clients/event-client.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const MANY_TOKENS = Array.from({ length: 400 }, (_, index) => `word${index} `);
 
 describe("a client that leaves", () => {
-  const running = useOpened(() => openServiceWithModel());
+  const running = useServiceWithModel();
   beforeEach(() => {
     running.model.seen.length = 0;
     running.model.answer({ tokens: MANY_TOKENS, betweenMs: 25 });

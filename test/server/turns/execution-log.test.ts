@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { postTurn } from "../../support/clients/event-client.ts";
-import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
 /** What each node tells of itself in a turn with `debug`. */
 describe("the execution log", () => {
-  const running = useOpened(() => openServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true" }));
+  const running = useServiceWithEpisodes({ ENABLE_CORE_MEMORY: "true" });
   beforeAll(async () => {
     const { conversation_id: id } = await running.say("ada", "My bicycle is red and stands in the cellar.", "first");
     await running.settle(id);
@@ -38,7 +37,5 @@ describe("the execution log", () => {
     expect(JSON.stringify(logs)).not.toMatch(/bicycle|cellar/);
   });
 
-  test("is not there without debug", async () => {
-    expect(await logsOf(false)).toEqual([]);
-  });
+  test("is not there without debug", async () => expect(await logsOf(false)).toEqual([]));
 });

@@ -2,9 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { contentOf, postTurn, tokenText, type EventStreamResponse, type ReceivedEvent } from "../../support/clients/event-client.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
-import { openServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { useServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const HALF = "😀".charAt(0);
 const OTHER_HALF = "😀".charAt(1);
@@ -21,7 +20,7 @@ const SCRIPTS: [string, ModelScript][] = [
 
 /** One process tells from its memory, the other only has what is stored: as the first one, when the turn is no longer in its memory. */
 describe("a turn that is told from memory first, then from its stored outcome", () => {
-  const running = useOpened(() => openServicesOnOneDatabase());
+  const running = useServicesOnOneDatabase();
 
   const numberOf = ({ id }: ReceivedEvent): number => Number(id?.split(".")[0]);
 

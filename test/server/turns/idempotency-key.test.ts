@@ -2,15 +2,14 @@ import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { getTurn } from "../../support/clients/turn-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const WORDS = ["one ", "two ", "three ", "four "];
 
 describe("an Idempotency-Key", () => {
-  const running = useOpened(() => openServiceWithModel());
+  const running = useServiceWithModel();
   let url: string;
   let sessionId: string;
   let headers: { "idempotency-key": string };

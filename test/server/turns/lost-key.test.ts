@@ -6,12 +6,11 @@ import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import type { TestService } from "../../support/services/service.ts";
-import { openServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { useServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 describe("a key that two processes were sent while its conversation was busy", () => {
-  const running = useOpened(() => openServicesOnOneDatabase());
+  const running = useServicesOnOneDatabase();
   let sessionId: string;
   let headers: Record<string, string>;
   let release: () => void;

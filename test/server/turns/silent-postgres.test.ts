@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { CANCEL_CHANNEL } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { openTestService } from "../../support/services/service.ts";
@@ -13,7 +13,7 @@ import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 describe("a turn whose acknowledgement is lost between the service and Postgres", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const proxy = useOpened(() => startTcpProxy(database.url));
   const watcher = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url }));
   const service = useOpened(() => openTestService({ DATABASE_URL: proxy.url, OPENAI_BASE_URL: watcher.model.url }));
@@ -72,7 +72,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
 });
 
 describe("a turn that another process asks to stop, and that does not hear of it", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   // Only the connection that listens for cancellations goes dead; it stays open, so that it is not taken up again.
   const proxy = useOpened(() => startTcpProxy(database.url, { only: `listen "${CANCEL_CHANNEL}"` }));
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "1500" }));

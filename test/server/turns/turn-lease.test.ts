@@ -3,9 +3,8 @@ import { callApi, listConversations, messagesOf, postJson } from "../../support/
 import { beginTurn, contentOf, type BegunTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useOpened } from "../../support/use-opened.ts";
 
 const TENTHS = (count: number): object => ({ tokens: Array.from({ length: count }, () => "word "), betweenMs: 100 });
 const BUSY = { status: 409, code: "conversation_busy", says: /still answering.*"on_busy": "enqueue"/ };
@@ -13,10 +12,12 @@ const QUEUED = { on_busy: "enqueue" };
 
 describe("a conversation that is answering", () => {
   // With a lease that no pause of a busy machine outlasts: nothing here waits for its end.
-  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 50 }));
+  const running = useServiceWithModel({}, { heartbeatMs: 50 });
 
   const ask = (sessionId: string, message: string, fields: object = {}): object => ({
-    ...{ user_id: "ada", session_id: sessionId, message },
+    user_id: "ada",
+    session_id: sessionId,
+    message,
     ...fields,
   });
   const begin = (sessionId: string, message: string, fields: object = {}): Promise<BegunTurn> =>

@@ -3,8 +3,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { connectTo, parseChunkedResponse, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
-import { openServiceWithModel } from "../../support/services/service-with-model.ts";
-import { useOpened } from "../../support/use-opened.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
 const LAST_CHUNK = "\r\n0\r\n\r\n";
 const HEARTBEAT = ": heartbeat\n\n";
@@ -13,7 +12,7 @@ const TOKENS = ["Hello", " 世界,\n", '"😀"\r\n', "id: 7\ndata: {}\n\n", "\u2
 const frame = (id: string, event: unknown): string => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 
 describe("the bytes of a chat stream", () => {
-  const running = useOpened(() => openServiceWithModel({}, { heartbeatMs: 100 }));
+  const running = useServiceWithModel({}, { heartbeatMs: 100 });
 
   async function post(sessionId: string, headers: Record<string, string> = {}): Promise<RawConnection> {
     const connection = await connectTo(running.url);
@@ -80,8 +79,7 @@ describe("the bytes of a chat stream", () => {
   test("have heartbeats as comments while the model is silent, which leave the ids of the events alone", async () => {
     running.model.answer({ tokens: ["Hello"], firstTokenMs: 1_000 });
     const { sent, body, turn } = await readStream("heartbeat");
-    const beforeFirstToken = sent.slice(0, sent.indexOf('"status":"token"'));
-    expect(beforeFirstToken.split(HEARTBEAT).length - 1).toBeGreaterThanOrEqual(3);
+    expect(sent.slice(0, sent.indexOf('"status":"token"')).split(HEARTBEAT).length - 1).toBeGreaterThanOrEqual(3);
     expect([...body.matchAll(/^id: (.+)$/gm)].map(([, id]) => id)).toEqual(["1.0", "2.5", "3.5"].map((place) => `${place}.${turn}`));
     expect(body).not.toMatch(/^:/m);
   });
@@ -91,7 +89,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
 
 describe("a turn over HTTP", () => {
-  const running = useOpened(() => openServiceWithModel({ CONTEXT_TOKEN_BUDGET: "256" }));
+  const running = useServiceWithModel({ CONTEXT_TOKEN_BUDGET: "256" });
 
   const ask = (sessionId: string, fields: object = {}) =>
     postTurn(running.url, { user_id: "ada", session_id: sessionId, message: "hello", ...fields });
@@ -119,7 +117,10 @@ describe("a turn over HTTP", () => {
     expect(await listMessages(running.url, json.conversation_id)).toEqual([
       { ...common, id: expect.stringMatching(UUID), role: "user", content: "question", metadata: { turn_id: turnId } },
       {
-        ...{ ...common, id: json.message_id, role: "assistant", content: "All of it" },
+        ...common,
+        id: json.message_id,
+        role: "assistant",
+        content: "All of it",
         metadata: { turn_id: turnId, worker_name: "general:hybrid_agent", usage },
       },
     ]);

@@ -40,8 +40,17 @@ describe("a turn as a resource", () => {
     expect(status).toBe(200);
     const [question, answer] = await messagesOf(url, "ada", "done");
     expect(json).toMatchObject({
-      ...{ id: question?.metadata["turn_id"], state: "done", conversation_id, receipt, usage, completed: true, error: null },
-      ...{ message_id: question?.id, answer_message_id: answer?.id, degraded: [], notices: [] },
+      id: question?.metadata["turn_id"],
+      state: "done",
+      conversation_id,
+      receipt,
+      usage,
+      completed: true,
+      error: null,
+      message_id: question?.id,
+      answer_message_id: answer?.id,
+      degraded: [],
+      notices: [],
       route_decision: contentOf(response.events, "route_decision"),
       timings: { first_token_ms: timings.first_token_ms },
     });

@@ -31,9 +31,7 @@ describe("the id of an event", () => {
 
   test.each(["x", "12", "1.2.3", "1.2.37F95833", "-1.0", "1.", ".5", " 1.2", "1e3.1", "9999999999.1"])(
     "is refused in another form: %p",
-    (header) => {
-      expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/);
-    },
+    (header) => expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/),
   );
 
   test.each([undefined, "", "0.0"])("of the beginning is %p", (header) => {

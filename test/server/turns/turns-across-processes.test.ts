@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { v7 as uuidv7 } from "uuid";
 import { listConversations, listMessages, messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
-import { openTestPostgres } from "../../support/databases/databases.ts";
+import { useTestPostgres } from "../../support/databases/databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
@@ -11,7 +11,7 @@ import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-clie
 
 const WORDS = Array.from({ length: 10 }, (_, index) => `word${index} `);
 
-const database = useOpened(openTestPostgres);
+const database = useTestPostgres();
 const here = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "2000" }));
 const startAnother = () => startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url, TURN_LEASE_MS: "2000" });
 let there: ServiceProcess;

@@ -7,11 +7,11 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
-import { openServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
+import { useServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 
-const running = useOpened(() => openServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" }));
+const running = useServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" });
 const database = useOpened(() => openPostgres(running.databaseUrl));
 let userId: string;
 let sessionId: string;

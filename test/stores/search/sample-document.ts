@@ -10,9 +10,7 @@ export const definitionOf = (name: string): IndexDefinition => {
 
 export const idsOf = (hits: readonly SearchHit[]): string[] => hits.map(({ id }) => id);
 
-export function sampleId(number: number): string {
-  return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
-}
+export const sampleId = (number: number): string => `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
 
 /** A vector of length 1 along one axis. */
 export function direction(axis: number): number[] {

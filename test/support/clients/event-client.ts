@@ -2,10 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { TurnEvent } from "../../../turn/events.ts";
 import type { ErrorBody } from "./api-client.ts";
 
-export interface ReceivedEvent {
-  id: string | undefined;
-  data: TurnEvent;
-}
+export type ReceivedEvent = { id: string | undefined; data: TurnEvent };
 
 export interface EventStreamResponse {
   status: number;

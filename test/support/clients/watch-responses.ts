@@ -1,10 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-export interface WatchedResponse {
-  response: ServerResponse;
-  mostBuffered: number;
-}
+export type WatchedResponse = { response: ServerResponse; mostBuffered: number };
 
 /** Watches the responses of this process to requests for `path`; `stop` ends it. Uses only Node's diagnostics, nothing of the service. */
 export function watchResponses(path: string): { responses: WatchedResponse[]; stop: () => void } {

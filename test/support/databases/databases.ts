@@ -5,6 +5,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../../servers/database-url.ts";
+import { useOpened } from "../use-opened.ts";
 
 function required(name: string): string {
   const value = process.env[name];
@@ -31,11 +32,15 @@ export async function openTestEmbedded(): Promise<Database> {
   return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
 }
 
+export const useTestEmbedded = () => useOpened(openTestEmbedded);
+
 export async function openTestPostgres(): Promise<Database & { url: string }> {
   const { url, drop } = await createRealDatabase();
   const database = await openPostgres(url);
   return { ...database, url, close: () => database.close().then(drop) };
 }
+
+export const useTestPostgres = () => useOpened(openTestPostgres);
 
 /** Runs the same suite on the embedded and on a real Postgres; `open` gives a new, migrated database, which the suite closes. */
 export function describeOnBothDatabases(title: string, suite: (open: () => Promise<Database>) => void): void {

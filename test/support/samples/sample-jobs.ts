@@ -15,9 +15,7 @@ export function sampleJob(fields: Partial<SampleJob> = {}): SampleJob {
   return { kind: "summarise", tenantId: "tenant", userId: "user", conversationId: uuidv7(), ...fields };
 }
 
-export function conversationOf({ job }: { job: Job }): string {
-  return "conversationId" in job ? job.conversationId : "";
-}
+export const conversationOf = ({ job }: { job: Job }): string => ("conversationId" in job ? job.conversationId : "");
 
 /** Adds jobs one after the other, each in a transaction of its own: the first is the oldest. */
 export async function addJobs(queue: JobQueue, ...jobs: Job[]): Promise<void> {

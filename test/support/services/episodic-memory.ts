@@ -13,6 +13,7 @@ import { makeImportStore } from "../../../stores/postgres/conversations/import-s
 import { openTestEmbedded } from "../databases/databases.ts";
 import { makeRecordingEmbedder } from "../samples/recording-embedder.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
+import { useOpened } from "../use-opened.ts";
 
 export type IndexHandler = JobHandler<ConversationJob<"index_episodes">>;
 
@@ -103,3 +104,6 @@ export async function openTestEpisodicMemory(given?: Database) {
   };
   return memory;
 }
+
+export const useTestEpisodicMemory = (...given: Parameters<typeof openTestEpisodicMemory>) =>
+  useOpened(() => openTestEpisodicMemory(...given));

@@ -4,6 +4,7 @@ import type { ChatRequestBody, ModelScript, ScriptedToolCall, SeenRequest } from
 import { conversationApi } from "./service-with-episodes.ts";
 import { openServiceWithModel } from "./service-with-model.ts";
 import { openTestService, type TestService } from "./service.ts";
+import { useOpened } from "../use-opened.ts";
 
 export interface ShownSection {
   section: string;
@@ -109,6 +110,9 @@ export async function openServiceWithCoreMemory(environment: Record<string, stri
     memoryRequests: (): SeenRequest[] => running.model.seen.filter(({ body }) => body.model === MEMORY_MODEL),
   };
 }
+
+export const useServiceWithCoreMemory = (...given: Parameters<typeof openServiceWithCoreMemory>) =>
+  useOpened(() => openServiceWithCoreMemory(...given));
 
 export function callOnce(...toolCalls: ScriptedToolCall[]): (body: ChatRequestBody) => ModelScript {
   return ({ messages }) => (messages.some(({ role }) => role === "tool") ? { tokens: ["done"] } : { toolCalls });

@@ -3,6 +3,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, postJson } from "../clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { openServiceWithModel } from "./service-with-model.ts";
+import { useOpened } from "../use-opened.ts";
 
 export interface ShownEpisode {
   id: string;
@@ -69,3 +70,6 @@ export async function openServiceWithEpisodes(environment: Record<string, string
   running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
   return { ...running, ...conversationApi(running.url), folder, close: () => running.close().finally(remove) };
 }
+
+export const useServiceWithEpisodes = (...given: Parameters<typeof openServiceWithEpisodes>) =>
+  useOpened(() => openServiceWithEpisodes(...given));

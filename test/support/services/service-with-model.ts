@@ -1,5 +1,6 @@
 import { startModelServer } from "../../servers/model-server.ts";
 import { openTestService } from "./service.ts";
+import { useOpened } from "../use-opened.ts";
 
 export type ServiceWithModel = Awaited<ReturnType<typeof openServiceWithModel>>;
 
@@ -8,3 +9,5 @@ export async function openServiceWithModel(environment: Record<string, string> =
   const service = await openTestService({ OPENAI_BASE_URL: model.url, CHAT_MODEL: "test-chat", ...environment }, options);
   return { service, model, url: service.url, close: () => service.close().finally(() => model.close()) };
 }
+
+export const useServiceWithModel = (...given: Parameters<typeof openServiceWithModel>) => useOpened(() => openServiceWithModel(...given));

@@ -2,6 +2,7 @@ import { callApi } from "../clients/api-client.ts";
 import type { ChatRequestBody, ModelScript, SeenRequest } from "../../servers/model-server.ts";
 import { conversationApi } from "./service-with-episodes.ts";
 import { openServiceWithModel } from "./service-with-model.ts";
+import { useOpened } from "../use-opened.ts";
 
 export interface ShownSummary {
   text: string;
@@ -42,3 +43,6 @@ export async function openServiceWithSummaries(environment: Record<string, strin
     summaryRequests: (): SeenRequest[] => running.model.seen.filter(({ body }) => body.model === SUMMARY_MODEL),
   };
 }
+
+export const useServiceWithSummaries = (...given: Parameters<typeof openServiceWithSummaries>) =>
+  useOpened(() => openServiceWithSummaries(...given));

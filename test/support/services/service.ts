@@ -4,6 +4,7 @@ import { openService } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
 import { NO_LIMITS } from "../../servers/service-process.ts";
+import { useOpened } from "../use-opened.ts";
 
 export type TestService = Awaited<ReturnType<typeof openTestService>>;
 
@@ -35,3 +36,5 @@ export async function openTestService(
     close: () => service.close().then(() => real?.drop()),
   };
 }
+
+export const useTestService = (...given: Parameters<typeof openTestService>) => useOpened(() => openTestService(...given));

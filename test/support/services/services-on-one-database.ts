@@ -1,6 +1,7 @@
 import { startModelServer } from "../../servers/model-server.ts";
 import { createRealDatabase } from "../databases/databases.ts";
 import { openTestService } from "./service.ts";
+import { useOpened } from "../use-opened.ts";
 
 export type ServicesOnOneDatabase = Awaited<ReturnType<typeof openServicesOnOneDatabase>>;
 
@@ -11,7 +12,12 @@ export async function openServicesOnOneDatabase(settings: Record<string, string>
   const both = await Promise.all([openTestService(environment), openTestService(environment)]);
   const [here, there] = both;
   return {
-    ...{ model, databaseUrl: database.url, environment, here, there, both },
+    model,
+    databaseUrl: database.url,
+    environment,
+    here,
+    there,
+    both,
     async close(): Promise<void> {
       await Promise.all([here.close(), there.close()]);
       await model.close();
@@ -19,3 +25,6 @@ export async function openServicesOnOneDatabase(settings: Record<string, string>
     },
   };
 }
+
+export const useServicesOnOneDatabase = (...given: Parameters<typeof openServicesOnOneDatabase>) =>
+  useOpened(() => openServicesOnOneDatabase(...given));

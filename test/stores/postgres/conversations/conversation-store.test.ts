@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { decodeCursor, type Cursor, type Page, type PageRequest } from "../../../../stores/page.ts";
-import { openTestEmbedded } from "../../../support/databases/databases.ts";
-import { useOpened } from "../../../support/use-opened.ts";
+import { useTestEmbedded } from "../../../support/databases/databases.ts";
 import { describeStores, storesOf } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 
@@ -119,7 +118,7 @@ const someRows = fc.array(
 const someLimit = fc.integer({ min: 1, max: 27 });
 
 describe("paging", () => {
-  const database = useOpened(openTestEmbedded);
+  const database = useTestEmbedded();
   const stores = storesOf(database);
   beforeAll(async () => {
     // The indexes happen to hold the rows in the wanted order; without them only the statements' own order counts.

@@ -24,9 +24,7 @@ describe("pairByOrder", () => {
     ["nobody across a message that is not free", "uxa", []],
     ["those behind a message that is not free", "uxua", ["23"]],
     ["those before a message that is not free", "uaxa", ["01"]],
-  ])("pairs %s", (_name, line, pairs) => {
-    expect(pairsOf(line)).toEqual(pairs);
-  });
+  ])("pairs %s", (_name, line, pairs) => expect(pairsOf(line)).toEqual(pairs));
 
   test("property: every pair is a question and a later answer, and each message is in one pair at most", () => {
     fc.assert(

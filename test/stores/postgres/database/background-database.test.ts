@@ -1,13 +1,12 @@
 import { setImmediate as nextRound } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { backgroundDatabase } from "../../../../stores/postgres/database/database-decorators.ts";
-import { openTestEmbedded } from "../../../support/databases/databases.ts";
-import { useOpened } from "../../../support/use-opened.ts";
+import { useTestEmbedded } from "../../../support/databases/databases.ts";
 
 const STEPS = 20;
 
 describe("the database of background work", () => {
-  const embedded = useOpened(openTestEmbedded);
+  const embedded = useTestEmbedded();
 
   test("lets the event loop go round before each", async () => {
     const database = backgroundDatabase(embedded, () => false);

@@ -4,14 +4,14 @@ import type { AppError } from "../../../../errors/app-error.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { withStatementTimeout } from "../../../../stores/postgres/database/database-decorators.ts";
 import { ReplyLost } from "../../../../stores/postgres/database/storage-errors.ts";
-import { openTestPostgres } from "../../../support/databases/databases.ts";
+import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { useOpened } from "../../../support/use-opened.ts";
 import { startTcpProxy } from "../../../servers/tcp-proxy.ts";
 
 const unavailable = (): object => expect.objectContaining({ code: "storage_unavailable", retryable: true });
 
 describe("a real Postgres with short deadlines", () => {
-  const server = useOpened(openTestPostgres);
+  const server = useTestPostgres();
   const database = useOpened(() => openPostgres(server.url, { connectMs: 1_000, statementMs: 1_000 }));
 
   test("gives a statement up by itself, before its client does, and keeps the connection", async () => {

@@ -5,10 +5,9 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { openTestPostgres } from "../../../support/databases/databases.ts";
+import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { startTcpProxy, type TcpProxy } from "../../../servers/tcp-proxy.ts";
-import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 interface Heard {
@@ -73,7 +72,7 @@ describeStores("listen", ({ database }) => {
 });
 
 describe("listen on a real Postgres", () => {
-  const administrator = useOpened(openTestPostgres);
+  const administrator = useTestPostgres();
   let proxy: TcpProxy;
   let database: Database;
   beforeEach(async () => {

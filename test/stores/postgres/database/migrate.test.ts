@@ -20,9 +20,7 @@ import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/ve
 const LOCK_KEY = "27988542917800563";
 const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
 
-async function migrationNames(): Promise<string[]> {
-  return (await readdir(FOLDER)).sort();
-}
+const migrationNames = async (): Promise<string[]> => (await readdir(FOLDER)).sort();
 
 async function appliedNames(database: Database): Promise<string[]> {
   const rows = await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" });
@@ -71,8 +69,7 @@ describe("migrate on an empty database", () => {
     ["two calls on embedded PGlite", openEmbedded],
   ])("applies every migration exactly once when %s start together, and nothing later, which keeps the data", async (_what, open) => {
     const databases: Database[] = await open();
-    const applied = await Promise.all(databases.map(migrate));
-    expect(applied.flat().sort()).toEqual(await migrationNames());
+    expect((await Promise.all(databases.map(migrate))).flat().sort()).toEqual(await migrationNames());
     for (const database of databases) {
       const turns = makeTurnStore(database);
       const turn = await beginFreely(turns, sampleTurn());

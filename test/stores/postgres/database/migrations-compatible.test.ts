@@ -148,7 +148,5 @@ describe("a migration behind the last one", () => {
     ["a column with a constant default", "alter table messages add column likes integer not null default 0"],
     ["a looser check", "alter table messages drop constraint messages_role_check"],
     ["rows", "insert into token_usage values ('t', '2026-01-01', 1)"],
-  ])("that adds %s is compatible", async (_what, text) => {
-    expect(await tryOut(text)).toEqual([]);
-  });
+  ])("that adds %s is compatible", async (_what, text) => expect(await tryOut(text)).toEqual([]));
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../../errors/app-error.ts";
 import type { Queryable } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { openTestPostgres } from "../../../support/databases/databases.ts";
+import { openTestPostgres, useTestPostgres } from "../../../support/databases/databases.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { freePort } from "../../../servers/postgres-server.ts";
 import { useOpened } from "../../../support/use-opened.ts";
@@ -61,9 +61,7 @@ describeStores("a database", ({ database }) => {
 
   test("after a script that began a transaction and failed in it is clean: nothing of it stays, and the next statement is on its own", async () => {
     const script = "begin; insert into notes values (1, 'a note'); select 1 from nowhere; commit;";
-    for (let round = 0; round < 12; round++) {
-      await expect(database.query({ text: script })).rejects.toMatchObject({ code: "42P01" });
-    }
+    for (let round = 0; round < 12; round++) await expect(database.query({ text: script })).rejects.toMatchObject({ code: "42P01" });
     await Promise.all(Array.from({ length: 12 }, (_, id) => database.query(insert(id + 10))));
     const inTransaction = { text: "select now() = statement_timestamp() as alone" };
     expect(await database.query(inTransaction)).toEqual([{ alone: true }]);
@@ -107,7 +105,7 @@ describeStores("a database", ({ database }) => {
 });
 
 describe("a real Postgres whose connections are terminated", () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const administrator = useOpened(() => openPostgres(database.url));
 
   /** Ends every other connection to this database and waits until the server has none. */

@@ -5,8 +5,7 @@ import type { Database, Statement, StatementValue } from "../../../../stores/pos
 import { makeMessageStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
-import { openTestPostgres } from "../../../support/databases/databases.ts";
-import { useOpened } from "../../../support/use-opened.ts";
+import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
@@ -53,9 +52,7 @@ async function explainStatement(database: Database, { text, values = [] }: State
   return nodes;
 }
 
-function withChildren(node: PlanNode): PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(withChildren)];
-}
+const withChildren = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(withChildren)];
 
 /** How many rows a node looked at, those that it threw away included. */
 function rowsReadBy(node: PlanNode): number {
@@ -72,7 +69,7 @@ type Kind = "covered" | "late" | "behind" | "uncovered";
 const COVERED_THROUGH: Record<Kind, number | null> = { covered: LENGTH - 10, late: LENGTH - 500, behind: 10, uncovered: null };
 
 describe(`statements over conversations of ${LENGTH} messages among others on real Postgres`, () => {
-  const database = useOpened(openTestPostgres);
+  const database = useTestPostgres();
   const conversations = {} as Record<Kind, OwnedConversation>;
   beforeAll(async () => {
     for (const [kind, through] of Object.entries(COVERED_THROUGH) as [Kind, number | null][]) {

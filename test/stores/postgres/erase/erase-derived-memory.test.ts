@@ -12,11 +12,7 @@ const [LISBON, PORTO, TEA, COFFEE] = ["Lives in Lisbon.", "Lives in Porto.", "Li
 const SECRET = "(secret)";
 
 /** A section that is written by a person, in the conversation that is erased, or in another one. */
-interface Step {
-  by: "person" | "erased" | "other";
-  content: string | null;
-  of: string;
-}
+type Step = { by: "person" | "erased" | "other"; content: string | null; of: string };
 const person = (content: string, of = section): Step => ({ by: "person", content, of });
 const erased = (content: string | null, of = section): Step => ({ by: "erased", content, of });
 const other = (content: string | null, of = section): Step => ({ by: "other", content, of });

@@ -139,8 +139,7 @@ describeStores("the erase store", ({ database, erases, turns, coreMemory, begin 
     expect(await turns.finish(turn, sampleAnswer({ content: words.first }), [{ kind: "summarise", ...first }])).toBe("gone");
     expect(await turns.renew(turn, 1_000)).toBe(false);
     expect(await tablesHolding(database, first.conversationId)).toEqual({});
-    const next = await begin({ ...owner, sessionId: first.sessionId });
-    expect(next.conversationId).not.toBe(first.conversationId);
+    expect((await begin({ ...owner, sessionId: first.sessionId })).conversationId).not.toBe(first.conversationId);
   });
 
   test("markers go after thirty days, by the next erase of anybody", async () => {

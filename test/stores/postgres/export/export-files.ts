@@ -10,11 +10,7 @@ import { exportLines, inSnapshot } from "../../../../stores/postgres/export/expo
 import type { ExportScope } from "../../../../stores/postgres/export/exported-tables.ts";
 
 /** A line of an export, parsed. */
-export interface ExportedLine {
-  kind: string;
-  row: Record<string, unknown>;
-  [field: string]: unknown;
-}
+export type ExportedLine = { kind: string; row: Record<string, unknown>; [field: string]: unknown };
 
 /** A folder for the exports of a test file. */
 export interface ExportFolder {

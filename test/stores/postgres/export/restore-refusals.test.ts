@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { restoreExport } from "../../../../stores/postgres/export/restore-export.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
-import { createRealDatabase, openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
+import { createRealDatabase, openTestEmbedded, useTestEmbedded, useTestPostgres } from "../../../support/databases/databases.ts";
 import {
   compress,
   createExportFolder,
@@ -13,14 +13,13 @@ import {
   type ExportedLine,
   type ExportFolder,
 } from "./export-files.ts";
-import { useOpened } from "../../../support/use-opened.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const OWNER = { tenantId: "acme", userId: "ada" };
 
 describe("a restore", () => {
-  const source = useOpened(openTestEmbedded);
-  const target = useOpened(openTestPostgres);
+  const source = useTestEmbedded();
+  const target = useTestPostgres();
   let folder: ExportFolder;
   let text: string;
   let lines: ExportedLine[];
@@ -75,9 +74,7 @@ describe("a restore", () => {
     ["other JSON", '{"hello": 1}\n'],
     ["a list", "[]\n"],
     ["bytes", Uint8Array.from([0x1f, 0x8b, 1, 2, 3, 4, 5])],
-  ])("of a file of %s is refused: it is no export", async (_name, bytes) => {
-    await expectRefusal(bytes, /cut off|Line 1/);
-  });
+  ])("of a file of %s is refused: it is no export", (_name, bytes) => expectRefusal(bytes, /cut off|Line 1/));
 
   test("of a file that is not there is refused by its name", async () => {
     await expect(restoreExport({ database: target, file: "/nowhere/at/all" })).rejects.toThrow('The file "/nowhere/at/all" cannot be read');
@@ -104,9 +101,7 @@ describe("a restore", () => {
     ["conversations", { user_id: undefined }, /^Line 2: conversations\.user_id: /],
     ["messages", { role: "robot" }, /^One of the lines \d+ to \d+ \(messages\) .*not allowed/],
     ["messages", { conversation_id: uuidv7() }, /^One of the lines \d+ to \d+ \(messages\) does not go with the others/],
-  ])("of a row of %s with %j is refused, with its line and field", async (kind, change, says) => {
-    await expectRefusal(withRow(kind, change), says);
-  });
+  ])("of a row of %s with %j is refused, with its line and field", (kind, change, says) => expectRefusal(withRow(kind, change), says));
 
   test("of a kind of line that nobody knows is refused, with its line", async () => {
     await expectRefusal(sealLines([...lines, { kind: "schema_migrations", row: { version: 99 } }]), /^Line \d+: kind: "schema_migrations"/);
