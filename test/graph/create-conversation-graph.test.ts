@@ -104,9 +104,8 @@ describe("the conversation graph in process", () => {
     test("stream gives the events of the nodes on LangGraph's custom stream", async () => {
       const { input } = opened.makeTalk();
       const statuses: string[] = [];
-      for await (const event of await opened.makeGraph().stream({ ...input, message: "Hello!" }, { streamMode: "custom" })) {
+      for await (const event of await opened.makeGraph().stream({ ...input, message: "Hello!" }, { streamMode: "custom" }))
         statuses.push((event as { status: string }).status);
-      }
       expect(statuses.toSorted()).toEqual(["accepted", "route_decision", "token", "token"]);
     });
 

@@ -50,9 +50,8 @@ describe("retrieve", () => {
 
   test("asks for nothing when the user has no episode outside the window, or when the turn has failed", async () => {
     const error = { code: "invalid_request" as const, message: "Unknown kb_prefix.", retryable: false };
-    for (const state of [{ hasEpisodes: false }, { error }]) {
+    for (const state of [{ hasEpisodes: false }, { error }])
       expect(await retrieve(found, { state })).toEqual({ update: { ...NOTHING, retrievalMs: 0 }, asked: [] });
-    }
   });
 
   test("asks for the user's message, with the window to complete it and every message of the window left out", async () => {

@@ -83,9 +83,8 @@ export async function makeImageRoot(context: string, contextFiles: readonly stri
       }
     },
   };
-  for (const keyword of ["USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "CMD"]) {
+  for (const keyword of ["USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "CMD"])
     takers[keyword] = (step) => void current().said.set(keyword, step);
-  }
 
   /** What ENV says, with paths of this machine. */
   function environment(): Record<string, string> {

@@ -92,9 +92,8 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   }
   delta({}, ending);
   const completion_tokens = tokens.length;
-  if (body.stream_options?.include_usage && !script.withoutUsage) {
+  if (body.stream_options?.include_usage && !script.withoutUsage)
     frame({ choices: [], usage: { prompt_tokens: 100, completion_tokens, total_tokens: 100 + completion_tokens } });
-  }
   response.end("data: [DONE]\n\n");
 }
 

@@ -206,9 +206,8 @@ export async function sendAndStay(
     await sleep(pause / 2 + random(pause));
   }
   report.ms = Math.round(performance.now() - began);
-  if (report.done && report.done.answer !== report.text) {
+  if (report.done && report.done.answer !== report.text)
     complain(`put together ${JSON.stringify(report.text)} of an answer ${JSON.stringify(report.done.answer)}`);
-  }
   if (report.done && !report.done.completed) complain("done, but not completed");
   return report;
 }

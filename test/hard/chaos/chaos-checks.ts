@@ -110,15 +110,13 @@ export async function findWrongs(database: Database, exchanges: readonly Exchang
 
   for (const exchange of exchanges) wrongs.push(...check(exchange));
   for (const [conversationId, rows] of Map.groupBy(messages, (message) => message.conversation_id)) {
-    for (const wrong of wrongOrder(rows, ({ turn_id }) => turnOf.get(turn_id ?? "")?.question_id)) {
+    for (const wrong of wrongOrder(rows, ({ turn_id }) => turnOf.get(turn_id ?? "")?.question_id))
       wrongs.push(`CONVERSATION ${conversationId}: ${wrong}\n  ${tellRows(conversationId)}`);
-    }
   }
   for (const said of Map.groupBy(exchanges, ({ sessionId }) => sessionId).values()) {
     const expected = said.flatMap(({ text, hasCompany }) => (hasCompany ? [] : withText(text).filter(({ role }) => role === "user")));
-    if (expected.some((message, index) => message.created_at < (expected[index - 1]?.created_at ?? message.created_at))) {
+    if (expected.some((message, index) => message.created_at < (expected[index - 1]?.created_at ?? message.created_at)))
       wrongs.push(`the messages of ${said[0]?.sessionId} are in another order than they were sent`);
-    }
   }
   for (const [what, text] of Object.entries({
     "a wrong message_count": WRONG_COUNTS,
@@ -135,9 +133,8 @@ const JOBS_DONE_MS = 180_000;
 
 export async function sendAllOnceMore(network: Network, exchanges: readonly Exchange[], random: (below: number) => number): Promise<void> {
   const due = exchanges.filter(({ reports }) => reports.some(({ done, gone }) => done || gone));
-  for (const ofOne of Map.groupBy(due, ({ userId }) => userId).values()) {
+  for (const ofOne of Map.groupBy(due, ({ userId }) => userId).values())
     await Promise.all(ofOne.map(async (exchange) => exchange.reports.push(await sendAndStay(network, exchange, random))));
-  }
 }
 
 const UNDONE =

@@ -79,9 +79,8 @@ export function makeGatedTurnSlot(database: Database) {
       tokenCount: 1,
       metadata: { turn_id: turnId },
     };
-    for (let tries = 1; told.outcome === null && tries <= FINISH_TRIES; tries++) {
+    for (let tries = 1; told.outcome === null && tries <= FINISH_TRIES; tries++)
       told.outcome = await turns.finish({ ...talk, turnId }, toStore || null, jobs).catch(() => null);
-    }
   }
 
   return {

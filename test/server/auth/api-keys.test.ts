@@ -94,8 +94,7 @@ describe("the log of a service with keys", () => {
     service.kill("SIGTERM");
     await service.exited;
     expect(service.output()).toContain("turn done");
-    for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))]) {
+    for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))])
       expect(service.output()).not.toContain(secret);
-    }
   });
 });

@@ -67,9 +67,8 @@ describe("a token that names its user", () => {
 
   test("is not believed by a user_id that is no text, nor by a second one", async () => {
     const invalid = { status: 400, code: "invalid_request" };
-    for (const user_id of [7, null, ["ada"], { $ne: "" }]) {
+    for (const user_id of [7, null, ["ada"], { $ne: "" }])
       expectRefusal(await postJson(`${service.url}/api/v1/chat`, { user_id, session_id: "s", message: "hi" }, EVE), invalid);
-    }
     for (const body of [[], "ada", 7, null]) expect((await postJson(`${service.url}/api/v1/chat`, body, EVE)).status).toBe(400);
     expectRefusal(await api("/conversations?user_id=eve&user_id=ada", EVE), invalid);
   });

@@ -63,9 +63,8 @@ describe("answers are what the description says", () => {
     const told = await client.call("streamTurn", { body: { ...turn("What climbs the hills?"), kb_prefix: "travel", debug: true } });
     const statuses = told.values.map(({ status }) => status);
     expect(statuses).toEqual(expect.arrayContaining(["route_decision", "token", "execution_log", "done"]));
-    for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"]) {
+    for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"])
       await ask("runTurn", { body: turn(message) });
-    }
     const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
     const { receipt } = await ask<{ receipt: { passages: { id: string }[] } }>("getTurn", last);
     await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });

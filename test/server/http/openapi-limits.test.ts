@@ -34,9 +34,8 @@ function edgesOf({ minLength, maxLength, minimum, maximum, enum: values }: z.cor
 describe("limits are described as they are validated", () => {
   test.each(REQUESTS)("$id", ({ schema }) => {
     for (const { name, schema: described } of writer.writeProperties(schema)) {
-      for (const [value, isTaken] of edgesOf(described)) {
+      for (const [value, isTaken] of edgesOf(described))
         expect({ name, value, isTaken: takes(schema.shape[name] as z.ZodType, value) }).toEqual({ name, value, isTaken });
-      }
     }
   });
 

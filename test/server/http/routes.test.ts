@@ -46,16 +46,14 @@ describe("an address that is refused", () => {
   test.each(["not-a-uuid", "1", `${UNKNOWN_ID}0`, `{${UNKNOWN_ID}}`, "%00", "😀", "' or 1=1", "*"])(
     "for an id that is no UUID: %s",
     async (id) => {
-      for (const refused of await Promise.all(callBoth(id))) {
+      for (const refused of await Promise.all(callBoth(id)))
         expectRefusal(refused, { status: 400, code: "invalid_request", field: "conversation id", says: /is not a UUID/ });
-      }
     },
   );
 
   test("for an id that nothing has", async () => {
-    for (const refused of await Promise.all(callBoth(UNKNOWN_ID))) {
+    for (const refused of await Promise.all(callBoth(UNKNOWN_ID)))
       expectRefusal(refused, { status: 404, code: "not_found", says: new RegExp(`There is no conversation ${UNKNOWN_ID}`) });
-    }
   });
 
   const cursorAt = (time: string): string => Buffer.from(`${time} ${UNKNOWN_ID}`).toString("base64url");
@@ -72,9 +70,8 @@ describe("an address that is refused", () => {
     [`after=${someCursor}&after=${someCursor}`, /after: must be given once/],
   ])("for paging by %s", async (query, says) => {
     const field = query.split("=")[0] ?? "";
-    for (const path of [`/api/v1/conversations?user_id=ada&${query}`, `/api/v1/conversations/${UNKNOWN_ID}/messages?${query}`]) {
+    for (const path of [`/api/v1/conversations?user_id=ada&${query}`, `/api/v1/conversations/${UNKNOWN_ID}/messages?${query}`])
       expectRefusal(await callApi(service.url + path), { status: 400, code: "invalid_request", field, says });
-    }
   });
 
   test.each([

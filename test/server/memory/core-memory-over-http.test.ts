@@ -184,9 +184,8 @@ describe("core memory over HTTP", () => {
   });
 
   test.each(["%00", "x".repeat(201)])("refuses the user id %s", async (userId) => {
-    for (const path of ["core-memory", "memory-operations", "core-memory/goals/history"]) {
+    for (const path of ["core-memory", "memory-operations", "core-memory/goals/history"])
       await expectInvalid(callApi<ErrorBody>(`${service.url}/api/v1/users/${userId}/${path}`), "user_id");
-    }
   });
 });
 

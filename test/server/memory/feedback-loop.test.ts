@@ -91,9 +91,8 @@ describe("a hundred turns in which nothing new is said", () => {
     closing.push(() => running.close());
     running.answer(echo);
     await running.write("ada", "profile", "Collects marbles 4711");
-    for (const message of ["Thanks!", "What do you know about me?", "Yes."]) {
+    for (const message of ["Thanks!", "What do you know about me?", "Yes."])
       await running.settle((await running.say("ada", message)).conversation_id);
-    }
     for (const { body } of running.memoryRequests()) {
       const { outside, inside } = takeFencesOut(body.messages[1]?.content ?? "");
       expect(outside).not.toContain("4711");

@@ -99,9 +99,8 @@ describe("jobs over HTTP", () => {
   test("of every tenant are shown to a key of scope admin, with their tenant, and run again by it", async () => {
     const ids = [await makeDead("seen"), await makeDead("seen", GLOBEX)];
     const { dead } = await jobsOf(OPERATOR);
-    for (const [index, tenant] of ["acme", "globex"].entries()) {
+    for (const [index, tenant] of ["acme", "globex"].entries())
       expect(dead).toContainEqual(expect.objectContaining({ tenant, user_id: "seen", conversation_id: ids[index] }));
-    }
     running.summarise({ tokens: ["at last"] });
     expect((await retry({}, OPERATOR)).json).toEqual({ retried: dead.length });
     for (const headers of [ACME, GLOBEX]) expect((await jobsOf(headers)).dead).toEqual([]);

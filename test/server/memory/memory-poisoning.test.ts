@@ -51,9 +51,8 @@ describe("instructions hidden in what is remembered", () => {
     await running.write(user, "constraints", attack);
     const messages = [`My passport lies in the wardrobe. ${attack}`, said, "And the garden?"].map((message) => [message, attack] as const);
     await running.settle((await running.bring(user, importedTurns(messages))).conversation_id);
-    for (const message of [said, `${said} Again.`, "The garden is fine.", "The garden is green."]) {
+    for (const message of [said, `${said} Again.`, "The garden is fine.", "The garden is green."])
       await running.settle((await running.say(user, message)).conversation_id);
-    }
     const turn = await running.say(user, QUESTION);
     await running.settle(turn.conversation_id);
     expect(turn.receipt.core_memory.map(({ section }) => section)).toEqual(["constraints", "profile"]);

@@ -90,9 +90,8 @@ describe("a chat request that is refused", () => {
     });
 
     test("for no body at all says what to send", async () => {
-      for (const headers of [JSON_TYPE, {}]) {
+      for (const headers of [JSON_TYPE, {}])
         expectRefusal(await send(undefined, headers), { status: 400, code: "invalid_request", says: /message/ });
-      }
     });
 
     test.each(OTHER_TYPES)("for the content type %s names it and the right one", async (contentType) => {

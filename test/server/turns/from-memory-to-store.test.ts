@@ -56,9 +56,8 @@ describe("a turn that is told from memory first, then from its stored outcome", 
     expectWhole([], stored, live);
     /** Goes on from memory behind each of these events but the last. */
     async function goOnFromMemory(had: ReceivedEvent[], events: ReceivedEvent[]): Promise<void> {
-      for (const [place, { id }] of events.slice(0, -1).entries()) {
+      for (const [place, { id }] of events.slice(0, -1).entries())
         expectWhole([...had, ...events.slice(0, place + 1)], await streamTurn(memory.url, turnId, { lastEventId: id }), live);
-      }
     }
     for (const [place, { id }] of live.events.slice(0, -1).entries()) {
       const had = live.events.slice(0, place + 1);

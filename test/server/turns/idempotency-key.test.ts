@@ -48,9 +48,8 @@ describe("an Idempotency-Key", () => {
     const first = await send();
     const spelt = `{ "message": "hello", "debug": false, "session_id": "${sessionId}", "user_id": "ada" }`;
     expect(idOf(await postTurn(url, spelt, { headers }))).toBe(idOf(first));
-    for (const fields of [{ message: "hello!" }, { session_id: "another" }, { agent_type: "chat_agent" }]) {
+    for (const fields of [{ message: "hello!" }, { session_id: "another" }, { agent_type: "chat_agent" }])
       expect(await send(fields)).toMatchObject(refusal(422, "idempotency_mismatch"));
-    }
     expect(await stored()).toHaveLength(2);
   });
 

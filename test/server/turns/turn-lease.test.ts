@@ -32,9 +32,8 @@ describe("a conversation that is answering", () => {
     expectRefusal(await post(ask("busy", "second"), "/api/v1/chat/stream"), BUSY);
     expectRefusal(await post(ask("busy", "third", { on_busy: "refuse" })), BUSY);
     running.model.answer({ tokens: ["at once"] });
-    for (const other of [ask("other", "hello"), { ...ask("busy", "hello"), user_id: "grace" }]) {
+    for (const other of [ask("other", "hello"), { ...ask("busy", "hello"), user_id: "grace" }])
       expect((await post(other)).status).toBe(200);
-    }
     release();
     expect((await done(first)).completed).toBe(true);
     expect(await contents("busy")).toEqual(["first", "first answer"]);

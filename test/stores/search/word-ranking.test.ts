@@ -17,9 +17,8 @@ describe("rankByWords", () => {
   test("sums what each word weighs, less for each time it comes back and for a longer document", () => {
     const ranked = rankByWords(matches([`${id(1)} 10 'red':1A,3A,9A`, `${id(2)} 10 'red':2A 'tea':4A`, `${id(3)} 40 'tea':40A`]), 10);
     expect(ranked.map((hit) => hit.id)).toEqual([id(2), id(1), id(3)]);
-    for (const [position, score] of [3 * saturated(1), saturated(3), 2 * saturated(1, 40)].entries()) {
+    for (const [position, score] of [3 * saturated(1), saturated(3), 2 * saturated(1, 40)].entries())
       expect(ranked[position]?.score).toBeCloseTo(score, 10);
-    }
   });
 
   test("orders by id what scores the same, and gives no more than asked for", () => {

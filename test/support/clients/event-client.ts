@@ -33,9 +33,8 @@ export async function readEvents(
 ): Promise<EventStreamResponse> {
   const events: ReceivedEvent[] = [];
   const result = { status: response.status, headers: response.headers, events, json: undefined };
-  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream"))
     return { ...result, json: (await response.json()) as ErrorBody };
-  }
   const parser = createParser({
     onEvent({ id, data }) {
       const event = { id, data: JSON.parse(data) as TurnEvent };

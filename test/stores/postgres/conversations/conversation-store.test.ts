@@ -22,9 +22,8 @@ describeStores("the stores of conversations and messages", ({ conversations, mes
     expect(await conversations.find({ tenantId, userId }, conversationId)).toEqual(found);
     expect(await conversations.find({ tenantId: "other", userId: null }, conversationId)).toBeNull();
     expect(await conversations.find({ tenantId, userId: null }, uuidv7())).toBeNull();
-    for (const other of ["", "ad", "Ada", "ada ", "%", "a_a", "\u0430da"]) {
+    for (const other of ["", "ad", "Ada", "ada ", "%", "a_a", "\u0430da"])
       expect(await conversations.find({ tenantId, userId: other }, conversationId)).toBeNull();
-    }
   });
 
   test("find a message and its owner, for its tenant", async () => {
@@ -53,9 +52,8 @@ describeStores("the stores of conversations and messages", ({ conversations, mes
     const { items } = await messages.list(conversation, ALL);
     expect(items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
     for (const fields of [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }]) {
-      for (const order of ["oldest_first", "newest_first"] as const) {
+      for (const order of ["oldest_first", "newest_first"] as const)
         expect(await messages.list({ ...conversation, ...fields }, ALL, order)).toEqual(EMPTY);
-      }
     }
     const behind = { limit: 50, after: items[1] ?? null };
     expect(await messages.list(conversation, behind)).toEqual(EMPTY);

@@ -63,9 +63,8 @@ describeStores("the records of turns", ({ database, turns, records, begin, compl
     const stop = await database.listen(CANCEL_CHANNEL, { onNotification: (id) => heard.push(id), onConnect: () => undefined });
     const begun = await begin();
     const [ended, dead] = [await complete(), await begin({ leaseMs: EXPIRED_LEASE_MS })];
-    for (const turn of [ended, dead, { ...begun, tenantId: "other" }, { ...begun, userId: "other" }]) {
+    for (const turn of [ended, dead, { ...begun, tenantId: "other" }, { ...begun, userId: "other" }])
       expect(await records.requestCancel(turn, turn.turnId)).toBe(false);
-    }
     expect(await turns.renew(begun, LONG_LEASE_MS)).toBe(true);
     expect(await records.requestCancel(begun, begun.turnId)).toBe(true);
     await waitUntil("the notification", () => heard.length > 0);

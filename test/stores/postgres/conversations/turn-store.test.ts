@@ -63,9 +63,8 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
     test("is refused after the turn's end, and to anyone else", async () => {
       expect(await turns.renew(await complete(), LONG_LEASE_MS)).toBe(false);
       const held = await begin();
-      for (const fields of [{ tenantId: "other" }, { userId: "other" }, { turnId: uuidv7() }]) {
+      for (const fields of [{ tenantId: "other" }, { userId: "other" }, { turnId: uuidv7() }])
         expect(await turns.renew({ ...held, ...fields }, LONG_LEASE_MS)).toBe(false);
-      }
     });
   });
 

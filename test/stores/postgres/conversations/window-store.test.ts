@@ -92,9 +92,8 @@ describeStores("the window store", ({ database, summaries, begin, complete }) =>
       let written = false;
       const write = async (): Promise<void> => {
         try {
-          for (const [readVersion, place] of places.entries()) {
+          for (const [readVersion, place] of places.entries())
             expect(await summaries.save(conversation, sampleSummary(place, { readVersion }))).toBe(true);
-          }
         } finally {
           written = true;
         }
@@ -162,9 +161,8 @@ describeStores("the window store", ({ database, summaries, begin, complete }) =>
     async (fields) => {
       const conversation = await storeConversation(database, { count: 250 });
       await summariseThrough(database, conversation, 8);
-      for (const useSummary of [true, false]) {
+      for (const useSummary of [true, false])
         expect(await load(conversation, { useSummary, ...fields })).toEqual({ ...WHOLE_WITHOUT_SUMMARY, messages: [] });
-      }
     },
   );
 });

@@ -93,9 +93,8 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
     const [, answerId = ""] = idsOf(0);
     for (const id of [answerId, uuidv7(), conversation.conversationId]) expect(await erases.episode(owner, id)).toBeNull();
     for (const id of [messageId, conversation.memoryId]) {
-      for (const other of [{ userId: `${owner.userId} ` }, { tenantId: "other" }]) {
+      for (const other of [{ userId: `${owner.userId} ` }, { tenantId: "other" }])
         expect(await erases.episode({ ...owner, ...other }, id)).toBeNull();
-      }
     }
     expect(await tablesHolding(database, word)).toEqual(before);
     expect(await database.query({ text: "select 1 from erase_markers" })).toEqual([]);

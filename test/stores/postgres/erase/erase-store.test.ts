@@ -75,9 +75,8 @@ describeStores("the erase store", ({ database, erases, turns, coreMemory, begin 
 
     test("gives null for another's, and leaves no marker, no job, and everything there", async () => {
       const before = [await holding(words.first), await jobs()];
-      for (const fields of [{ tenantId: "other" }, { userId: `${owner.userId} ` }, { conversationId: uuidv7() }]) {
+      for (const fields of [{ tenantId: "other" }, { userId: `${owner.userId} ` }, { conversationId: uuidv7() }])
         expect(await erases.conversation({ ...first, ...fields })).toBeNull();
-      }
       expect([await holding(words.first), await jobs()]).toEqual(before);
       expect(await markers()).toEqual([]);
     });
@@ -87,9 +86,8 @@ describeStores("the erase store", ({ database, erases, turns, coreMemory, begin 
     test("takes everything, in every table, and counts it", async () => {
       const counts = { messages: 8, summaries: 2, coreMemorySections: 2, memoryOperations: 6, jobs: 5 };
       expect((await erases.user(owner)).erased).toEqual(counts);
-      for (const trace of [words.first, words.second, owner.userId, owner.tenantId, first.conversationId, second.memoryId]) {
+      for (const trace of [words.first, words.second, owner.userId, owner.tenantId, first.conversationId, second.memoryId])
         expect(await tablesHolding(database, trace)).toEqual({});
-      }
     });
 
     test("leaves other users whole, also of the same name in another tenant, and of a name that is its own and more", async () => {

@@ -89,9 +89,8 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
 
     expect(await takeOutAll()).toEqual([expect.objectContaining({ groupIds: [episodeGroupId(conversation.conversationId)] })]);
     expect(await leftovers()).toEqual(["public.core_memory_versions"]); // that the section is empty now
-    for (const trace of [conversation.conversationId, conversation.sessionId]) {
+    for (const trace of [conversation.conversationId, conversation.sessionId])
       expect(Object.keys(await tablesHolding(database, trace)).filter((table) => table !== "public.erasures")).toEqual([]);
-    }
   });
 
   test("of a user, takes out every conversation, core memory and operation, and leaves other users alone", async () => {
@@ -138,9 +137,8 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
     while (((await report())?.erased.messages ?? 0) === 0) await erasures.purgeRows(id); // archived memories go first
     expect(await report()).toMatchObject({ erased: { messages: AT_ONCE, summaries: 1 }, left: { messages: MESSAGES - AT_ONCE } });
     await takeOutAll();
-    for (const stranger of [{ tenantId: "other" }, { userId: "other" }]) {
+    for (const stranger of [{ tenantId: "other" }, { userId: "other" }])
       expect(await erases.report({ ...conversation, ...stranger }, conversation.conversationId)).toBeNull();
-    }
     expect(await report()).toMatchObject({ erased: { messages: MESSAGES, episodes: 1 }, left: null });
     expect(await report()).toBeNull();
   });
@@ -168,8 +166,7 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
     const cleared = await takeOutAll();
     expect(cleared.flatMap(({ groupIds }) => groupIds).toSorted()).toEqual(added.map(({ id }) => id).toSorted());
     expect(cleared.every(({ of }) => of === "chunks")).toBe(true);
-    for (const table of ["knowledge_bases", "knowledge_documents", "knowledge_chunks"]) {
+    for (const table of ["knowledge_bases", "knowledge_documents", "knowledge_chunks"])
       expect(await database.query({ text: `select from ${table}` })).toEqual([]);
-    }
   });
 });

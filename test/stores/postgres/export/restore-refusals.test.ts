@@ -43,9 +43,8 @@ describe("a restore", () => {
   async function expectRefusal(bytes: string | Uint8Array, says: RegExp): Promise<void> {
     const refused = restoreExport({ database: target, file: await folder.write(bytes) });
     await expect(refused).rejects.toMatchObject({ name: "AppError", code: "invalid_request", message: expect.stringMatching(says) });
-    for (const table of ["conversations", "messages", "core_memory_versions", "pgboss.job"]) {
+    for (const table of ["conversations", "messages", "core_memory_versions", "pgboss.job"])
       expect(await target.query({ text: `select from ${table}` })).toHaveLength(0);
-    }
   }
 
   test("of a file that was cut anywhere is refused, and nothing is stored", async () => {

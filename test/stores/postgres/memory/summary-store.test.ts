@@ -41,9 +41,8 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
 
     test("keeps the last twenty versions as they were, each with its cover point", async () => {
       const conversation = await storeConversation(database, { count: 0 });
-      for (let version = 1; version <= 22; version++) {
+      for (let version = 1; version <= 22; version++)
         await summaries.save(conversation, sampleSummary(at(version, 1), { readVersion: version - 1, addedMessageCount: 2 }));
-      }
       expect(await summaries.findVersion(conversation, 22)).toEqual(await summaries.find(conversation));
       const third = { text: "summary 3", version: 3, coveredThrough: at(3, 1), coveredMessageCount: 6 };
       expect(await summaries.findVersion(conversation, 3)).toMatchObject(third);
