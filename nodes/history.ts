@@ -66,10 +66,10 @@ export function makeHistory(parts: HistoryParts): Node {
     const owner = { tenantId, userId };
     const looking = lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
-    const { conversationId, messageId } = await beginTurn(
+    const { conversationId, messageId, newest } = await beginTurn(
       { turns, line },
       { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
-      { onBusy: context?.onBusy ?? "refuse", signal: context?.signal },
+      { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } },
     );
     const conversation = { ...owner, conversationId };
     const held = { ...conversation, turnId };
@@ -78,7 +78,7 @@ export function makeHistory(parts: HistoryParts): Node {
       const look = isRetry ? lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
       const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary };
-      return Promise.all([windows.load(window), look]);
+      return Promise.all([windows.load(window, newest ?? undefined), look]);
     };
     try {
       const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await withLease(
@@ -114,6 +114,13 @@ export function makeHistory(parts: HistoryParts): Node {
   };
 }
 
+interface BeginOptions {
+  onBusy: OnBusy;
+  signal: AbortSignal | undefined;
+  /** Of the window that is loaded next. */
+  window?: Parameters<TurnStore["begin"]>[1];
+}
+
 /** Pauses between two attempts at a busy conversation, each longer by half. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
@@ -131,9 +138,9 @@ async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, 
 }
 
 /** Begins the turn. After a lost reply what Postgres has stored counts; if Postgres stays unreachable the turn is refused, and undone later. */
-async function begin(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn | null> {
+async function begin(turns: TurnStore, turn: BeginTurn, window: BeginOptions["window"]): Promise<BegunTurn | null> {
   try {
-    return await turns.begin(turn);
+    return await turns.begin(turn, window);
   } catch (refusal) {
     if (!(refusal instanceof ReplyLost)) throw refusal;
     const lookup = retryWhileUnreachable(() => turns.findBegun(turn));
@@ -145,10 +152,10 @@ async function begin(turns: TurnStore, turn: BeginTurn): Promise<BegunTurn | nul
   }
 }
 
-async function beginWhenFree(turns: TurnStore, turn: BeginTurn, signal: AbortSignal | undefined): Promise<BegunTurn> {
+async function beginWhenFree(turns: TurnStore, turn: BeginTurn, { signal, window }: Omit<BeginOptions, "onBusy">): Promise<BegunTurn> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     signal?.throwIfAborted();
-    const begun = await begin(turns, turn);
+    const begun = await begin(turns, turn, window);
     if (begun) return begun;
     await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
@@ -161,12 +168,16 @@ async function beginWhenFree(turns: TurnStore, turn: BeginTurn, signal: AbortSig
 export async function beginTurn(
   { turns, line }: { turns: TurnStore; line: KeyedQueue },
   turn: BeginTurn,
-  { onBusy, signal }: { onBusy: OnBusy; signal: AbortSignal | undefined },
+  { onBusy, signal, window }: BeginOptions,
 ): Promise<BegunTurn> {
   if (onBusy === "enqueue") {
-    return line.run(JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]), () => beginWhenFree(turns, turn, signal), signal);
+    return line.run(
+      JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]),
+      () => beginWhenFree(turns, turn, { signal, window }),
+      signal,
+    );
   }
-  const begun = await begin(turns, turn);
+  const begun = await begin(turns, turn, window);
   if (begun) return begun;
   const problem = `The conversation of session_id "${turn.sessionId}" is still answering an earlier message.`;
   throw new AppError("conversation_busy", `${problem} Wait for its end, or send "on_busy": "enqueue" to wait in line.`);

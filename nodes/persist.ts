@@ -35,7 +35,7 @@ export interface PersistParts {
 }
 
 /**
- * Stores the answer, the outcome and the jobs of the turn and releases the conversation, in one transaction. While Postgres is unreachable it
+ * Stores the answer, the outcome and the jobs of the turn and releases the conversation, all or nothing. While Postgres is unreachable it
  * tries again, and holds the conversation.
  */
 export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {

@@ -88,6 +88,8 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
     async remaining(transaction, owner) {
       return (await unread.lockAndCheck(transaction, owner)) ? "more" : "nothing";
     },
+
+    doneWhen: (owner) => unread.whenRead(owner),
   };
 }
 

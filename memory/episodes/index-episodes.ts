@@ -97,7 +97,6 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
 
   async function indexArchived(conversation: OwnedConversation, indexName: string, signal: AbortSignal): Promise<void> {
     const memories = await archive.readUnindexed(conversation, indexName, STEP_MEMORIES);
-    if (memories.length === 0) return;
     const texts = memories.map(({ content }) => content);
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
     signal.throwIfAborted();
@@ -130,9 +129,9 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
   return {
     async step(conversation, signal) {
       const indexName = await index.name();
-      await indexArchived(conversation, indexName, signal);
       const backlog = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
       const { messages, previousId } = backlog;
+      if (backlog.hasArchived) await indexArchived(conversation, indexName, signal);
       const last = messages.at(-1);
       if (!last) return;
       const exchanges = toExchanges(messages);
@@ -151,5 +150,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
       if (more === null) return "erased";
       return more ? "more" : "nothing";
     },
+
+    doneWhen: (conversation) => (inBulk.has(conversation.conversationId) ? null : episodes.whenIndexed(conversation)),
   };
 }

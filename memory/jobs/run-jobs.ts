@@ -2,7 +2,7 @@ import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/p
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
-import type { JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
+import type { DoneCondition, JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
 
 /** What is left of a job's work: nothing, more steps, or nothing because what it was about has been erased. */
@@ -17,6 +17,8 @@ export interface JobHandler<Kind extends Job = Job> {
    * transactions that add such jobs: new work is seen here, or it finds the job gone and adds a new one.
    */
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
+  /** The answer "nothing" of `remaining`, with the same locks, as a condition. Most jobs end by it, in one statement. */
+  doneWhen?(job: Kind): DoneCondition | null;
 }
 
 /** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or is another process' by now. */
@@ -98,8 +100,10 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
   /** The compiler cannot follow through a table that a job's kind and its handler belong together. */
   const handlerOf = ({ job }: ClaimedJob): JobHandler => handlers[job.kind];
 
-  /** Ends a run in one transaction. What is left after a failure is tried again by the plan. */
-  function end(claimed: ClaimedJob, failure?: { error: AppError; plan: RetryPlan }): Promise<Ended> {
+  /** Ends a run. What is left after a failure is tried again by the plan. */
+  async function end(claimed: ClaimedJob, failure?: { error: AppError; plan: RetryPlan }): Promise<Ended> {
+    const condition = failure ? null : handlerOf(claimed).doneWhen?.(claimed.job);
+    if (condition && (await queue.settleIf(claimed, condition))) return { outcome: "done" };
     return queue.transaction(async (transaction, jobs): Promise<Ended> => {
       const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, failure !== undefined);
       if (failure && remaining === "more") {

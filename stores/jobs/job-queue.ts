@@ -1,8 +1,16 @@
 import type { JobWithMetadata } from "pg-boss";
 import type { Database, Queryable, StatementValue } from "../postgres/database/database.ts";
 import type { OwnedConversation, Owner } from "../owner.ts";
-import { conversationJobKeys, jobKey, type ClaimedJob, type Job } from "./job.ts";
+import { ADD_JOBS, jobsValue } from "./add-jobs.ts";
+import { conversationJobKeys, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
+
+/** A statement that gives a row when a job has nothing left to do. What it waits for it must read by a volatile function. */
+export interface DoneCondition {
+  name: string;
+  text: string;
+  values: readonly StatementValue[];
+}
 
 export interface JobFailure {
   code: string;
@@ -38,6 +46,8 @@ export interface JobQueue {
   transaction<Result>(work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result>;
   /** Oldest first. */
   claim(limit: number): Promise<ClaimedJob[]>;
+  /** Settles the job in the statement of the condition; false when that gives no row, or the claim is lost. */
+  settleIf(claimed: ClaimedJob, condition: DoneCondition): Promise<boolean>;
   /** Stores how many earlier runs never ended; false when the claim is lost. */
   keepUnended(claimed: ClaimedJob): Promise<boolean>;
   /** Renews the heartbeat; returns the claims that still hold. */
@@ -95,11 +105,7 @@ export function makeJobQueue(database: Database): JobQueue {
     const countOf = (rows: { counts: boolean }[]): number => rows.filter(({ counts }) => counts).length;
     async function add(jobs: readonly Job[], startAfter = 0): Promise<void> {
       if (jobs.length === 0) return;
-      await boss.insert(
-        QUEUE,
-        jobs.map((job) => ({ data: job, singletonKey: jobKey(job), ...(startAfter > 0 ? { startAfter } : {}) })),
-        db("job-add"),
-      );
+      await transaction.query({ name: "job-add", text: ADD_JOBS, values: [jobsValue(jobs), startAfter] });
     }
     return {
       add,
@@ -144,6 +150,18 @@ export function makeJobQueue(database: Database): JobQueue {
         db: toBossDatabase(database, `job-claim-${limit}`),
       });
       return claimed.map(toClaimed);
+    },
+
+    async settleIf({ id, retryCount }, { name, text, values }) {
+      const [first, second] = [values.length + 1, values.length + 2];
+      const settled = await database.query({
+        name,
+        text: `with condition as materialized (${text})
+          delete from pgboss.job using condition
+          where name = '${QUEUE}' and id = $${first} and retry_count = $${second} and state = 'active' returning id`,
+        values: [...values, id, retryCount],
+      });
+      return settled.length === 1;
     },
 
     async keepUnended({ id, retryCount, unended }) {

@@ -160,11 +160,15 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().system).toBe(system);
     });
 
-    const afterErase = (row: object) => ({ ...row, lastErasure: "2001-01-01 00:00:00+00" });
+    const afterErase = (row: Record<string, object>) => ({ 0: { ...row["0"], lastErasure: "2001-01-01 00:00:00+00" } });
     test.each<[string, string[], ((run: () => Promise<unknown[]>) => Promise<unknown[]>) | null]>([
       ["is switched off", [], null],
       ["fails", ["core_memory"], () => Promise.reject(new Error("secret words of the database"))],
-      ["was read before another erase of the user", [], async (run) => (await run()).map((row) => afterErase(row as object))],
+      [
+        "was read before another erase of the user",
+        [],
+        async (run) => (await run()).map((row) => afterErase(row as Record<string, object>)),
+      ],
     ])("has none that %s: the turn is answered all the same", async (_name, degraded, load) => {
       const database = interceptStatements(opened.database, (statement, run) =>
         load && statement.name === "core-memory-load" ? load(run) : run(),

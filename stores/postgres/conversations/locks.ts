@@ -24,9 +24,9 @@ export async function lockOwnerShared(transaction: Queryable, owner: Owner): Pro
   await transaction.query({ name: "owner-share", text: "select pg_advisory_xact_lock_shared($1::bigint)", values: [ownerLock(owner)] });
 }
 
-const LOCK = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
+export const LOCK_CONVERSATION = "select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update";
 
 /** Lets no turn of the conversation end during the transaction; false when it is gone. */
 export async function lockConversation(transaction: Queryable, conversation: OwnedConversation): Promise<boolean> {
-  return (await transaction.query({ name: "conversation-lock", text: LOCK, values: ownedValues(conversation) })).length === 1;
+  return (await transaction.query({ name: "conversation-lock", text: LOCK_CONVERSATION, values: ownedValues(conversation) })).length === 1;
 }

@@ -4,6 +4,7 @@ import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
 import { lockOwnerShared } from "./locks.ts";
+import type { NewestMessages } from "./window-store.ts";
 
 export interface BeginTurn extends Owner {
   sessionId: string;
@@ -18,6 +19,8 @@ export interface BeginTurn extends Owner {
 export interface BegunTurn {
   conversationId: string;
   messageId: string;
+  /** Null: they are to be loaded. */
+  newest?: NewestMessages | null;
 }
 
 export interface HeldTurn extends Owner {
@@ -116,7 +119,7 @@ export async function findBegunTurn(
 const LOCK_LEASE = "select from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update";
 const DELETE_MESSAGE = "delete from messages using turns where turns.id = $1 and messages.id = turns.question_id";
 const RELEASE_LEASE = `
-update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, updated_at = clock_timestamp() where id = $1`;
+update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
 
 export async function takeBackTurn(database: Database, { conversationId, turnId, ...owner }: HeldTurn): Promise<void> {
   await database.transaction(async (transaction) => {

@@ -3,14 +3,18 @@ import { AppError } from "../../../errors/app-error.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import { KeyTaken } from "../../../turn/context.ts";
 import type { Job } from "../../jobs/job.ts";
+import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
+import { ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
+import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
 import { type BeginTurn, type BegunTurn, findBegunTurn, type HeldTurn, retryTurn, takeBackTurn } from "./recover-turn.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { makeTurnCleanup } from "./turn-record-store.ts";
+import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
 
 export interface AnswerToStore {
   messageId: string;
@@ -39,9 +43,10 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
-   * The key of an earlier attempt retries that attempt's message. Throws KeyTaken when another turn has this key.
+   * The key of an earlier attempt retries that attempt's message. With `window` the newest messages mostly come along. Throws KeyTaken when
+   * another turn has this key.
    */
-  begin(turn: BeginTurn): Promise<BegunTurn | null>;
+  begin(turn: BeginTurn, window?: Pick<WindowRequest, "atLeast" | "useSummary">): Promise<BegunTurn | null>;
   /** For a `begin` whose reply was lost. Null: the turn has not begun, and can no longer begin. */
   findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
   /** Deletes the message of a begun turn that no client knows, and frees the conversation. */
@@ -52,14 +57,21 @@ export interface TurnStore {
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores answer and outcome, releases the lease and adds the jobs, in one transaction. A repeated call changes nothing and returns the
-   * same.
+   * Stores answer and outcome, releases the lease and adds the jobs, all or nothing. A repeated call changes nothing and returns the same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
 
+const NEWEST = newestSql("(select id from before)", { useSummary: "$13", except: "$7", limit: "$14", ownerKey: "$15" });
+
+/**
+ * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the statement
+ * began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
+ */
 const BEGIN = `
-with ${shareOwner(10)}, conversation as (
+with ${shareOwner(10)}, before as materialized (
+  select id, message_count, rewrites, imported_count from conversations where tenant_id = $2 and user_id = $3 and session_id = $4
+), conversation as (
   insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
   select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
   from guard
@@ -70,27 +82,40 @@ with ${shareOwner(10)}, conversation as (
         last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
         updated_at = clock_timestamp()
     where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-  returning id, last_message_at
+  returning id, last_message_at, message_count, rewrites, imported_count
 ), asked as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
   select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
   returning id, conversation_id, created_at
+), begun as (
+  insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+  select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
+  returning conversation_id
 )
-insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
-select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
-returning conversation_id`;
+select conversation_id as "conversationId", case
+  when $13::boolean is not null and conversation.message_count = coalesce(before.message_count, 0) + 1
+    and conversation.rewrites = coalesce(before.rewrites, 0) and conversation.imported_count = coalesce(before.imported_count, 0)
+    and last_erasure_of($15) is not distinct from ${lastErasureSql("$15")}
+  then (select row_to_json(newest) from (${NEWEST}) newest)
+end as newest
+from begun cross join conversation left join before on true`;
 
 const KEY_INDEX = "turns_by_key";
 
-async function beginTurn(database: Database, turn: BeginTurn): Promise<BegunTurn | null> {
+async function beginTurn(
+  database: Database,
+  turn: BeginTurn,
+  window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
+): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
   if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();
   const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
-  const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null];
+  const newest = [window?.useSummary ?? null, window ? firstPage(window) + 1 : 0, ownerKey(tenantId, userId)];
+  const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null, ...newest];
   try {
-    const [row] = await database.query<{ conversation_id: string }>({ name: "turn-begin", text: BEGIN, values });
-    if (row) return { conversationId: row.conversation_id, messageId };
+    const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
+    if (row) return { ...row, messageId };
   } catch (error) {
     throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
   }
@@ -107,6 +132,7 @@ update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning (select cancel_requested from turns where turns.id = $4)`;
 
+/** Without $15 only a turn that still holds its conversation: no erase has come between, so one statement sees all. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
   select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
@@ -119,7 +145,7 @@ with ${shareOwner(11)}, held as (
         message_count = message_count + case when is_asked then $5::int else 0 end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
         updated_at = clock_timestamp()
-  from held where conversations.id = held.id
+  from held where conversations.id = held.id and (still_held and is_asked or $15::boolean)
   returning conversations.id, last_message_at, still_held, is_asked
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
@@ -130,12 +156,18 @@ with ${shareOwner(11)}, held as (
         outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
   returning turns.id
-)
-select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now from released`;
+), ${addJobsSql("$16", "0", "released")}
+select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, (select count(*) from told) from released`;
 
 const ENDED = `
 select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_same
 from turns where id = $1 and ended_at is not null`;
+
+interface EndedRow {
+  still_held: boolean;
+  is_asked: boolean;
+  has_ended_now: boolean;
+}
 
 class QuestionErased extends Error {}
 
@@ -160,21 +192,21 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     const outcomes = [storableJson(stored), storableJson(ifSuperseded)];
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), questionId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
-    async function run(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
-      const [row] = await where.query<{ still_held: boolean; is_asked: boolean; has_ended_now: boolean }>({
-        name: "turn-finish",
-        text: FINISH,
-        values,
-      });
+    const end = async (where: Queryable, isHeld: boolean, withJobs: readonly Job[]): Promise<EndedRow | undefined> => {
+      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs)] };
+      return (await where.query<EndedRow>(statement))[0];
+    };
+    async function endWithoutLease(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
+      const row = await end(where, false, []);
       if (!row?.is_asked) return { outcome: "gone", isRepeat: false };
       if (row.still_held) return { outcome: "stored", isRepeat: false };
       if (row.has_ended_now) return { outcome: "superseded", isRepeat: false };
       return { outcome: await findOutcome(where, endedAs), isRepeat: true };
     }
     try {
-      if (!answer && jobs.length === 0) return (await run(database)).outcome;
+      if (await end(database, true, jobs)) return "stored";
       return await queue.transaction(async (transaction, jobTransaction) => {
-        const { outcome, isRepeat } = await run(transaction);
+        const { outcome, isRepeat } = await endWithoutLease(transaction);
         if (outcome === "superseded" && questionId !== null) {
           // The statement may have waited for an erase of its question; only a new one sees that.
           const asked = await transaction.query({ name: "turn-question", text: QUESTION, values: [questionId] });
@@ -191,7 +223,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
   }
 
   return {
-    begin: (turn) => beginTurn(database, turn),
+    begin: (turn, window) => beginTurn(database, turn, window),
     findBegun: (turn) => findBegunTurn(database, turn),
     takeBack: (held) => takeBackTurn(database, held),
 

@@ -5,7 +5,7 @@ import { ownerKey } from "../../search/index-keys.ts";
 import { type Database, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
-import { behindSummary, type StoredSummary, SUMMARY_OF, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
+import { behindSummary, type StoredSummary, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./conversation-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
@@ -18,6 +18,13 @@ export interface WindowRequest extends OwnedConversation {
   useSummary: boolean;
 }
 
+/** The newest messages and the summary. */
+export interface NewestMessages {
+  summary: SummaryJson | null;
+  messages: PromptMessage[];
+  lastErasure: string | null;
+}
+
 export interface LoadedWindow {
   summary: StoredSummary | null;
   /** Completed messages, oldest first: all that the summary does not cover, and at least `atLeast` in any case. */
@@ -28,31 +35,31 @@ export interface LoadedWindow {
 }
 
 export interface WindowStore {
-  /** Both from one snapshot: no message is between summary and window. */
-  load(request: WindowRequest): Promise<LoadedWindow>;
+  /** Both from one snapshot: no message is between summary and window. `newest` is what `newestSql` has given already. */
+  load(request: WindowRequest, newest?: NewestMessages): Promise<LoadedWindow>;
 }
 
 /** Messages read with the summary: enough unless the summariser is behind. */
 const FIRST_PAGE = 200;
 const NEXT_PAGE = 1_000;
 
-const WINDOW = `
-with current_summary as materialized (${SUMMARY_OF} and $4::boolean)
+/** SQL: `NewestMessages` of a conversation of the owner; the other arguments are places of values. */
+export const newestSql = (
+  ownedId: string,
+  { useSummary, except, limit, ownerKey: key }: Record<"useSummary" | "except" | "limit" | "ownerKey", string>,
+): string => `
+with current_summary as materialized (select * from conversation_summaries where conversation_id = ${ownedId} and ${useSummary}::boolean)
 select
   (select ${summaryJson("current_summary")} from current_summary) as summary,
   (select coalesce(json_agg(newest), '[]') from (
     select ${PROMPT_MESSAGE} from messages
-    where conversation_id = ${OWNED_ID} and completed and id <> $5
+    where conversation_id = ${ownedId} and completed and id <> ${except}
       and ${behindSummary("current_summary")}
-    order by created_at desc, id desc limit $6
+    order by created_at desc, id desc limit ${limit}
   ) newest) as messages,
-  ${lastErasureSql("$7")} as "lastErasure"`;
+  ${lastErasureSql(key)} as "lastErasure"`;
 
-interface WindowRow {
-  summary: SummaryJson | null;
-  messages: PromptMessage[];
-  lastErasure: string | null;
-}
+const WINDOW = newestSql(OWNED_ID, { useSummary: "$4", except: "$5", limit: "$6", ownerKey: "$7" });
 
 const OLDER = `
 select ${PROMPT_MESSAGE} from messages
@@ -60,16 +67,23 @@ where conversation_id = ${OWNED_ID} and completed
   and (created_at, id) < ($4::timestamptz, $5::uuid) and (created_at, id) > ${placeOrStart("$6::timestamptz", "$7::uuid")}
 order by created_at desc, id desc limit $8`;
 
+function toNewest({ summary, messages, lastErasure }: NewestMessages) {
+  return { summary: summary && toSummary(summary), newest: messages.map(toPromptMessage), lastErasure };
+}
+
+export function firstPage({ atLeast }: Pick<WindowRequest, "atLeast">): number {
+  return Math.max(FIRST_PAGE, atLeast);
+}
+
 function countTokens(messages: PromptMessage[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }
 
 export function makeWindowStore(database: Database): WindowStore {
-  async function readNewest(request: WindowRequest, useSummary: boolean, limit: number) {
+  async function readNewest(request: WindowRequest, useSummary: boolean, limit: number): Promise<NewestMessages> {
     const { tenantId, userId, exceptMessageId } = request;
     const values = [...ownedValues(request), useSummary, exceptMessageId, limit, ownerKey(tenantId, userId)];
-    const { summary, messages, lastErasure } = await queryRow<WindowRow>(database, { name: "window-newest", text: WINDOW, values });
-    return { summary: summary && toSummary(summary), newest: messages.map(toPromptMessage), lastErasure };
+    return queryRow<NewestMessages>(database, { name: "window-newest", text: WINDOW, values });
   }
 
   function readOlder(request: WindowRequest, before: PromptMessage, summary: StoredSummary | null): Promise<PromptMessage[]> {
@@ -79,12 +93,12 @@ export function makeWindowStore(database: Database): WindowStore {
   }
 
   return {
-    async load(request) {
-      const page = Math.max(FIRST_PAGE, request.atLeast);
-      const { summary, newest, lastErasure } = await readNewest(request, request.useSummary, page + 1);
+    async load(request, given) {
+      const page = firstPage(request);
+      const { summary, newest, lastErasure } = toNewest(given ?? (await readNewest(request, request.useSummary, page + 1)));
       if (summary && newest.length < request.atLeast) {
         // The window reaches back behind the cover point.
-        const last = await readNewest(request, false, request.atLeast);
+        const last = toNewest(await readNewest(request, false, request.atLeast));
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
         return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };
       }

@@ -6,7 +6,7 @@ import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines, ty
 import { ALL_TRIGGERS } from "../memory/operation-store.ts";
 import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
-import { addTurnsToReread, removeTurnsToReread } from "../memory/unread-store.ts";
+import { addTurnsToReread, removeTurnsToReread } from "../memory/turns-to-reread.ts";
 
 /** Deleted rows. */
 export interface ErasedMemory {

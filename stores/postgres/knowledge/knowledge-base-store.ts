@@ -3,6 +3,7 @@ import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
+import { readGathered } from "../database/gathered-reads.ts";
 import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
@@ -22,6 +23,15 @@ const COLUMNS = `prefix, description, keywords, worker, array(
   where documents.tenant_id = bases.tenant_id and documents.prefix = bases.prefix and status = 'indexed'
   order by created_at desc, id desc limit ${TITLES}
 ) as titles`;
+
+const KEPT_CATALOGS = 1_000;
+
+/** The digest is the version: no writer has to think of it. What has it already is not sent. */
+const listUnlessKnown = (tenant: string, known: string): string => `
+select json_build_object('digest', digest, 'bases', case when digest is distinct from ${known} then bases end)
+from (select coalesce(json_agg(base), '[]') as bases from (
+  select ${COLUMNS} from knowledge_bases bases where tenant_id = ${tenant} order by prefix) base) listed
+cross join lateral (select md5(bases::text) as digest) hashed`;
 
 const PUT = `
 insert into knowledge_bases (tenant_id, prefix, description, keywords, worker, created_at, updated_at)
@@ -62,14 +72,29 @@ export function makeKnowledgeBaseStore(
   queue: JobQueue = makeJobQueue(database),
   atOnce = ERASE_BATCH_ROWS,
 ): KnowledgeBaseStore {
+  const catalogs = new Map<string, { digest: string; bases: KnowledgeBase[] }>();
+  function keep(tenantId: string, catalog: { digest: string; bases: KnowledgeBase[] }): void {
+    catalogs.delete(tenantId); // the last used is the last to go
+    catalogs.set(tenantId, catalog);
+    for (const oldest of catalogs.keys()) {
+      if (catalogs.size <= KEPT_CATALOGS) return;
+      catalogs.delete(oldest);
+    }
+  }
   return {
-    async list(tenantId) {
-      const rows = await database.query<BaseRow>({
+    list(tenantId) {
+      const known = catalogs.get(tenantId);
+      return readGathered(database, {
         name: "knowledge-list",
-        text: `select ${COLUMNS} from knowledge_bases bases where tenant_id = $1 order by prefix`,
-        values: [tenantId],
+        json: (place) => listUnlessKnown(place(1), place(2)),
+        values: [tenantId, known?.digest ?? null],
+        toResult(json) {
+          const { digest, bases } = json as { digest: string; bases: BaseRow[] | null };
+          const catalog = known && bases === null ? known : { digest, bases: (bases ?? []).map(toBase) };
+          keep(tenantId, catalog);
+          return [...catalog.bases];
+        },
       });
-      return rows.map(toBase);
     },
 
     async find(tenantId, prefix) {

@@ -2,7 +2,8 @@ import { AppError } from "../../../errors/app-error.ts";
 import { makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import { type Database, type Queryable, queryRow } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { readGathered } from "../database/gathered-reads.ts";
 import { lockOwner } from "../conversations/locks.ts";
 import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts";
 import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
@@ -55,12 +56,14 @@ export function lastErasureSql(parameter: string): string {
   return `(select max(erased_at)::text from erase_markers where owner_key = ${parameter} and group_id is null and episode_id is null)`;
 }
 
-const LOAD = `
+const load = (tenant: string, user: string): string => `
 select section, content, version, updated_by as "updatedBy", updated_at as "updatedAt", said_at as "saidAt"
-from core_memory_sections where tenant_id = $1 and user_id = $2 order by section`;
+from core_memory_sections where tenant_id = ${tenant} and user_id = ${user} order by section`;
 
-const LOAD_WITH_ERASURE = `
-select (select coalesce(json_agg(loaded), '[]') from (${LOAD}) loaded) as sections, ${lastErasureSql("$3")} as "lastErasure"`;
+const LOAD = load("$1", "$2");
+
+const loadWithErasure = (tenant: string, user: string, key: string): string => `json_build_object(
+  'sections', (select coalesce(json_agg(loaded), '[]') from (${load(tenant, user)}) loaded), 'lastErasure', ${lastErasureSql(key)})`;
 
 const HISTORY = `
 select version, content, updated_by as "updatedBy", created_at as "createdAt", conversation_id as "conversationId",
@@ -93,14 +96,19 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
   }
 
   return {
-    async load({ tenantId, userId }) {
-      const values = [tenantId, userId, ownerKey(tenantId, userId)];
-      const row = await queryRow<LoadedCoreMemory>(database, { name: "core-memory-load", text: LOAD_WITH_ERASURE, values });
-      const sections = row.sections.map((section) => {
-        return { ...section, updatedAt: new Date(section.updatedAt), saidAt: new Date(section.saidAt) };
-      });
-      return { ...row, sections };
-    },
+    load: ({ tenantId, userId }) =>
+      readGathered(database, {
+        name: "core-memory-load",
+        json: (place) => loadWithErasure(place(1), place(2), place(3)),
+        values: [tenantId, userId, ownerKey(tenantId, userId)],
+        toResult(json) {
+          const { sections, lastErasure } = json as LoadedCoreMemory;
+          const withDates = ({ updatedAt, saidAt, ...section }: StoredSection) => {
+            return { ...section, updatedAt: new Date(updatedAt), saidAt: new Date(saidAt) };
+          };
+          return { sections: sections.map(withDates), lastErasure };
+        },
+      }),
 
     async loadLines(owner) {
       const values = [owner.tenantId, owner.userId];

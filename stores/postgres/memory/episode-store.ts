@@ -1,4 +1,5 @@
 import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { DoneCondition } from "../../jobs/job-queue.ts";
 import type { Cursor } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { type EpisodeText, loadEpisodeTexts } from "./episode-texts.ts";
@@ -11,9 +12,10 @@ import {
   type ReadMessage,
   toReadMessage,
 } from "../conversations/exchanges.ts";
-import { lockConversation } from "../conversations/locks.ts";
+import { LOCK_CONVERSATION, lockConversation } from "../conversations/locks.ts";
 import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
+import { readGathered } from "../database/gathered-reads.ts";
 import { MIN_UUID, OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 
 export interface IndexProgress {
@@ -27,6 +29,8 @@ export interface IndexBacklog {
   messages: ReadMessage[];
   previousId: string | null;
   importedCount: number;
+  /** The index lacks archived memories. */
+  hasArchived: boolean;
 }
 
 export interface Recallable {
@@ -49,6 +53,8 @@ export interface EpisodeStore {
   ): Promise<boolean>;
   /** Whether the current index lacks something; null when the conversation is gone. Locks the conversation. */
   lockAndCheck(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
+  /** The current index lacks nothing. Locks the conversation. */
+  whenIndexed(conversation: OwnedConversation): DoneCondition;
   /** Conversations of all owners of which an index lacks something, by id, behind `after`. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
@@ -74,6 +80,7 @@ select
   (select json_build_object('lastEpisodeId', last_episode_id,
     'indexedThrough', json_build_object('createdAt', indexed_through_created_at, 'id', indexed_through_message_id)) from progress) as progress,
   coalesce((select imported_count from conversation), 0) as "importedCount",
+  exists (select from archived_memories where conversation_id = (select id from conversation) and not index_names @> array[$4::text]) as "hasArchived",
   (select ${exchangeIdSql("before")} from messages before
     where conversation_id = (select id from conversation) and completed and ${isAnchorSql("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
@@ -100,22 +107,15 @@ from conversations
 where conversations.id = conversation_id and conversation_id = $1 and tenant_id = $2 and user_id = $3 and index_name = $4 and imported_count <> $7
   and (indexed_through_created_at, indexed_through_message_id) > ${placeOrStart("$5::timestamptz", "$6::uuid")}`;
 
-const ofCursor = (column: string, conversation: string, index: string): string =>
-  `(select indexed_through_${column} from episode_cursors where conversation_id = ${conversation} and index_name = ${index})`;
+const LOOK = "select has_unindexed_episodes($1) as more";
 
-const MISSING_IN = (conversation: string, index: string): string => `(exists (
-  select from archived_memories where conversation_id = ${conversation} and not index_names @> array[${index}::text]
-) or exists (
-  select from messages
-  where conversation_id = ${conversation} and completed and ${isAnchorSql("messages")}
-    and (created_at, id) > ${placeOrStart(ofCursor("created_at", conversation, index), ofCursor("message_id", conversation, index))}
-))`;
-
-const LOOK = `select ${MISSING_IN("$1", "(select name from search_indexes where kind = 'episodes' and state = 'current')")} as more`;
+const WHEN_INDEXED = `
+with locked as materialized (${LOCK_CONVERSATION}), looked as materialized (select has_unindexed_episodes(id) as more from locked)
+select from looked where not more`;
 
 const LIST_UNINDEXED = `
 select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
-where id > $2 and tenant_id <> '${ERASED_TENANT}' and ${MISSING_IN("conversations.id", "$1")}
+where id > $2 and tenant_id <> '${ERASED_TENANT}' and has_unindexed_episodes(id, $1)
 order by id limit $3`;
 
 const STORED = `
@@ -126,14 +126,13 @@ where exists (
   )
   and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
 
-const LOOK_BEFORE = `
-select exists (
+const lookBefore = (tenant: string, user: string, session: string): string => `json_build_object('elsewhere', exists (
   select from conversations join episode_cursors on conversation_id = conversations.id and last_episode_id is not null
-  where tenant_id = $1 and user_id = $2 and session_id <> $3
-) as elsewhere, exists (
+  where tenant_id = ${tenant} and user_id = ${user} and session_id <> ${session}
+), 'isSummarised', exists (
   select from conversations join conversation_summaries on conversation_id = conversations.id
-  where tenant_id = $1 and user_id = $2 and session_id = $3
-) as "isSummarised"`;
+  where tenant_id = ${tenant} and user_id = ${user} and session_id = ${session}
+))`;
 
 export function makeEpisodeStore(database: Database): EpisodeStore {
   return {
@@ -171,13 +170,15 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return (await queryRow<{ more: boolean }>(transaction, look)).more;
     },
 
+    whenIndexed: (conversation) => ({ name: "episode-settle", text: WHEN_INDEXED, values: ownedValues(conversation) }),
+
     listUnindexed: (indexName, after, limit) =>
       database.query<OwnedConversation>({ name: "episode-unindexed", text: LIST_UNINDEXED, values: [indexName, after, limit] }),
 
     async isUnindexed(conversation, indexName) {
       const [row] = await database.query<{ missing: boolean }>({
         name: "episode-is-unindexed",
-        text: `select ${MISSING_IN("conversations.id", "$4")} as missing from conversations where id = $1 and tenant_id = $2 and user_id = $3`,
+        text: `select has_unindexed_episodes(id, $4) as missing from conversations where id = $1 and tenant_id = $2 and user_id = $3`,
         values: [...ownedValues(conversation), indexName],
       });
       return row?.missing ?? false;
@@ -194,7 +195,12 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
     },
 
     checkRecallable: ({ tenantId, userId }, sessionId) =>
-      queryRow<Recallable>(database, { name: "episode-look-before", text: LOOK_BEFORE, values: [tenantId, userId, sessionId] }),
+      readGathered(database, {
+        name: "episode-look-before",
+        json: (place) => lookBefore(place(1), place(2), place(3)),
+        values: [tenantId, userId, sessionId],
+        toResult: (json) => json as Recallable,
+      }),
 
     load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
   };

@@ -1,12 +1,13 @@
-import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import { type DoneCondition, type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
-import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { lockConversation, lockOwner, ownerLock } from "../conversations/locks.ts";
 import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
+import { removeTurnsToReread, TURNS_TO_REREAD } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 import { placeOrStart } from "../database/sql-parts.ts";
 
@@ -40,46 +41,10 @@ export interface UnreadStore {
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
   /** Writes the result and moves the cursor, or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
+  /** Nothing is to be read. Locks the owner. */
+  whenRead(owner: Owner): DoneCondition;
   /** Whether anything is to be read. Locks the owner. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
-}
-
-const ADD_REREAD = `
-insert into turns_to_read_again (message_id, conversation_id, noted_at)
-select messages.id, conversation_id, clock_timestamp()
-from messages join conversations on conversations.id = conversation_id
-where messages.id = any($3) and role = 'user' and tenant_id = $1 and user_id = $2
-on conflict (message_id) do nothing
-returning message_id`;
-
-/** Adds turns to read again, by their questions; skips missing ones. True when any was added. */
-export async function addTurnsToReread(
-  transaction: Queryable,
-  { tenantId, userId }: Owner,
-  messageIds: readonly string[],
-): Promise<boolean> {
-  if (messageIds.length === 0) return false;
-  const noted = await transaction.query({ name: "again-note", text: ADD_REREAD, values: [tenantId, userId, messageIds] });
-  return noted.length > 0;
-}
-
-const TURNS_TO_REREAD = `
-from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
-where tenant_id = $1 and user_id = $2`;
-
-const REMOVE_REREAD = `
-delete from turns_to_read_again using conversations
-where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and message_id = any($3)
-returning message_id`;
-
-/** Removes turns to read again; false when some are gone. */
-export async function removeTurnsToReread(
-  transaction: Queryable,
-  { tenantId, userId }: Owner,
-  messageIds: readonly string[],
-): Promise<boolean> {
-  const taken = await transaction.query({ name: "again-take", text: REMOVE_REREAD, values: [tenantId, userId, messageIds] });
-  return taken.length === messageIds.length;
 }
 
 /** A conversation with an anchor behind the cursor. `last_message_at` spares most of them a look at their messages. */
@@ -91,7 +56,7 @@ where tenant_id = $1 and user_id = $2
     select from messages where messages.conversation_id = conversations.id and completed and ${isAnchorSql("messages")}
       and (messages.created_at, messages.id) > ${placeOrStart("read_through_created_at", "read_through_message_id")})`;
 
-const LOOK = `select exists (select ${UNREAD}) or exists (select ${TURNS_TO_REREAD}) as unread`;
+const LOOK = "select has_unread_turns($1, $2) as unread";
 
 const NEXT = `
 with chosen as materialized (
@@ -119,14 +84,23 @@ select conversation_id as "conversationId", imported_count as "importedCount", (
     where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)`)} as messages
 from chosen`;
 
-const MOVE_CURSOR = `
-insert into memory_cursors as existing (conversation_id, read_through_created_at, read_through_message_id) values ($1, $2, $3)
+const moveCursor = (rows: string): string => `
+insert into memory_cursors as existing (conversation_id, read_through_created_at, read_through_message_id) ${rows}
 on conflict (conversation_id) do update
 set read_through_created_at = excluded.read_through_created_at, read_through_message_id = excluded.read_through_message_id,
   known_through_created_at = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (existing.known_through_created_at, existing.known_through_message_id) then existing.known_through_created_at end,
   known_through_message_id = case when (excluded.read_through_created_at, excluded.read_through_message_id) < (existing.known_through_created_at, existing.known_through_message_id) then existing.known_through_message_id end
 where (existing.read_through_created_at, existing.read_through_message_id) = ($4::timestamptz, $5::uuid)
 returning conversation_id`;
+
+const MOVE_CURSOR = moveCursor("values ($1, $2, $3)");
+const MOVE_CURSOR_ALONE = moveCursor(
+  "select id, $2, $3 from conversations where id = $1 and tenant_id = $6 and user_id = $7 and imported_count = $8 for share",
+);
+
+const WHEN_READ = `
+with guard as materialized (select pg_advisory_xact_lock($1::bigint)), looked as materialized (select has_unread_turns($2, $3) as unread from guard)
+select from looked where not unread`;
 
 const MARK = "update messages set is_unread = false where conversation_id = $1 and id = any($2)";
 
@@ -145,6 +119,24 @@ async function nextReread(database: Database, { tenantId, userId }: Owner, limit
     values: [tenantId, userId, Math.ceil(limit / 2)],
   });
   return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
+}
+
+function isEmpty({ changes, repeated, operations, archived }: ReadingResult): boolean {
+  return [changes, repeated, operations, archived].every(({ length }) => length === 0);
+}
+
+/** For a reading of turns that changed nothing; false when the way of all others has to decide. */
+async function advanceAtOnce(
+  database: Database,
+  { tenantId, userId }: Owner,
+  { conversationId, readThrough, messages, importedCount }: UnreadConversation,
+  through: Cursor,
+): Promise<boolean> {
+  if (messages.some(({ imported }) => imported)) return false;
+  const places = [through.createdAt, through.id, readThrough?.createdAt ?? null, readThrough?.id ?? null];
+  const values = [conversationId, ...places, tenantId, userId, importedCount];
+  const moved = await database.query({ name: "unread-move-alone", text: MOVE_CURSOR_ALONE, values });
+  return moved.length === 1;
 }
 
 async function advance(
@@ -196,8 +188,11 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
       return { ...rest, readThrough, messages: messages.map(toReadMessage), again: null };
     },
 
-    save: (owner, read, through, result) =>
-      queue
+    whenRead: (owner) => ({ name: "unread-settle", text: WHEN_READ, values: [ownerLock(owner), owner.tenantId, owner.userId] }),
+
+    async save(owner, read, through, result) {
+      if (through && isEmpty(result) && (await advanceAtOnce(database, owner, read, through))) return "saved";
+      return queue
         .transaction(async (transaction, jobs): Promise<ReadingOutcome> => {
           const { conversationId } = read;
           const { changes, repeated, operations, archived } = result;
@@ -218,7 +213,8 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
         .catch((error: unknown) => {
           if (error instanceof StaleReading) return "stale" as const;
           throw error;
-        }),
+        });
+    },
 
     async lockAndCheck(transaction, owner) {
       await lockOwner(transaction, owner);

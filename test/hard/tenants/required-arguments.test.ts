@@ -83,7 +83,7 @@ function storeSignatures(): StoreSignature[] {
 /** What need not say whose data it touches, by the reason. */
 const OF_NO_TENANT: Record<string, string> = {
   "the connection that stores are made of": `Queryable.query Database.query Database.transaction Database.listen Database.close PooledDatabaseParts.listen
-    PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow`,
+    PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom createIndexTable dropIndexTable listIndexNames`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush SearchStore.check
@@ -92,7 +92,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "run a call that says whose data it is about": `Readiness.read Readiness.change Readiness.write`,
   "rebuild the index of everybody, and give whose the rows are": `ChunkStore.listDocumentsUnindexed EpisodeStore.listUnindexed`,
   "clean up after everybody, and give nothing": `releaseDeadLeases clearOldTurns`,
-  "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobQueue.keepUnended JobQueue.touch ErasureStore.purgeRows
+  "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobQueue.keepUnended JobQueue.settleIf JobQueue.touch ErasureStore.purgeRows
     ErasureStore.nextGroups ErasureStore.finish`,
   "workers do the jobs of everybody, each of which says whose it is": `JobTransaction.add JobQueue.claim JobQueue.watch`,
   "the embedded database as a whole": `JobTransaction.addVacuum listTables rewriteTable dropOldLog isBusy lastErase`,

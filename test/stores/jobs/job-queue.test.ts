@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
+import { jobKey } from "../../../stores/jobs/job.ts";
+import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, conversationOf, sampleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -27,6 +29,21 @@ describeOnBothDatabases("the job queue", (open) => {
       const claimed = await at.claimOnly();
       expect(claimed.job).toEqual(job);
       expect(claimed.createdAt).toBeInstanceOf(Date);
+    });
+
+    test("writes the row that pg-boss' own insert writes", async () => {
+      const [ours, theirs] = [sampleJob(), sampleJob()];
+      await at.add(ours);
+      await makeBoss({ database: at.database, onError: () => undefined }).insert(QUEUE, [{ data: theirs, singletonKey: jobKey(theirs) }]);
+      const text =
+        "select *, keep_until - start_after as kept, start_after - created_on as delay from pgboss.job where data->>'conversationId' = $1";
+      const rowOf = async ({ conversationId }: typeof ours) => {
+        const [row] = await at.database.query<Record<string, unknown>>({ text, values: [conversationId] });
+        const { id, data, singleton_key, created_on, start_after, keep_until, ...rest } = row ?? {};
+        expect([id, data, singleton_key, created_on, start_after, keep_until]).not.toContain(undefined);
+        return rest;
+      };
+      expect(await rowOf(ours)).toEqual(await rowOf(theirs));
     });
 
     test("rolls back with its transaction", async () => {

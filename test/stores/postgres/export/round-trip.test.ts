@@ -16,7 +16,7 @@ import {
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
-import { addTurnsToReread } from "../../../../stores/postgres/memory/unread-store.ts";
+import { addTurnsToReread } from "../../../../stores/postgres/memory/turns-to-reread.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
