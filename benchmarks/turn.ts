@@ -147,9 +147,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const notes = [
     `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${numbers.rounds} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${numbers["warm-up"]} that warm up; with ten there are ${numbers["rounds-of-ten"]}, each of ${TURNS_PER_ROUND / 2} turns of each stream. The embedder is the built-in one.`,
     "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
-    ...(extended
-      ? []
-      : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with the extensions vector and pg_textsearch was not measured."]),
+    ...(extended ? [] : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with pgvector was not measured."]),
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
   return { figures, notes };
@@ -167,7 +165,7 @@ export const turn = defineBench({
     "paced-tokens": { of: "tokens of each of 100 streams at 20 tokens a second", short: 40, long: 200 },
   },
   environment: {
-    BENCH_EXTENDED_POSTGRES_URL: "a Postgres with vector and pg_textsearch, whose user may create databases: one contender more",
+    BENCH_EXTENDED_POSTGRES_URL: "a Postgres with pgvector, whose user may create databases: one contender more",
   },
   run,
 });

@@ -13,6 +13,10 @@ const Status = z.object({
   layers: z.record(Layer, z.enum(["on", "off"])),
   core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
   models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
+  search_level: z
+    .enum(["milvus", "pgvector", "plain"])
+    .nullable()
+    .describe("What compares vectors: a Milvus, a Postgres with pgvector, or the service itself. Null without episodic memory."),
   turns: z.array(RecentTurn).describe("The last turns of this process, oldest first."),
   jobs: jobCounts.nullable().describe("Null when the database does not answer, or the caller is one user."),
 });
@@ -41,6 +45,7 @@ export function statusRoutes({ stores, models, memory, turns, health }: AppParts
         layers: Object.fromEntries(switches) as Record<Layer, "on" | "off">,
         core_memory_sections: [...memory.sections],
         models: { chat: models.description, embedder: memory.episodes?.memory.embedder.name ?? null },
+        search_level: memory.episodes?.level ?? null,
         turns: turns.recent.list(caller),
         jobs,
       });

@@ -56,7 +56,7 @@ async function dropRetired(parts: DropParts, onError: (error: unknown) => void):
   for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);
 }
 
-/** Throws AppError `invalid_configuration` when the database lacks the extensions, or turns are indexed with another embedder or store. */
+/** Throws AppError `invalid_configuration` when the database refuses the index, or turns are indexed with another embedder or store. */
 export async function openEpisodes(
   config: Config,
   database: Database,
@@ -77,6 +77,7 @@ export async function openEpisodes(
       observer,
     });
     if (store.kind === "milvus") void openInAdvance(memory).catch(onError);
+    const level = await store.levelOf(await memory.index.name());
     const stopping = new AbortController();
     const { signal } = stopping;
     const dropping = dropRetired({ database, store, signal }, onError).catch((error: unknown) =>
@@ -85,6 +86,7 @@ export async function openEpisodes(
     return {
       memory,
       store,
+      level,
       async close(): Promise<void> {
         stopping.abort();
         await Promise.race([dropping, sleep(DROP_GRACE_MS, undefined, { ref: false })]);

@@ -51,12 +51,16 @@ function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isSto
   };
 }
 
+function describeIndex({ store, level }: NonNullable<OpenGraph["memory"]["episodes"]>): string {
+  return level === store.level ? store.description : `${store.description}, which the index does not use before \`npm run reindex\``;
+}
+
 function describeUse(config: Config, { stores, models, memory: { episodes } }: OpenGraph): Service["uses"] {
   const layers = [
     "window",
     ...(config.ENABLE_SUMMARY ? ["summary"] : []),
     ...(config.ENABLE_CORE_MEMORY ? ["core memory"] : []),
-    ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${episodes.store.description})`] : []),
+    ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${describeIndex(episodes)})`] : []),
   ];
   return { database: stores.database.description, model: models.description, layers };
 }

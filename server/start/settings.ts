@@ -58,7 +58,7 @@ const conversations = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe(
-      "A Postgres 14 or later: `postgres://user:password@host:5432/database`. Without MILVUS_ADDRESS it needs the extensions pgvector and pg_textsearch, or ENABLE_EPISODIC_MEMORY=false. Unset: an embedded database in DATA_DIR.",
+      "A Postgres 14 or later: `postgres://user:password@host:5432/database`. Without MILVUS_ADDRESS the search index is in it, with pgvector where it has that. Unset: an embedded database in DATA_DIR.",
     ),
   DATA_DIR: z.string().default("./.data").describe("The folder of the embedded database. `memory://` keeps nothing."),
   LOW_MEMORY: onOrOff(false).describe("The embedded database needs 70 MB less, 500 MB less at its start, and up to a quarter more CPU."),

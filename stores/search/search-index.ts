@@ -30,6 +30,9 @@ export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalTe
   score: number;
 }
 
+/** What keeps vectors: a Milvus, a Postgres with pgvector, or a plain Postgres. */
+export type SearchLevel = "milvus" | "pgvector" | "plain";
+
 /** Dense vectors, and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
 export interface SearchIndex {
   readonly dimensions: number;
@@ -58,8 +61,12 @@ export interface IndexDefinition {
 /** A server or database with indexes. Whoever opens it closes it. */
 export interface SearchStore {
   readonly kind: "postgres" | "milvus";
+  /** Of the indexes it creates. */
+  readonly level: SearchLevel;
   /** Without password. */
   readonly description: string;
+  /** Of an index; that of the store when there is none of the name. */
+  levelOf(name: string): Promise<SearchLevel>;
   /** Creates the index if needed. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;
   listIndexes(): Promise<string[]>;
@@ -79,7 +86,7 @@ export function checkEmbedding(embedding: readonly number[], dimensions: number)
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
 /** Also names inside statements. */
 const OWN_FIELDS = `id owner_key group_id previous_id created_at lexical_text lexical_vector lexemes word_count embedding
-score distance words weights matching`.split(/\s/);
+score distance matching`.split(/\s/);
 
 /** Throws TypeError unless an index or attribute can have the name. */
 export function checkName(name: string): string {
@@ -122,7 +129,9 @@ export function observedSearchStore(store: SearchStore, observer: Observer): Sea
 
   return {
     kind: store.kind,
+    level: store.level,
     description: store.description,
+    levelOf: (name) => watch("level_of", () => store.levelOf(name)),
     openIndex: (definition) => watch("open_index", () => store.openIndex(definition).then(watchedIndex)),
     listIndexes: () => watch("list_indexes", () => store.listIndexes()),
     dropIndex: (name) => watch("drop_index", () => store.dropIndex(name)),

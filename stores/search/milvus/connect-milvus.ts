@@ -85,6 +85,8 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
 
   return {
     kind: "milvus",
+    level: "milvus",
+    levelOf: async () => "milvus",
     description: describe(where),
     async openIndex(definition) {
       checkDefinition(definition);

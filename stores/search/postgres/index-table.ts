@@ -1,6 +1,8 @@
 import type { Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
 import { checkName, type IndexDefinition, indexUnreachable } from "../search-index.ts";
+import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
+import { WORD_FUNCTIONS, wordTable, wordTableCreation, wordTableDrop } from "./word-table.ts";
 
 /** An unreachable database becomes `index_unavailable`: the turn goes on without memory. */
 export function throwUnreachable(error: unknown): never {
@@ -10,7 +12,7 @@ export function throwUnreachable(error: unknown): never {
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
-export function indexColumns({ dimensions, attributes }: IndexDefinition): Record<string, string> {
+export function indexColumns({ dimensions, attributes }: IndexDefinition, level: VectorLevel): Record<string, string> {
   const own = Object.entries(attributes).map(([name, type]) => [name, ATTRIBUTE_TYPES[type]]);
   return {
     id: "uuid",
@@ -19,7 +21,7 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition): Recor
     previous_id: "uuid",
     created_at: "timestamp(3) with time zone",
     lexical_text: "text",
-    embedding: `vector(${dimensions})`,
+    embedding: VECTOR_COLUMNS[level].type(dimensions),
     ...(Object.fromEntries(own) as Record<string, string>),
   };
 }
@@ -36,9 +38,9 @@ const DERIVED = {
 const WHOLE_ROWS = "toast_tuple_target = 8160";
 
 /** No index on the embedding: the thousands of documents of one owner are compared in milliseconds. */
-function creation(definition: IndexDefinition): string {
+function tableCreation(definition: IndexDefinition, level: VectorLevel): string {
   const { name } = definition;
-  const columns = Object.entries(indexColumns(definition)).map(([column, type]) => {
+  const columns = Object.entries(indexColumns(definition, level)).map(([column, type]) => {
     if (column === "id") return "id uuid primary key";
     if (column === "owner_key") return `owner_key text collate "C" not null`;
     return `"${column}" ${type}${column === "previous_id" ? "" : " not null"}`;
@@ -47,19 +49,52 @@ function creation(definition: IndexDefinition): string {
   return `
 create table if not exists search."${name}" (${[...columns, ...derived].join(", ")}) with (${WHOLE_ROWS});
 create index if not exists "${name}_by_owner" on search."${name}" (owner_key, created_at);
-create index if not exists "${name}_by_group" on search."${name}" (group_id);
-create index if not exists "${name}_by_words" on search."${name}" using bm25 (lexical_text) with (text_config = 'simple', k1 = 1.2, b = 0.75)`;
+create index if not exists "${name}_by_group" on search."${name}" (group_id)`;
 }
 
-const FOUND_COLUMNS = `
-select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
-where attrelid = format('search.%I', $1::text)::regclass and attnum > 0 and not attisdropped and attgenerated = ''`;
+/** For the first opening of an index from before its table of words, which counts all its documents. */
+const CREATION_TIMEOUT_MS = 600_000;
 
-/** Throws AppError `invalid_configuration` when the columns differ. */
-export async function createIndexTable(transaction: Queryable, definition: IndexDefinition): Promise<void> {
-  await transaction.query({ text: creation(definition) });
-  const found = await transaction.query<{ name: string; type: string }>({ text: FOUND_COLUMNS, values: [definition.name] });
-  const wanted = indexColumns(definition);
+const FOUND_COLUMNS = `
+select attname as name, concat_ws(' ', format_type(atttypid, atttypmod), pg_get_constraintdef(pg_constraint.oid)) as type from pg_attribute
+left join pg_constraint on conrelid = attrelid and contype = 'c' and conkey = array[attnum]
+where attrelid = to_regclass(format('search.%I', $1::text)) and attnum > 0 and not attisdropped and attgenerated = ''`;
+
+interface Found {
+  name: string;
+  type: string;
+}
+
+async function findColumns(queryable: Queryable, name: string): Promise<Found[]> {
+  return queryable.query<Found>({ text: FOUND_COLUMNS, values: [name] });
+}
+
+/** Null when there is no such index. */
+export async function findIndexLevel(queryable: Queryable, name: string): Promise<VectorLevel | null> {
+  const embedding = (await findColumns(queryable, checkName(name))).find((column) => column.name === "embedding");
+  if (!embedding) return null;
+  return embedding.type.startsWith("bytea") ? "plain" : "pgvector";
+}
+
+/**
+ * Creates what is missing of an index, and returns its level: that of its vectors when it exists, else the given one. Throws AppError
+ * `invalid_configuration` when the columns differ.
+ */
+export async function createIndexTable(transaction: Queryable, definition: IndexDefinition, best: VectorLevel): Promise<VectorLevel> {
+  const level = (await findIndexLevel(transaction, definition.name)) ?? best;
+  await transaction.query({ text: tableCreation(definition, level) });
+  checkColumns(definition, await findColumns(transaction, definition.name), indexColumns(definition, level));
+  const [words] = await transaction.query<{ exists: boolean }>({
+    text: "select to_regclass($1) is not null as exists",
+    values: [wordTable(definition.name)],
+  });
+  if (!words?.exists) {
+    await transaction.query({ text: `${WORD_FUNCTIONS}; ${wordTableCreation(definition.name)}`, timeoutMs: CREATION_TIMEOUT_MS });
+  }
+  return level;
+}
+
+function checkColumns(definition: IndexDefinition, found: readonly Found[], wanted: Readonly<Record<string, string>>): void {
   const types = new Map(found.map(({ name, type }) => [name, type]));
   const wrong = Object.entries(wanted).find(([name, type]) => types.get(name) !== type);
   if (!wrong && types.size === Object.keys(wanted).length) return;
@@ -71,5 +106,6 @@ export async function createIndexTable(transaction: Queryable, definition: Index
 }
 
 export async function dropIndexTable(database: Queryable, name: string): Promise<void> {
-  await database.query({ text: `drop table if exists search."${checkName(name)}"` }).catch(throwUnreachable);
+  const text = `drop table if exists search."${checkName(name)}"; ${wordTableDrop(name)}`;
+  await database.query({ text }).catch(throwUnreachable);
 }

@@ -10,9 +10,13 @@ import {
 } from "../search-index.ts";
 import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
 import { storableText } from "../../../text/storable-text.ts";
-import { hitColumns, hitOf, hitsAsJson, type HitValues, realsValue, vectorValue } from "./wire-format.ts";
+import { hitColumns, hitOf, hitsAsJson, type HitValues, vectorValue } from "./wire-format.ts";
+import { rankByWords } from "../word-ranking.ts";
+import { nearestVectors, vectorsSql, type VectorsRow } from "./compare-vectors.ts";
 import { indexColumns, throwUnreachable } from "./index-table.ts";
-import { matchesByWords, rankByWords, type WordMatches } from "./word-ranking.ts";
+import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
+import { wordTable } from "./word-table.ts";
+import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
 /** Postgres refuses longer ones. */
@@ -20,10 +24,6 @@ const LONGEST_WORD_BYTES = 2_000;
 
 function wordsOf(lexicalText: string): string[] {
   return storableText(lexicalText).split(/\s+/).filter(Boolean);
-}
-
-function toAlternatives(words: readonly string[]): string {
-  return [...new Set(words)].map((word) => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
 function toTexts(document: SearchDocument, { attributes }: IndexDefinition): string[] {
@@ -47,9 +47,9 @@ function filterValues({ ownerKey, groupId, from, until }: SearchFilter): Stateme
   ];
 }
 
-export function makePostgresSearchIndex(database: Database, definition: IndexDefinition): SearchIndex {
+export function makePostgresSearchIndex(database: Database, definition: IndexDefinition, level: VectorLevel): SearchIndex {
   const { dimensions } = definition;
-  const statements = indexStatements(definition);
+  const statements = indexStatements(definition, level);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
     database.query<Row>(values ? { ...statement, values } : statement).catch(throwUnreachable);
   const runCount = async (statement: Statement, values: readonly StatementValue[]): Promise<number> => {
@@ -73,6 +73,14 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   async function fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]> {
     return ids.length === 0 ? [] : hits(statements.fetch, ownerKey, [checkOwnerKey(ownerKey), ids.map(checkUuid)]);
   }
+  /** The hits of a ranking, in its order. */
+  function inOrder(ranked: readonly { id: string; score: number }[], found: readonly SearchHit[]): SearchHit[] {
+    const byId = new Map(found.map((hit) => [hit.id, hit]));
+    return ranked.flatMap(({ id, score }) => {
+      const hit = byId.get(id); // none when it was just removed
+      return hit ? [{ ...hit, score }] : [];
+    });
+  }
 
   return {
     dimensions,
@@ -81,24 +89,32 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const rows = last.map((document) => toTexts(document, definition));
       if (rows.length === 0) return;
       const columns = rows[0]?.map((_, position) => rows.map((row) => row[position] ?? "")) ?? [];
-      await run(statements.upsert, [...columns, realsValue(last.flatMap(({ embedding }) => checkEmbedding(embedding, dimensions)))]);
+      const embeddings = last.flatMap(({ embedding }) => checkEmbedding(embedding, dimensions));
+      await run(statements.upsert, [...columns, VECTOR_COLUMNS[level].value(embeddings)]);
     },
     async searchVectors(filter, embedding, limit) {
-      const vector = vectorValue(checkEmbedding(embedding, dimensions));
-      return hits(statements.searchVectors, filter.ownerKey, [...filterValues(filter), vector, limit]);
+      const [question, values] = [checkEmbedding(embedding, dimensions), filterValues(filter)];
+      if (level === "pgvector") return hits(statements.searchVectors, filter.ownerKey, [...values, vectorValue(question), limit]);
+      const nearest = await nearestVectors(question, limit, async (after) => {
+        const [row] = await run<VectorsRow>(statements.vectors, [...values, ...after]);
+        return row;
+      });
+      return inOrder(
+        nearest,
+        await fetch(
+          filter.ownerKey,
+          nearest.map(({ id }) => id),
+        ),
+      );
     },
     async searchWords(filter, lexicalQuery, limit) {
       const words = wordsOf(lexicalQuery).filter((word) => Buffer.byteLength(word) <= LONGEST_WORD_BYTES);
-      const values = [...filterValues(filter), words, toAlternatives(words), limit];
-      const [matches] = words.length === 0 ? [] : await run<WordMatches>(statements.searchWords, values);
-      const ranked = matches ? rankByWords(matches, limit) : [];
+      const values = [...filterValues(filter), words, limit, Math.max(limit, WORD_CANDIDATES)];
+      const [row] = words.length === 0 ? [] : await run<WordSearchRow>(statements.searchWords, values);
+      if (!row?.asked || row.candidates === null) return [];
+      const ranked = rankByWords({ ...row, asked: row.asked }, readCandidates(row.candidates), limit);
       const ids = ranked.map(({ id }) => id);
-      const found = matches?.hits ? hitsOf(filter.ownerKey, matches.hits) : await fetch(filter.ownerKey, ids);
-      const byId = new Map(found.map((hit) => [hit.id, hit]));
-      return ranked.flatMap(({ id, score }) => {
-        const hit = byId.get(id); // none when it was just removed
-        return hit ? [{ ...hit, score }] : [];
-      });
+      return inOrder(ranked, row.hits ? hitsOf(filter.ownerKey, row.hits) : await fetch(filter.ownerKey, ids));
     },
     fetch,
     removeGroups: async (ownerKey, groupIds) => removeAll(statements.removeGroups, ownerKey, groupIds),
@@ -108,10 +124,12 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   };
 }
 
-/** $1 owner, $2 group, $3 from, $4 until; the last three may be null. */
-const MATCHES = `
-where owner_key = $1 and ($2::uuid is null or group_id = $2)
+/** $2 group, $3 from, $4 until; each may be null. */
+const NARROWED = `
+  and ($2::uuid is null or group_id = $2)
   and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
+/** $1 owner. */
+const MATCHES = `where owner_key = $1 ${NARROWED}`;
 
 /** $1 owner, $2 groups or ids, $3 limit. */
 const deletionSql = (table: string, column: string): string => `
@@ -120,15 +138,15 @@ with removed as (
 )
 select count(*)::int as count from removed`;
 
-function indexStatements(definition: IndexDefinition) {
+function indexStatements(definition: IndexDefinition, level: VectorLevel) {
   const { name, dimensions } = definition;
   const table = `search."${name}"`;
-  const { embedding: vector, ...types } = indexColumns(definition);
-  const texts = Object.keys(types);
-  const given = Object.entries(types).map(([column, type], position) =>
+  const types = Object.entries(indexColumns(definition, level)).filter(([column]) => column !== "embedding");
+  const texts = types.map(([column]) => column);
+  const given = types.map(([column, type], position) =>
     column === "previous_id" ? `nullif(item.c${position}, '')::uuid` : `item.c${position}::${type}`,
   );
-  const embedding = `(($${texts.length + 1}::real[])[(number::int - 1) * ${dimensions} + 1 : number::int * ${dimensions}])::${vector}`;
+  const embedding = VECTOR_COLUMNS[level].at(`$${texts.length + 1}`, dimensions);
   const columns = [...texts, "embedding"].map((column) => `"${column}"`);
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
@@ -139,10 +157,7 @@ function indexStatements(definition: IndexDefinition) {
     text,
   });
   return {
-    /**
-     * One array of texts per column, all embeddings in one array. Unchanged documents are left alone: BM25 counts old versions until a
-     * vacuum.
-     */
+    /** One array of texts per column, all embeddings in one value. Unchanged documents are left alone: their words are not counted again. */
     upsert: statement(
       "upsert",
       `insert into ${table} as stored (${columns.join(", ")})
@@ -156,14 +171,12 @@ where (${written.map((column) => `stored.${column}`).join(", ")}) is distinct fr
       `select ${hitsAsJson(definition, { score: "1 - distance", order: "order by distance, id" })} as hits
 from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHES} order by distance, id limit $6) as nearest`,
     ),
-    searchWords: statement(
-      "words",
-      matchesByWords({ table, matches: MATCHES, wordIndex: `search."${name}_by_words"`, hit, hits: unscored }),
-    ),
+    vectors: statement("compare", vectorsSql(table, MATCHES)),
+    searchWords: statement("words", wordSearchSql({ name, matches: MATCHES, narrowed: NARROWED, hit, hits: unscored })),
     fetch: statement("fetch", `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[])`),
     removeGroups: statement("remove-groups", deletionSql(table, "group_id")),
     remove: statement("remove", deletionSql(table, "id")),
     count: statement("count", `select count(*)::int as count from ${table} where $1::text is null or owner_key = $1`),
-    flush: { text: `vacuum (analyze) ${table}` },
+    flush: { text: `vacuum (analyze) ${table}, ${wordTable(name)}` },
   };
 }

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { FACTS } from "./fault-stage.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer, type EmbeddingScript } from "../../servers/embedding-server.ts";
-import { freePort } from "../../servers/postgres-server.ts";
-import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
+import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
 import { openServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -71,17 +72,16 @@ describe("turns while the embedder is in trouble", () => {
   });
 });
 
-test("a service on a real Postgres without the extensions is refused with the three ways out; the last of them serves", async () => {
+test("a service on a plain Postgres recalls, and names its level at the start and in its status", async () => {
   const database = await createRealDatabase();
-  const service = spawnService({ PORT: String(await freePort()), DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
-  expect({ code: await service.exited, output: service.output() }).toMatchObject({ code: 1 });
-  for (const way of ["MILVUS_ADDRESS", '"vector" and "pg_textsearch"', "ENABLE_EPISODIC_MEMORY=false"])
-    expect(service.output()).toContain(way);
-  expect(service.output()).not.toMatch(/^\s+at |node_modules/m);
-  expect(service.output()).not.toContain(`:${new URL(database.url).password}@`);
-  const without = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
-  expect((await fetch(`${without.url}/readyz`)).status).toBe(200);
-  expect(without.output()).not.toContain("episodic");
+  const service = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
+  expect(service.output()).toContain("without pgvector: vectors are compared one by one, 20,000 of a user or a knowledge base at most");
+  const { json } = await callApi(`${service.url}/api/v1/status`);
+  expect(json).toMatchObject({ search_level: "plain" });
+  const first = await postTurn(service.url, { user_id: "ada", session_id: "s", message: "My favourite film is Solaris." });
+  await postJson(`${service.url}/api/v1/conversations/${contentOf(first.events, "done").conversation_id}/settle`, {});
+  const found = await callApi(`${service.url}/api/v1/users/ada/episodes?query=favourite%20film`);
+  expect(found.json).toMatchObject({ degraded: [], episodes: [{ user_message: expect.stringContaining("Solaris") }] });
   await killServiceProcesses();
   await database.drop();
 });

@@ -13,6 +13,7 @@ test("the status shows dependencies, layers, the last turns and the jobs, which 
     layers: { summary: "on", core_memory: "off", episodic: "off", knowledge: "off" },
     core_memory_sections: ["profile", "preferences", "goals", "relationships", "constraints"],
     models: { chat: expect.stringContaining(running.model.url), embedder: null },
+    search_level: null,
     jobs: expect.any(Array),
   });
   const [time, ms] = [expect.stringMatching(/Z$/), expect.any(Number)];

@@ -25,7 +25,7 @@ test("a service that starts on nothing but a folder says what it uses, and its c
   await waitUntil("the curl line", () => service.output().includes("curl"));
   const [line] = logLines(service);
   const database = `embedded PGlite in ${folder}`;
-  const episodic = `episodic (built-in-hashed-1, ${database} with pgvector and pg_textsearch)`;
+  const episodic = `episodic (built-in-hashed-1, ${database} with pgvector)`;
   const uses = { url: service.url, database, model: "offline", layers: ["window", "summary", "core memory", episodic] };
   expect(line).toMatchObject({ level: 30, ...uses });
   for (const part of [uses.url, database, "offline", `layers: ${uses.layers.join(", ")}`]) expect(line?.["msg"]).toContain(part);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { IndexDefinition, SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
+import type { IndexDefinition, SearchIndex, SearchLevel, SearchStore } from "../../../stores/search/search-index.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { ANNA, BEN, definitionOf, DIMENSIONS, direction, idsOf, sampleDocument, sampleId } from "./sample-document.ts";
 
@@ -11,7 +11,7 @@ export interface StoreUnderTest {
 }
 
 /** What every search store must do. */
-export function describeSearchStore(title: string, open: () => Promise<StoreUnderTest>): void {
+export function describeSearchStore(title: string, level: SearchLevel, open: () => Promise<StoreUnderTest>): void {
   describe(`search index on ${title}`, () => {
     const opened = useOpened(open, 120_000);
     let index: SearchIndex;
@@ -21,6 +21,10 @@ export function describeSearchStore(title: string, open: () => Promise<StoreUnde
     beforeEach(async () => {
       definition = definitionOf(`index_${++count}`);
       index = await opened.store.openIndex(definition);
+    });
+
+    test("names its level", async () => {
+      expect([opened.store.level, await opened.store.levelOf(definition.name)]).toEqual([level, level]);
     });
 
     test("gives back what was written, whole, also when fewer than match are wanted", async () => {

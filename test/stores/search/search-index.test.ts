@@ -4,26 +4,37 @@ import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchHit, SearchStore } from "../../../stores/search/search-index.ts";
-import { openTestEmbedded, openTestPostgres } from "../../support/databases/databases.ts";
+import type { SearchHit, SearchIndex, SearchStore } from "../../../stores/search/search-index.ts";
+import { createRealDatabase, openTestEmbedded, openTestPostgres } from "../../support/databases/databases.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
+import { startVectorPostgres, whyNoVectorPostgres } from "../../servers/vector-postgres.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
 import { describeSearchStore, type StoreUnderTest } from "./search-index.contract.ts";
 
 const TIMEOUT_MS = 20_000;
 
-async function openOnEmbedded(): Promise<StoreUnderTest> {
-  const database = await openTestEmbedded();
+async function openOn(database: Database): Promise<StoreUnderTest> {
   return {
     store: await openPostgresSearchStore(database),
     reopen: () => openPostgresSearchStore(database),
     close: () => database.close(),
   };
+}
+
+const openOnEmbedded = async (): Promise<StoreUnderTest> => openOn(await openTestEmbedded());
+const openOnPlain = async (): Promise<StoreUnderTest> => openOn(await openTestPostgres());
+
+async function openOnVectorPostgres(): Promise<StoreUnderTest> {
+  const server = await startVectorPostgres();
+  const database = await openPostgres(server.url);
+  return openOn({ ...database, close: () => database.close().then(() => server.stop()) });
 }
 
 async function openOnMilvus(): Promise<StoreUnderTest> {
@@ -40,7 +51,8 @@ async function openOnMilvus(): Promise<StoreUnderTest> {
   };
 }
 
-describeSearchStore("embedded PGlite", openOnEmbedded);
+describeSearchStore("embedded PGlite", "pgvector", openOnEmbedded);
+describeSearchStore("a plain Postgres", "plain", openOnPlain);
 
 test("an index in a folder is there when the embedded database is opened again", async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-search-"));
@@ -56,21 +68,29 @@ test("an index in a folder is there when the embedded database is opened again",
   await rm(folder, { recursive: true, force: true });
 });
 
-test("a Postgres without the extensions is refused with the three ways out", async () => {
-  const database = await openTestPostgres();
-  const refused = openPostgresSearchStore(database);
-  await expect(refused).rejects.toMatchObject({
+test("a user who may not create the schema is refused with the three ways out", async () => {
+  const { url, drop } = await createRealDatabase();
+  const owner = await openPostgres(url);
+  await owner.query({ text: "create role stranger login password 'stranger'" });
+  const database = await openPostgres(url.replace(/\/\/[^@]+@/, "//stranger:stranger@"));
+  await expect(openPostgresSearchStore(database)).rejects.toMatchObject({
     code: "invalid_configuration",
-    message: expect.stringMatching(/MILVUS_ADDRESS.*install the two extensions.*ENABLE_EPISODIC_MEMORY=false/),
+    message: expect.stringMatching(/Grant CREATE.*MILVUS_ADDRESS.*ENABLE_EPISODIC_MEMORY=false/),
   });
   // The failed attempt leaves nothing behind and the connection usable.
   expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
   await database.close();
+  await owner.query({ text: "drop role stranger" });
+  await owner.close();
+  await drop();
 });
 
+describeUnless(await whyNoVectorPostgres(), "with a Postgres of its own", () => {
+  describeSearchStore("a Postgres with pgvector", "pgvector", openOnVectorPostgres);
+});
 describeUnless(await whyNoMilvus(), "with Milvus Lite", () => {
-  describeSearchStore("Milvus Lite", openOnMilvus);
-  describe("the same query on both stores", describeEquality);
+  describeSearchStore("Milvus Lite", "milvus", openOnMilvus);
+  describe("the same query on three stores", describeEquality);
 });
 
 /** Scores alike to within rounding, and every document that one ranks above another by more than that is above it in the other, too. */
@@ -84,7 +104,7 @@ function expectSameRanking(one: readonly SearchHit[], other: readonly SearchHit[
 }
 
 function describeEquality(): void {
-  const [embedded, lite] = [useOpened(openOnEmbedded), useOpened(openOnMilvus, 120_000)];
+  const [embedded, plain, lite] = [useOpened(openOnEmbedded), useOpened(openOnPlain), useOpened(openOnMilvus, 120_000)];
 
   test("a random corpus of English and Chinese words is ranked alike, before and after a flush", async () => {
     const below = makeSeededRandom(7);
@@ -106,20 +126,23 @@ function describeEquality(): void {
       await index.upsert(documents);
       return index;
     };
-    const [postgres, milvus] = await Promise.all([openIndex(embedded), openIndex(lite)]);
+    const [first, ...others] = await Promise.all([openIndex(embedded), openIndex(plain), openIndex(lite)]);
     for (const flushed of [false, true]) {
-      if (flushed) await Promise.all([postgres.flush(), milvus.flush()]);
+      if (flushed) await Promise.all([first, ...others].map((index) => index.flush()));
       for (let round = 0; round < 20; round++) {
         const query = words(1 + (round % 8));
         const vector = unit();
-        expectSameRanking(
-          await postgres.searchWords({ ownerKey: ANNA }, query, 30),
-          await milvus.searchWords({ ownerKey: ANNA }, query, 30),
-        );
         const filter = { ownerKey: ANNA, from: documents[50]?.createdAt, until: documents[250]?.createdAt };
-        expectSameRanking(await postgres.searchVectors(filter, vector, 30), await milvus.searchVectors(filter, vector, 30));
+        const ask = (index: SearchIndex) =>
+          Promise.all([index.searchWords({ ownerKey: ANNA }, query, 30), index.searchVectors(filter, vector, 30)]);
+        const [byWords, byVectors] = await ask(first);
+        for (const other of others) {
+          const [words, vectors] = await ask(other);
+          expectSameRanking(byWords, words);
+          expectSameRanking(byVectors, vectors);
+        }
       }
     }
-    expect(await postgres.fetch(ANNA, [sampleId(5)])).toEqual(await milvus.fetch(ANNA, [sampleId(5)]));
+    for (const other of others) expect(await other.fetch(ANNA, [sampleId(5)])).toEqual(await first.fetch(ANNA, [sampleId(5)]));
   }, 180_000);
 }

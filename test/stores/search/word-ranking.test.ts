@@ -1,41 +1,48 @@
 import { describe, expect, test } from "@jest/globals";
-import { rankByWords, type WordMatches } from "../../../stores/search/postgres/word-ranking.ts";
+import { rankByWords, type WordCandidate, type WordStatistics } from "../../../stores/search/word-ranking.ts";
 
 const id = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
-/** What a word of idf 1 scores alone where the average document has ten words. */
-const ALONE = 2.2 / (1.3 + 0.9 / 10);
+/** 100 documents of ten words each. */
+const STATISTICS: WordStatistics = {
+  documents: 100,
+  words: 1_000,
+  asked: [
+    { word: "red", weight: 1, documents: 50 },
+    { word: "tea", weight: 2, documents: 4 },
+  ],
+};
 
-function matches(documents: string[], words = ["red", "tea"], weights = [1, 2]): WordMatches {
-  return { words, weights: weights.map((weight) => weight * ALONE), per_word: 0.1, documents: documents.join("\n"), hits: null };
+function candidate(number: number, length: number, frequencies: Record<string, number>): WordCandidate {
+  return { id: id(number), length, frequencies: Object.entries(frequencies) };
 }
 
-/** BM25 without idf, k1 1.2 and b 0.75. */
-const saturated = (frequency: number, length = 10): number => (2.2 * frequency) / (frequency + 1.2 * (0.25 + (0.75 * length) / 10));
+/** BM25 by its formula, k1 1.2 and b 0.75. */
+function bm25(having: number, frequency: number, length = 10): number {
+  return (Math.log(1 + (100 - having + 0.5) / (having + 0.5)) * 2.2 * frequency) / (frequency + 1.2 * (0.25 + (0.75 * length) / 10));
+}
 
 describe("rankByWords", () => {
   test("sums what each word weighs, less for each time it comes back and for a longer document", () => {
-    const ranked = rankByWords(matches([`${id(1)} 10 'red':1A,3A,9A`, `${id(2)} 10 'red':2A 'tea':4A`, `${id(3)} 40 'tea':40A`]), 10);
-    expect(ranked.map((hit) => hit.id)).toEqual([id(2), id(1), id(3)]);
-    for (const [position, score] of [3 * saturated(1), saturated(3), 2 * saturated(1, 40)].entries())
+    const candidates = [candidate(1, 10, { red: 3 }), candidate(2, 10, { red: 1, tea: 1 }), candidate(3, 40, { tea: 1 })];
+    const ranked = rankByWords(STATISTICS, candidates, 10);
+    expect(ranked.map((hit) => hit.id)).toEqual([id(2), id(3), id(1)]);
+    for (const [position, score] of [bm25(50, 1) + 2 * bm25(4, 1), 2 * bm25(4, 1, 40), bm25(50, 3)].entries())
       expect(ranked[position]?.score).toBeCloseTo(score, 10);
   });
 
   test("orders by id what scores the same, and gives no more than asked for", () => {
-    const lines = [3, 1, 2].map((number) => `${id(number)} 10 'tea':1A`);
-    expect(rankByWords(matches(lines), 2).map((hit) => hit.id)).toEqual([id(1), id(2)]);
+    const candidates = [3, 1, 2].map((number) => candidate(number, 10, { tea: 1 }));
+    expect(rankByWords(STATISTICS, candidates, 2).map((hit) => hit.id)).toEqual([id(1), id(2)]);
   });
 
-  test("reads words as Postgres writes them: quotes and backslashes are doubled, and a word may look like a place", () => {
-    const words = ["o'brien", "a\\b", "x':1A"];
-    const line = `${id(1)} 10 'a\\\\b':1A 'o''brien':2A 'x'':1A':3A`;
-    const [hit] = rankByWords(matches([line], words, [1, 1, 1]), 1);
-    expect(hit?.score).toBeCloseTo(3 * saturated(1), 10);
+  test("a word counts a little even when every document has it, or when more are counted than there are", () => {
+    const everywhere = (having: number): WordStatistics => ({ ...STATISTICS, asked: [{ word: "red", weight: 1, documents: having }] });
+    expect(rankByWords(everywhere(100), [candidate(1, 10, { red: 1 })], 1)[0]?.score).toBeGreaterThan(0);
+    expect(rankByWords(everywhere(101), [candidate(1, 10, { red: 1 })], 1)).toEqual([]);
   });
 
-  test.each([
-    ["no word is known", { words: null, weights: null, per_word: null, documents: null, hits: null }],
-    ["no document of the filter has one", { ...matches([]), documents: null }],
-    ["a document has none of them after all", matches([`${id(1)} 10 `])],
-  ])("finds nothing when %s", (_, row) => expect(rankByWords(row, 5)).toEqual([]));
+  test("leaves out a candidate that has none of the words after all", () => {
+    expect(rankByWords(STATISTICS, [candidate(1, 10, {})], 5)).toEqual([]);
+  });
 });
