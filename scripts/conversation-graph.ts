@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30
+#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30 --disable-warning=DEP0169
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";

@@ -5,7 +5,7 @@ import { expect } from "@jest/globals";
 import { postJson } from "../support/clients/api-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const OF_NPM = /^(npm_config_(registry|cache|userconfig)|https?_proxy|no_proxy|node_extra_ca_certs)$/i;
+const OF_NPM = /^(npm_config_(registry|cache|userconfig|globalconfig)|https?_proxy|no_proxy|node_extra_ca_certs)$/i;
 
 const IMPATIENT = { npm_config_fetch_timeout: "60000" };
 

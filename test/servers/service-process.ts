@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./postgres-server.ts";
+
+const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { scripts: { start: string } };
+/** Of `npm start`. */
+const FLAGS = scripts.start.split(" ").slice(1, -1);
 
 /** Made from the sources when the tests start. */
 const MAIN = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
@@ -17,7 +22,7 @@ const started = new Set<ServiceProcess>();
  * a real Postgres, which lacks the extensions, without memory.
  */
 export function spawnService(environment: Record<string, string>, main = MAIN) {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [...FLAGS, main], {
     env: {
       PATH: process.env["PATH"],
       ...NO_LIMITS,
