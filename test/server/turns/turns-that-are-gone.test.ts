@@ -5,7 +5,7 @@ import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
 import { clearOldTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
-import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
+import { beginTurn, contentOf, readEvents } from "../../support/clients/event-client.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { useServicesOnOneDatabase } from "../../support/services/services-on-one-database.ts";
 import { useOpened } from "../../support/use-opened.ts";
@@ -111,9 +111,11 @@ describe("a turn of the day before", () => {
     await age(turnId);
     await clearOldTurns(database);
     for (const { url } of running.both) expect((await getTurn(url, turnId)).json).toMatchObject({ state: "running" });
-    const followed = running.both.map(({ url }) => streamTurn(url, turnId));
+    const followed = await Promise.all(running.both.map(({ url }) => fetch(`${url}/api/v1/turns/${turnId}/stream`)));
+    expect(followed.map(({ status }) => status)).toEqual([200, 200]);
     release();
-    expect(contentOf((await ended).events, "done").answer).toBe("late");
-    for (const stream of followed) expect((await stream).status).toBe(200);
+    for (const stream of [ended, ...followed.map((response) => readEvents(response))]) {
+      expect(contentOf((await stream).events, "done").answer).toBe("late");
+    }
   });
 });
