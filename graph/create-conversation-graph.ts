@@ -46,7 +46,10 @@ export interface ConversationGraphParts {
     /** Milliseconds to search, and as many again to load what was found. Default 800. */
     timeoutMs?: number;
   } | null;
-  /** Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 4, go into a prompt. Null: a turn that needs documents is degraded. */
+  /**
+   * Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 4, go into a prompt. Null: a turn that needs documents
+   * is degraded.
+   */
   documents?: { find: FindPassages; topK?: number } | null;
   /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;

@@ -119,7 +119,10 @@ function inRequests(texts: readonly string[]): string[][] {
   return requests;
 }
 
-/** Opens an embedder behind a server of OpenAI's protocol. Throws AppError `embedder_unavailable`; an aborted call throws the signal's reason. */
+/**
+ * Opens an embedder behind a server of OpenAI's protocol. Throws AppError `embedder_unavailable`; an aborted call throws the signal's
+ * reason.
+ */
 export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promise<Embedder> {
   const { baseUrl = "https://api.openai.com/v1", apiKey = "none", model, timeoutMs } = options;
   const { questionModel = model, questionPrefix = "", passagePrefix = "" } = options;

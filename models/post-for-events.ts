@@ -37,7 +37,10 @@ const MOST_REDIRECTS = 5;
 /** After the others a client sends a GET. */
 const REDIRECTS = new Set([307, 308]);
 
-/** Posts over connections that Node's agents keep alive, through a proxy with NODE_USE_ENV_PROXY. Throws ConnectionError, or the signal's reason. */
+/**
+ * Posts over connections that Node's agents keep alive, through a proxy with NODE_USE_ENV_PROXY. Throws ConnectionError, or the signal's
+ * reason.
+ */
 export async function postForEvents(post: Post): Promise<PostAnswer> {
   let { url, headers } = post;
   for (let redirects = 0; ; redirects++) {

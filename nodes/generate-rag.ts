@@ -53,8 +53,8 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
 }
 
 /**
- * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so that
- * persist always runs. After an error of an earlier node the model is not asked.
+ * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so
+ * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {

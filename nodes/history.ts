@@ -43,8 +43,8 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
 }
 
 /**
- * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with the
- * window behind it. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
+ * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
+ * the window behind it. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
@@ -137,7 +137,9 @@ async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, 
   await retryWhileUnreachable(() => turns.finish(held, null, [], outcome));
 }
 
-/** Begins the turn. After a lost reply what Postgres has stored counts; if Postgres stays unreachable the turn is refused, and undone later. */
+/**
+ * Begins the turn. After a lost reply what Postgres has stored counts; if Postgres stays unreachable the turn is refused, and undone later.
+ */
 async function begin(turns: TurnStore, turn: BeginTurn, window: BeginOptions["window"]): Promise<BegunTurn | null> {
   try {
     return await turns.begin(turn, window);
@@ -162,8 +164,8 @@ async function beginWhenFree(turns: TurnStore, turn: BeginTurn, { signal, window
 }
 
 /**
- * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits in line, and `refuse` throws
- * AppError `conversation_busy`. Throws `storage_unavailable` when Postgres is unreachable.
+ * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits in line, and `refuse`
+ * throws AppError `conversation_busy`. Throws `storage_unavailable` when Postgres is unreachable.
  */
 export async function beginTurn(
   { turns, line }: { turns: TurnStore; line: KeyedQueue },

@@ -37,8 +37,8 @@ function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
 }
 
 /**
- * Picks the knowledge base and the worker. It sets `error` instead of throwing: history runs beside it and may already hold the conversation,
- * which persist releases.
+ * Picks the knowledge base and the worker. It sets `error` instead of throwing: history runs beside it and may already hold the
+ * conversation, which persist releases.
  */
 export function makeRoute(parts: RouteParts): Node {
   const { knowledge, embedder = null, routerModel = null, observer = NOOP_OBSERVER } = parts;

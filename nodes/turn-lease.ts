@@ -8,7 +8,8 @@ const RENEWALS_PER_LEASE = 3;
 
 /**
  * Renews the turn's lease while `work` runs. Its signal aborts with AppError `turn_superseded` when another turn takes the lease or the
- * conversation is deleted, and with `turn_cancelled` when another process stops the turn. Other errors are ignored: the next renewal may succeed.
+ * conversation is deleted, and with `turn_cancelled` when another process stops the turn. Other errors are ignored: the next renewal may
+ * succeed.
  */
 export async function withLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },

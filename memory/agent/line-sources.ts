@@ -44,7 +44,8 @@ export function diffLines(before: readonly DraftLine[], content: string): LineDi
  * line gets too many.
  *
  * An added line inherits the sources of every line, in any section, most of whose words it has. If nothing rewords a removed line, its
- * sources go to the lines in its place; without those, to all added lines; if this call adds none, to those of earlier calls and of the next.
+ * sources go to the lines in its place; without those, to all added lines; if this call adds none, to those of earlier calls and of the
+ * next.
  */
 export function makePassOnSources(lines: readonly DraftLine[]) {
   const linesSoFar = [...lines];

@@ -51,8 +51,8 @@ const MAX_DECISIONS = 5;
 const MAX_CANDIDATES = 100;
 
 /**
- * The memory agent's job: reads unread turns, decides, and saves the decisions together with how far it has read. When a section was changed
- * meanwhile it decides again: no write is lost.
+ * The memory agent's job: reads unread turns, decides, and saves the decisions together with how far it has read. When a section was
+ * changed meanwhile it decides again: no write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
   const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;

@@ -100,8 +100,8 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       Object.fromEntries([...drafts].flatMap(([section, { content }]) => (content === "" ? [] : [[section, content]]))),
 
     /**
-     * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of them
-     * and on the messages it has `found`.
+     * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of
+     * them and on the messages it has `found`.
      */
     rewrite(given: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome {
       const { section, content: wanted, reason, turns } = given;

@@ -66,7 +66,10 @@ const EARLY_SECONDS = 10 * MINUTE_SECONDS;
 const LIFE_SECONDS = 24 * 60 * MINUTE_SECONDS;
 const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
 
-/** When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/jobs/pg-boss.ts), then after a fortieth of its age, and after a day no more. */
+/**
+ * When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/jobs/pg-boss.ts), then after a fortieth of
+ * its age, and after a day no more.
+ */
 export function planRetry(ageSeconds: number): RetryPlan {
   if (ageSeconds < EARLY_SECONDS) return {};
   const retryAfterSeconds = Math.min(LONGEST_DELAY_SECONDS, Math.round(ageSeconds / 40));

@@ -65,8 +65,8 @@ function stepTokensFor(model: BaseChatModel | null): number {
 }
 
 /**
- * Runs the background jobs of finished turns in this process. Several processes may share a database. Throws when the database is unreachable
- * at the beginning; later failures go to `onRun` and `onError`.
+ * Runs the background jobs of finished turns in this process. Several processes may share a database. Throws when the database is
+ * unreachable at the beginning; later failures go to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   let waitedMs = 0;

@@ -110,7 +110,10 @@ function assertSize({ bytes, title }: UploadedDocument, limits: Pick<DocumentLim
   throw unreadable(`it has ${bytes.length} bytes, more than the ${limits.bytes} allowed. Split it.`, { title });
 }
 
-/** Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or `document_unreadable`. */
+/**
+ * Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or
+ * `document_unreadable`.
+ */
 export function assertLooksReadable(document: UploadedDocument): void {
   const { bytes, contentType, title } = document;
   const { type, charset } = readContentType(contentType);

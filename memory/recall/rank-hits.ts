@@ -102,7 +102,10 @@ export function bestFirst(one: RankedHit, other: RankedHit): number {
   return other.score - one.score || (one.hit.id < other.hit.id ? -1 : 1);
 }
 
-/** Scores as standard deviations from their mean. A hit without a score gets `missing` times the worst; if all scores are equal, the worst counts as -1. */
+/**
+ * Scores as standard deviations from their mean. A hit without a score gets `missing` times the worst; if all scores are equal, the worst
+ * counts as -1.
+ */
 function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
   const values = [...scores.values()];
   if (values.length === 0) return () => 0;

@@ -60,8 +60,8 @@ function takeStep(messages: PromptMessage[], maxTokens: number): PromptMessage[]
 }
 
 /**
- * Summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. When another process
- * was faster nothing is written.
+ * Summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. When another
+ * process was faster nothing is written.
  */
 export function makeSummariseConversation(parts: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
   const { summaries, settings, summarise, stepTokens } = parts;

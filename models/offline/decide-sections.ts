@@ -98,8 +98,8 @@ function reasonOf(before: string[], lines: Line[]): string {
 }
 
 /**
- * What a user's message makes of core memory, by rules: a name, a home, likes and dislikes, "remember that" and "forget that", in English or
- * Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
+ * What a user's message makes of core memory, by rules: a name, a home, likes and dislikes, "remember that" and "forget that", in English
+ * or Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
  */
 export function decideSections(
   sections: Readonly<Record<string, string>>,

@@ -36,8 +36,8 @@ function lengthOne(vector: number[]): number[] {
 }
 
 /**
- * An embedder without a model: hashed words, pairs of characters and, against typing errors, three letters in a row, each with a random sign
- * (Weinberger et al. 2009, feature hashing). It knows no meanings: keywords must lead.
+ * An embedder without a model: hashed words, pairs of characters and, against typing errors, three letters in a row, each with a random
+ * sign (Weinberger et al. 2009, feature hashing). It knows no meanings: keywords must lead.
  */
 export function makeHashedEmbedder({ dimensions = 512 }: { dimensions?: number }): Embedder {
   function embed(lexical: string): number[] {

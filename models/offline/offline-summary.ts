@@ -133,7 +133,10 @@ function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
   });
 }
 
-/** The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were said. */
+/**
+ * The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were
+ * said.
+ */
 export function offlineSummary({ previous, messages, maxTokens }: ToSummarise & { maxTokens: number }): string {
   const lines = ranked(candidatesOf([...oldLines(previous ?? ""), ...messages.flatMap(newLines)], maxTokens));
   const lasting = lines.filter(({ isOld, worth }) => isOld && worth >= LASTING_WORTH);

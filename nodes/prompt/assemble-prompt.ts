@@ -80,8 +80,8 @@ function stablePart(
 }
 
 /**
- * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache. Users' text is joined,
- * never expanded as a template.
+ * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache. Users' text is
+ * joined, never expanded as a template.
  */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const { coreMemory = [], summary, window, episodes = [], documents = null, message, tokenBudget } = parts;

@@ -25,7 +25,9 @@ function firstThatFits(window: WindowMessage[], maxTokens: number): number {
   return lastTooMany + 1;
 }
 
-/** Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number. */
+/**
+ * Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number.
+ */
 export function fitWindow(window: WindowMessage[], maxTokens: number): { messages: WindowMessage[]; shortened: number } {
   if (windowTokens(window) <= maxTokens) return { messages: window, shortened: 0 };
   const largest = Math.floor(maxTokens * LARGE_MESSAGE_SHARE) - TOKENS_PER_MESSAGE;

@@ -33,7 +33,10 @@ const CHINESE_TALK =
 const CHINESE_FILLER = /^[你您们啊呀呢吧哦嗯啦吗了的哈很非常太真都大家那就先老师朋友帮忙你的]*$/u;
 const LONGEST_COURTESY = 60;
 
-/** Whether a message is only greeting or thanks. It must hold such a phrase, and all other words must be filler; text/small-talk.ts is laxer. */
+/**
+ * Whether a message is only greeting or thanks. It must hold such a phrase, and all other words must be filler; text/small-talk.ts is
+ * laxer.
+ */
 export function isCourtesy(message: string): boolean {
   const text = message.normalize("NFKC").toLowerCase().replaceAll("’", "'");
   if (text.length > LONGEST_COURTESY || /\d/.test(text)) return false;
@@ -100,8 +103,9 @@ interface WordQuestion {
 }
 
 /**
- * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between which
- * words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as `requested`.
+ * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between
+ * which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as
+ * `requested`.
  */
 export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: KnowledgeBase[] } {
   const { message, requested, agentType, bases } = asked;

@@ -40,8 +40,8 @@ function taskNamed(name: string): FrontEndTask | undefined {
 }
 
 /**
- * Null when a request is a user's message. X-Task or metadata.task names a task; else the wording decides, but only for a single message: in a
- * longer chat the same text is the user's.
+ * Null when a request is a user's message. X-Task or metadata.task names a task; else the wording decides, but only for a single message:
+ * in a longer chat the same text is the user's.
  */
 export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);

@@ -14,7 +14,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const steps = readImageSteps(`${root}Dockerfile`);
 const titled = steps.map((step) => ({ ...step, title: `${step.keyword} ${step.text.slice(0, 60)}` }));
 
-/** The steps of the image, taken one by one in clean folders. Only Docker could tell whether the base image, layers, user and limits work. */
+/**
+ * The steps of the image, taken one by one in clean folders. Only Docker could tell whether the base image, layers, user and limits work.
+ */
 describe("the image", () => {
   let image: ImageRoot;
   let given: string[];

@@ -23,8 +23,8 @@ interface Stage {
 export type ImageRoot = Awaited<ReturnType<typeof makeImageRoot>>;
 
 /**
- * Takes the steps of a Dockerfile in folders that stand for the roots of its stages, absolute paths replaced. The base image is this machine:
- * the Node that runs the tests, the shell and npm; `chown` gives the files to the user that stands for the image's.
+ * Takes the steps of a Dockerfile in folders that stand for the roots of its stages, absolute paths replaced. The base image is this
+ * machine: the Node that runs the tests, the shell and npm; `chown` gives the files to the user that stands for the image's.
  */
 export async function makeImageRoot(context: string, contextFiles: readonly string[]) {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-image-"));

@@ -36,7 +36,10 @@ export interface ModelScript {
   /** The first token waits for this. */
   until?: Promise<unknown>;
   status?: number;
-  /** How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the connection, `hang` falls silent. */
+  /**
+   * How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the
+   * connection, `hang` falls silent.
+   */
   ending?: "stop" | "tool_calls" | "length" | "end" | "cut" | "hang";
   malformed?: boolean;
   withoutUsage?: boolean;

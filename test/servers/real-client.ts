@@ -53,7 +53,10 @@ const OVER: Ending = { kind: "over" };
 /** By the words: in a test, errors of fetch are of other classes than here. */
 const isBroken = ({ name, message }: Error): boolean => name === "TimeoutError" || message === "fetch failed" || message === "terminated";
 
-/** Sends a message and does not rest before its answer, or an error that is final: resumes when the connection breaks, retries with the same key. */
+/**
+ * Sends a message and does not rest before its answer, or an error that is final: resumes when the connection breaks, retries with the same
+ * key.
+ */
 export async function sendAndStay(
   network: Network,
   message: KeyedMessage,

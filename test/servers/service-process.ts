@@ -18,8 +18,8 @@ export type ServiceProcess = ReturnType<typeof spawnService>;
 const started = new Set<ServiceProcess>();
 
 /**
- * Starts the service as it is built, or that of another version, with only the given environment (and PATH), and waits for nothing. Without limits, and on
- * a real Postgres, which lacks the extensions, without memory.
+ * Starts the service as it is built, or that of another version, with only the given environment (and PATH), and waits for nothing. Without
+ * limits, and on a real Postgres, which lacks the extensions, without memory.
  */
 export function spawnService(environment: Record<string, string>, main = MAIN) {
   const child = spawn(process.execPath, [...FLAGS, main], {

@@ -37,8 +37,8 @@ async function createSnapshot(folder: string): Promise<string> {
 }
 
 /**
- * Makes what all test files share, once: the service as it is built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated template
- * database, and the snapshot of a migrated embedded one. Test files learn of the databases from the environment.
+ * Makes what all test files share, once: the service as it is built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated
+ * template database, and the snapshot of a migrated embedded one. Test files learn of the databases from the environment.
  */
 export default async function globalSetup(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));

@@ -28,7 +28,10 @@ const ROLES: Record<string, string> = { system: "system", human: "user", ai: "as
 /** Milliseconds that the jobs after one turn may take. */
 const SETTLE_MS = 30_000;
 
-/** Plays a dialogue turn by turn through the graph. Its model answers as in the dialogue, and each turn waits for the jobs of the one before. */
+/**
+ * Plays a dialogue turn by turn through the graph. Its model answers as in the dialogue, and each turn waits for the jobs of the one
+ * before.
+ */
 export async function playDialogue({ exchanges }: Dialogue, sessionId: string, parts: PlayParts): Promise<TurnTokens[]> {
   const { graph, model, overview, onTurn } = parts;
   const turns: TurnTokens[] = [];

@@ -19,7 +19,9 @@ interface NodeToMeasure {
   onProgress: (text: string) => void;
 }
 
-/** Fills the base up to so many chunks with further copies of its documents and gives a user 1,000 episodes, all through the service's jobs. */
+/**
+ * Fills the base up to so many chunks with further copies of its documents and gives a user 1,000 episodes, all through the service's jobs.
+ */
 async function fill(base: FilledKnowledgeBase, { documents, chunks: wantedChunks, onProgress }: NodeToMeasure): Promise<number> {
   let chunks = (await base.listChunks()).length;
   const perDocument = chunks / documents.length;

@@ -37,7 +37,10 @@ export const INSTALLED_PEERS: InstalledPeer[] = [
   { name: "VoltAgent, semantic search", file: "voltagent.js", memory: "semantic", writesForMs: VOLTAGENT_WRITES_MS },
 ];
 
-/** As their documentation says: https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page, https://docs.langchain.com/langsmith. */
+/**
+ * As their documentation says: https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page,
+ * https://docs.langchain.com/langsmith.
+ */
 const NO_TELEMETRY = { MASTRA_TELEMETRY_DISABLED: "true", VOLTAGENT_TELEMETRY_DISABLED: "true", LANGSMITH_TRACING: "false" };
 
 async function post<Answer>(url: string, body: object): Promise<Answer> {

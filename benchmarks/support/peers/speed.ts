@@ -46,8 +46,8 @@ async function untilIdle(contender: PeerContender): Promise<void> {
 }
 
 /**
- * Sends a request once more when its server was just closing the connection: the request was not read. A server that is gone refuses the second
- * request; an answer that breaks off is another error of fetch ("terminated"). Both end the bench.
+ * Sends a request once more when its server was just closing the connection: the request was not read. A server that is gone refuses the
+ * second request; an answer that breaks off is another error of fetch ("terminated"). Both end the bench.
  */
 async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
   return request().catch((error: unknown) => {

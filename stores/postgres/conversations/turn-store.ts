@@ -65,8 +65,8 @@ export interface TurnStore {
 const NEWEST = newestSql("(select id from before)", { useSummary: "$13", except: "$7", limit: "$14", ownerKey: "$15" });
 
 /**
- * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the statement
- * began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
+ * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the
+ * statement began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
  */
 const BEGIN = `
 with ${shareOwner(10)}, before as materialized (

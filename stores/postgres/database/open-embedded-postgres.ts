@@ -17,7 +17,8 @@ function disableWasmOptimizer(): void {
 
 /**
  * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `loadDataDir`
- * is an archive of `dumpDataDir`. With `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError `invalid_configuration` when another process has the folder or it cannot be used.
+ * is an archive of `dumpDataDir`. With `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError
+ * `invalid_configuration` when another process has the folder or it cannot be used.
  */
 export async function openEmbeddedPostgres(
   dataDir: string,

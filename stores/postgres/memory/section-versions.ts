@@ -24,7 +24,9 @@ export function linesByKey<Line extends { content: string }>(lines: readonly Lin
   return new Map(lines.toReversed().map((line) => [lineKey(line.content), line]));
 }
 
-/** A line of the section keeps its sources; one from `elsewhere` keeps them and gets `triggerMessageIds` too; a new line gets only these. */
+/**
+ * A line of the section keeps its sources; one from `elsewhere` keeps them and gets `triggerMessageIds` too; a new line gets only these.
+ */
 export function inheritSources(
   content: string | null,
   { before, elsewhere }: { before: readonly MemoryLine[]; elsewhere: readonly MemoryLine[] },

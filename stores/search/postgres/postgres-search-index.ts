@@ -157,7 +157,9 @@ function indexStatements(definition: IndexDefinition, level: VectorLevel) {
     text,
   });
   return {
-    /** One array of texts per column, all embeddings in one value. Unchanged documents are left alone: their words are not counted again. */
+    /**
+     * One array of texts per column, all embeddings in one value. Unchanged documents are left alone: their words are not counted again.
+     */
     upsert: statement(
       "upsert",
       `insert into ${table} as stored (${columns.join(", ")})

@@ -4,7 +4,9 @@
  */
 export const wordTable = (name: string): string => `search."${name}_words"`;
 
-/** SQL: what the index of words holds of a document. The planner must not call it for each row instead of using that index: hence its cost. */
+/**
+ * SQL: what the index of words holds of a document. The planner must not call it for each row instead of using that index: hence its cost.
+ */
 export const WORD_KEYS = "search.word_keys(owner_key, tsvector_to_array(lexemes))";
 
 export const WORD_FUNCTIONS = `

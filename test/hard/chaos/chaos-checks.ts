@@ -140,7 +140,9 @@ export async function sendAllOnceMore(network: Network, exchanges: readonly Exch
 const UNDONE =
   "select name, data->>'kind' as kind, state, retry_count, created_on, output from pgboss.job where state <= 'active' limit 10";
 
-/** Waits until no job waits or runs. Resolves with how many milliseconds that took, and with those that are dead or do not end, in words. */
+/**
+ * Waits until no job waits or runs. Resolves with how many milliseconds that took, and with those that are dead or do not end, in words.
+ */
 export async function waitForJobs(database: Database): Promise<{ jobsDoneMs: number; wrongs: string[] }> {
   const began = performance.now();
   const jobs = makeJobOverview(database);

@@ -86,7 +86,10 @@ export async function openChaosProcesses(
   const network: Network = { addresses: () => services.map(({ url }) => url), isKilled: (address) => killed.has(address) };
   return {
     network,
-    /** Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`; then both run. */
+    /**
+     * Kills and starts them again, or freezes one, one at a time and now and then both, or has replies of Postgres lost, until `isOver`;
+     * then both run.
+     */
     async harass(isOver: () => boolean): Promise<void> {
       for (let round = 0; ; round++) {
         await sleep(SHORTEST_LIFE_MS + random(LONGEST_LIFE_MS - SHORTEST_LIFE_MS));

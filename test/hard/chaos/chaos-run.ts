@@ -35,8 +35,8 @@ export interface ChaosFigures {
 }
 
 /**
- * Two processes on the empty database of this URL, killed at random for so many seconds, under 20 people whose clients behave like real ones.
- * Resolves with figures and with everything that was wrong, in words.
+ * Two processes on the empty database of this URL, killed at random for so many seconds, under 20 people whose clients behave like real
+ * ones. Resolves with figures and with everything that was wrong, in words.
  */
 export async function runChaos(databaseUrl: string, seconds: number, seed: number): Promise<{ figures: ChaosFigures; wrongs: string[] }> {
   const random = makeSeededRandom(seed);

@@ -14,8 +14,8 @@ const TURNS_PER_SESSION = 12;
 const LONGEST_PAUSE_MS = 400;
 
 /**
- * One person who talks until `isOver`: most often simply, but also leaves, and mostly comes back, sends twice, stops the answer or sends two
- * messages at once.
+ * One person who talks until `isOver`: most often simply, but also leaves, and mostly comes back, sends twice, stops the answer or sends
+ * two messages at once.
  */
 export async function talk(network: Network, userId: string, seed: number, isOver: () => boolean): Promise<Exchange[]> {
   const random = makeSeededRandom(seed);

@@ -57,8 +57,9 @@ function serverFaultsOf(exchanges: readonly Exchange[]): string[] {
 }
 
 /**
- * A rolling update on this empty database, under people who talk all the time: the old version serves alone, the new one starts and migrates beside it,
- * another process of the old one starts on the newer schema, all three serve, the old ones are told to stop, the new one serves alone.
+ * A rolling update on this empty database, under people who talk all the time: the old version serves alone, the new one starts and
+ * migrates beside it, another process of the old one starts on the newer schema, all three serve, the old ones are told to stop, the new
+ * one serves alone.
  */
 async function rollOut(databaseUrl: string, { old, next }: Versions, environment: Record<string, string>, seed: number) {
   const random = makeSeededRandom(seed);

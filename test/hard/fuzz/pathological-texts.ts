@@ -22,7 +22,10 @@ const ENDLESS = [" ", "\n", "\u200d", "a", "1", "的", "a ", ", "];
 
 const filled = (unit: string, length: number): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
-/** Texts of 32,000 characters that a careless expression reads in quadratic time or worse: alone, between two letters, and after a beginning. */
+/**
+ * Texts of 32,000 characters that a careless expression reads in quadratic time or worse: alone, between two letters, and after a
+ * beginning.
+ */
 export function pathologicalTexts(): [name: string, text: string][] {
   return [
     ...[...CHARACTERS, ...WORDS].flatMap((unit): [string, string][] => [

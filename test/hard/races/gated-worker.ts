@@ -17,7 +17,9 @@ export interface WorkerSettings extends SummarySettings {
   stepTokens: number;
 }
 
-/** `runJobs` as a process of its own; the model's call is a gate as well, and its summary is the marks of all that it was given, in order. */
+/**
+ * `runJobs` as a process of its own; the model's call is a gate as well, and its summary is the marks of all that it was given, in order.
+ */
 export function makeGatedWorker(database: Database) {
   const gate = makeGate();
   const gated = makeGatedDatabase(database, gate);

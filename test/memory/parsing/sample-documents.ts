@@ -97,7 +97,9 @@ export function samplePdf(operators: string | Buffer, options: PdfOptions = {}):
 /** One line of Helvetica. */
 export const pdfOf = (text: string, options?: PdfOptions): Buffer => samplePdf(`BT /F1 18 Tf 20 100 Td (${text}) Tj ET`, options);
 
-/** Lines of Chinese in a font that is not in the file, as Acrobat makes them: UTF-16 codes under a character map that the reader must know. */
+/**
+ * Lines of Chinese in a font that is not in the file, as Acrobat makes them: UTF-16 codes under a character map that the reader must know.
+ */
 export function chinesePdf(lines: readonly string[]): Buffer {
   const hex = (line: string): string => Buffer.from(line, "utf16le").swap16().toString("hex");
   const shown = lines.map((line) => `<${hex(line)}> Tj 0 -20 Td`).join(" ");

@@ -3,7 +3,9 @@ import { startMilvusServer } from "../../servers/milvus-server.ts";
 import { openTestPostgres } from "./databases.ts";
 import { useOpened } from "../use-opened.ts";
 
-/** A new database of the real Postgres and a Milvus Lite, with what a service needs to find them. Only when `whyNoMilvus` gave no reason. */
+/**
+ * A new database of the real Postgres and a Milvus Lite, with what a service needs to find them. Only when `whyNoMilvus` gave no reason.
+ */
 export async function openPostgresAndMilvus() {
   const [database, milvus] = await Promise.all([openTestPostgres(), startMilvusServer()]);
   const store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 60_000 });

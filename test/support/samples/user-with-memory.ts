@@ -31,8 +31,8 @@ export async function storeExchange(database: Database, owner: Owner, sessionId:
 }
 
 /**
- * A conversation of two exchanges that was read by the memory agent (a section named `section`, an archived memory, a search, all of the first
- * exchange) and summarised; three jobs wait.
+ * A conversation of two exchanges that was read by the memory agent (a section named `section`, an archived memory, a search, all of the
+ * first exchange) and summarised; three jobs wait.
  */
 export async function rememberConversation(
   database: Database,

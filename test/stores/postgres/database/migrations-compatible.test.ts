@@ -62,8 +62,8 @@ const nameOf = ({ table, kind, name }: SchemaFact): string => `${kind} ${table}.
 const isOptional = ({ kind, isRequired }: SchemaFact): boolean => kind === "column" && !isRequired;
 
 /**
- * What a migration has done to tables that there were before it and that the version before may trip over, in words: anything that is gone or
- * changed, and anything new that refuses, or holds up, what that version writes. New tables and columns that may be left out are none.
+ * What a migration has done to tables that there were before it and that the version before may trip over, in words: anything that is gone
+ * or changed, and anything new that refuses, or holds up, what that version writes. New tables and columns that may be left out are none.
  */
 function findIncompatible(before: readonly SchemaFact[], after: readonly SchemaFact[]): string[] {
   const [were, are] = [new Map(before.map((fact) => [nameOf(fact), fact])), new Map(after.map((fact) => [nameOf(fact), fact]))];

@@ -22,7 +22,10 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** `custom` plans for these very values, `generic` for any: a server does the first at the beginning and may do the second from the sixth time on. */
+/**
+ * `custom` plans for these very values, `generic` for any: a server does the first at the beginning and may do the second from the sixth
+ * time on.
+ */
 type PlanMode = "custom" | "generic";
 
 function toLiteral(value: StatementValue): string {
