@@ -178,7 +178,7 @@ async function run({ rounds }: { rounds: number }, progress: Progress): Promise<
     return samples.figure(name, units(name), isReference ? {} : { reference: referenceOf(name) });
   });
   const notes = [
-    `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (index: ${stores.index}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms: an upper bound.`,
+    `Lag is from the arrival of done until the jobs of the turn (summary, index, memory agent) are done; their model answers at once. On Postgres (vectors: ${stores.vectors}) the queue's table is looked at every ${LOOK_EVERY_MS} ms over another connection; on PGlite only the service can tell, which looks after 10, 15, 22, … ms: an upper bound.`,
     `Imports are ${IMPORTED_CONVERSATIONS} calls of ${IMPORTED_EXCHANGES * 2} messages, one after another. Load, model, stores and service share the cores.`,
   ];
   return { figures, notes };

@@ -84,8 +84,8 @@ async function measureLevels({ streams: most, rounds, "warm-up": warmUpTurns }: 
     }),
   );
   const notes = [
-    "Load, model, Postgres, index and service are processes of their own that share the cores: with two cores, two service processes cannot be twice as fast as one.",
-    `Every stream has a user of its own with a summarised conversation, core memory and documents; index beside Postgres: ${stores.index}. A stream begins its next turn as soon as the one before has ended; jobs are done before the next level.`,
+    "Load, model, Postgres and service are processes of their own that share the cores: with two cores, two service processes cannot be twice as fast as one.",
+    `Every stream has a user of its own with a summarised conversation, core memory and documents; vectors of Postgres: ${stores.vectors}. A stream begins its next turn as soon as the one before has ended; jobs are done before the next level.`,
     ...contenders.filter(({ services }) => services.length > 0).map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
   return { figures, notes };

@@ -11,7 +11,7 @@ import { rawFetch } from "./support/turn/contenders.ts";
 
 const TURNS = 60;
 const FEW = TURNS;
-const WARM_UP_USERS = 40;
+const WARM_UP_USERS = 50;
 const PREFIX = "resident";
 const RAW = "raw model call, 8 at once";
 
@@ -19,7 +19,10 @@ type Numbers = Record<"conversations" | "rounds" | "warm-up", number>;
 
 const many = ({ conversations }: Numbers): string => conversations.toLocaleString("en");
 const residentOf = (name: string, when: string): string => `resident memory ${when}, ${name}`;
-const startOf = (name: string): string => `start to listening, on a database that is there, ${name}`;
+const startOf = (name: string): string => `start until it is ready, on a database that is there, ${name}`;
+const EMBEDDED_GOALS = { residentMiB: 350, startMs: 1_000 };
+const POSTGRES_GOALS = { residentMiB: 200, startMs: 600 };
+const afterTurns = (numbers: Numbers): string => `after ${numbers["warm-up"]} turns of ${WARM_UP_USERS} users`;
 const turnOf = (name: string, conversations: number): string =>
   `turn, 8 at once, ${conversations.toLocaleString("en")} conversations, ${name}`;
 
@@ -50,7 +53,7 @@ async function fill(service: MemoryService, conversations: number, progress: (do
 
 async function openWithFew(service: MemoryService, modelUrl: string, numbers: Numbers, samples: Samples): Promise<void> {
   samples.add(startOf(service.name), 0, service.startMs);
-  samples.add(residentOf(service.name, "as it begins to listen"), 0, service.process.residentMiB());
+  samples.add(residentOf(service.name, "as it is ready"), 0, service.process.residentMiB());
   await seedKnowledge(service.url);
   await seedUsers(service.url, { prefix: PREFIX, count: FEW, exchanges: 1 });
   await seedUsers(service.url, { prefix: "warm-up", count: WARM_UP_USERS, exchanges: 1 });
@@ -58,6 +61,8 @@ async function openWithFew(service: MemoryService, modelUrl: string, numbers: Nu
     await service.ask(questionOf("warm-up", index % WARM_UP_USERS, Math.floor(index / WARM_UP_USERS)));
   });
   await allJobsDone(service.url);
+  samples.add(residentOf(service.name, afterTurns(numbers)), 0, service.process.residentMiB());
+  samples.add(residentOf(service.name, "at its peak so far"), 0, service.process.peakMiB());
   for (let round = 0; round < numbers.rounds; round++) await use(service, modelUrl, FEW, round, samples);
   await allJobsDone(service.url);
   samples.add(residentOf(service.name, `with ${FEW} conversations`), 0, service.process.residentMiB());
@@ -107,9 +112,12 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
     samples.figure(RAW, "ms"),
     ...environments.flatMap(([name]) => {
       const before = residentOf(name, `with ${FEW} conversations`);
+      const goals = name === "PGlite" ? EMBEDDED_GOALS : POSTGRES_GOALS;
       return [
-        samples.figure(startOf(name), "ms"),
-        samples.figure(residentOf(name, "as it begins to listen"), "MiB"),
+        samples.figure(startOf(name), "ms", { goal: { atMost: goals.startMs } }),
+        samples.figure(residentOf(name, "as it is ready"), "MiB"),
+        samples.figure(residentOf(name, afterTurns(numbers)), "MiB", { goal: { atMost: goals.residentMiB } }),
+        samples.figure(residentOf(name, "at its peak so far"), "MiB"),
         samples.figure(before, "MiB"),
         samples.figure(residentOf(name, `with ${many(numbers)} conversations`), "MiB", { reference: before }),
         samples.figure(residentOf(name, `while ${many(numbers)} conversations are used`), "MiB", { reference: before }),
@@ -119,8 +127,8 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
     }),
   ];
   const notes = [
-    `Each conversation is a user's own, imported through the API with two messages and a section of core memory, and indexed; index beside Postgres: ${stores.index}. "Used" are ${numbers.rounds} times ${TURNS} turns, 8 at once, of conversations spread over all, the same each time; ${numbers["warm-up"]} turns of other users have warmed the process up before the first.`,
-    "PGlite's memory is that of the service's process; a real Postgres' and the index' are not in these figures.",
+    `Each conversation is a user's own, imported through the API with two messages and a section of core memory, and indexed; vectors of Postgres: ${stores.vectors}. "Used" are ${numbers.rounds} times ${TURNS} turns, 8 at once, of conversations spread over all, the same each time; ${numbers["warm-up"]} turns of other users have warmed the process up before the first.`,
+    "PGlite's memory is that of the service's process; a real Postgres' is not in these figures.",
   ];
   return { figures, notes, filled };
 }
@@ -131,7 +139,7 @@ export const resident = defineBench({
   numbers: {
     conversations: { of: "conversations, each of a user of its own", short: 500, long: 10_000 },
     rounds: { of: `rounds of ${TURNS} turns`, short: 1, long: 5 },
-    "warm-up": { of: "turns before the first that counts", short: 200, long: 600 },
+    "warm-up": { of: "turns before the first that counts", short: 1_000, long: 1_000 },
   },
   run,
 });

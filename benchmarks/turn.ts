@@ -6,7 +6,7 @@ import { startMemoryStores } from "./support/service/memory-stores.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
 import { startModel } from "./support/start-process.ts";
-import { type MeasuredTurns, turnFigures, type TurnRound } from "./support/turn/figures.ts";
+import { EMBEDDED_GOALS, type MeasuredTurns, POSTGRES_GOALS, turnFigures, type TurnRound } from "./support/turn/figures.ts";
 import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn/contenders.ts";
 
 /** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
@@ -88,7 +88,6 @@ async function measureMemory(contender: Contender, turns: number, progress: Prog
 const NO_INDEX = { ENABLE_EPISODIC_MEMORY: "false" };
 
 const RAW_NAME = "raw fetch";
-const isThisService = (name: string): boolean => name.startsWith("this service");
 
 type Numbers = Record<"rounds" | "rounds-of-ten" | "warm-up" | "memory-turns" | "paced-tokens", number>;
 
@@ -102,14 +101,12 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const stores = await startMemoryStores(opened);
   const [fast, paced] = [await startModel(opened), await startModel(opened, numbers["paced-tokens"], 50)];
   const onPostgres = { DATABASE_URL: stores.databaseUrl, ...NO_INDEX };
-  const layered = [keep(await everyLayer("this service with every layer at work, PGlite", fast.line, { DATA_DIR: "memory://" }))];
-  if (stores.index !== "none")
-    layered.push(
-      keep(await everyLayer(`this service with every layer at work, Postgres and ${stores.index}`, fast.line, await stores.open())),
-    );
-  const extended = await stores.openExtended();
-  if (extended)
-    layered.push(keep(await everyLayer("this service with every layer at work, Postgres with extensions", fast.line, extended)));
+  const everyLayerOn = async (database: string, environment: Record<string, string>) =>
+    keep(await everyLayer(`this service with every layer at work, ${database}`, fast.line, environment));
+  const onPglite = await everyLayerOn("PGlite", { DATA_DIR: "memory://" });
+  const onVectors = await everyLayerOn(`Postgres with ${stores.vectors}`, await stores.open());
+  const withMilvus = await stores.openWithMilvus();
+  const layered = [onPglite, onVectors, ...(withMilvus ? [await everyLayerOn("Postgres and Milvus Lite", withMilvus)] : [])];
   const contenders = [
     rawFetch(fast.line),
     chatOpenAI(fast.line),
@@ -138,7 +135,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const streaming = (name: string): string =>
     `first token to end, 100 streams of ${numbers["paced-tokens"]} tokens at 20 a second, ${name}`;
   const figures = [
-    ...turnFigures(measured, RAW_NAME, isThisService),
+    ...turnFigures(measured, RAW_NAME, { [onPglite.name]: EMBEDDED_GOALS, [onVectors.name]: POSTGRES_GOALS }),
     ...manyStreams.map(({ name, streamingMs }) =>
       figureOf(streaming(name), "ms", [streamingMs], name === RAW_NAME ? {} : { reference: streaming(RAW_NAME) }),
     ),
@@ -147,7 +144,6 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const notes = [
     `The model answers with 40 tokens and waits for nothing; the contenders in turn, ${numbers.rounds} rounds. With one stream a round is ${TURNS_PER_ROUND} turns of each, after ${numbers["warm-up"]} that warm up; with ten there are ${numbers["rounds-of-ten"]}, each of ${TURNS_PER_ROUND / 2} turns of each stream. The embedder is the built-in one.`,
     "CPU is that of the process that does the work with the jobs that its turns leave; embedded PGlite works in the service's process, Postgres and Milvus do not.",
-    ...(extended ? [] : ["Without BENCH_EXTENDED_POSTGRES_URL: every layer in a Postgres with pgvector was not measured."]),
     ...layered.map(({ name, layers }) => `${name}: ${layers.tell()}`),
   ];
   return { figures, notes };
@@ -163,9 +159,6 @@ export const turn = defineBench({
     "warm-up": { of: "rounds before the first that counts", short: 5, long: 50 },
     "memory-turns": { of: "turns over which resident memory is read", short: 200, long: 2_000 },
     "paced-tokens": { of: "tokens of each of 100 streams at 20 tokens a second", short: 40, long: 200 },
-  },
-  environment: {
-    BENCH_EXTENDED_POSTGRES_URL: "a Postgres with pgvector, whose user may create databases: one contender more",
   },
   run,
 });

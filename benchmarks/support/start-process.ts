@@ -10,6 +10,8 @@ export interface MeasuredProcess {
   cpuMs(): number;
   /** Resident memory in MiB. */
   residentMiB(): number;
+  /** The most that was resident so far, in MiB. */
+  peakMiB(): number;
   /** Resolves when it has ended. */
   stop(): Promise<void>;
 }
@@ -41,10 +43,13 @@ export async function startProcess(
   child.stdout.removeAllListeners("data").resume();
   child.stderr.removeAllListeners("data").resume();
   const { pid = 0 } = child;
+  const statusMiB = (field: "VmRSS" | "VmHWM"): number =>
+    Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
   return {
     line,
     cpuMs: () => ownCpuMs(pid),
-    residentMiB: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    residentMiB: () => statusMiB("VmRSS"),
+    peakMiB: () => statusMiB("VmHWM"),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill();

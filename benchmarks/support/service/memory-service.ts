@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { postJson } from "../../../test/support/clients/api-client.ts";
 import type { TurnResult } from "../../../turn/events.ts";
 import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-process.ts";
@@ -18,7 +19,7 @@ export interface MemoryService {
   name: string;
   url: string;
   process: MeasuredProcess;
-  /** Milliseconds from its start to its listening. */
+  /** Milliseconds from its start until `/readyz` answers 200. */
   startMs: number;
   ask(asked: Asked): Promise<AskedTurn>;
 }
@@ -37,6 +38,7 @@ export async function askService(url: string, { user, session, message }: Asked)
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
   const service = await startService(modelUrl, { SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment });
+  while (!(await fetch(`${service.line}/readyz`)).ok) await sleep(5);
   const startMs = performance.now() - began;
   return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };
 }

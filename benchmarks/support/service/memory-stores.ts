@@ -2,41 +2,35 @@ import pg from "pg";
 import { withDatabase } from "../../../test/servers/database-url.ts";
 import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
 import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
+import { startVectorPostgres, whyNoVectorPostgres } from "../../../test/servers/vector-postgres.ts";
 
 export type MemoryStores = Awaited<ReturnType<typeof startMemoryStores>>;
 
-async function runOn(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+async function createDatabase(server: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: server });
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  await client.query(`create database ${name}`).finally(() => client.end());
+  return withDatabase(server, name);
 }
 
-/** Starts a real Postgres, with a Milvus Lite for each `open` where it can be had; all end with `opened`. */
+/** Starts a real Postgres, with pgvector where it can be had. It ends with `opened`. */
 export async function startMemoryStores(opened: AsyncDisposableStack) {
-  const postgres = await startPostgresServer();
+  const hasVectors = (await whyNoVectorPostgres()) === undefined;
+  const postgres = await (hasVectors ? startVectorPostgres() : startPostgresServer());
   opened.defer(() => postgres.stop());
-  const missing = await whyNoMilvus();
   let count = 0;
+  const open = async () => ({ DATABASE_URL: await createDatabase(postgres.url, `bench_${++count}`) });
   return {
     databaseUrl: postgres.url,
-    index: missing === undefined ? "Milvus Lite" : "none",
-    /** Makes a database and an index, and returns the settings of processes that share them. Throws without Milvus Lite. */
-    async open(): Promise<Record<string, string>> {
-      if (missing !== undefined) throw new Error(`This bench needs Milvus Lite: ${missing}`);
-      const name = `bench_${++count}`;
-      await runOn(postgres.url, `create database ${name}`);
+    vectors: hasVectors ? "pgvector" : "a plain column",
+    /** Makes a database, and returns the settings of processes that share it. */
+    open,
+    /** The same with a Milvus Lite of its own as the index; null where it cannot be had. */
+    async openWithMilvus(): Promise<Record<string, string> | null> {
+      if ((await whyNoMilvus()) !== undefined) return null;
       const milvus = await startMilvusServer();
       opened.defer(() => milvus.remove());
-      return { DATABASE_URL: withDatabase(postgres.url, name), MILVUS_ADDRESS: milvus.address };
-    },
-    /** The same with both in one database of BENCH_EXTENDED_POSTGRES_URL; null when that is not set. */
-    async openExtended(): Promise<Record<string, string> | null> {
-      const server = process.env["BENCH_EXTENDED_POSTGRES_URL"];
-      if (!server) return null;
-      const name = `conversation_graph_bench_${process.pid}_${++count}`;
-      await runOn(server, `create database ${name}`);
-      opened.defer(() => runOn(server, `drop database ${name} with (force)`));
-      return { DATABASE_URL: withDatabase(server, name) };
+      return { ...(await open()), MILVUS_ADDRESS: milvus.address };
     },
   };
 }
