@@ -5,7 +5,7 @@ import type { ConversationGraph } from "./create-conversation-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
-import { toTurnResult, turnOutcome } from "../turn/outcome.ts";
+import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 
 /** A user's message to answer. Ids have 1 to 200 characters. */
 export interface TurnInput {
@@ -135,7 +135,6 @@ export function startTurn(
     return last;
   }
 
-  const problem = "The turn was cancelled. The part of the answer that exists is kept as incomplete.";
   return {
     turnId,
     accepted: accepted.promise,
@@ -143,7 +142,7 @@ export function startTurn(
       for await (const batch of log.readBatches()) yield* batch;
     },
     eventBatches: () => log.readBatches(),
-    cancel: (reason = new AppError("turn_cancelled", problem)) => cancellation.abort(reason),
+    cancel: (reason = turnCancelled()) => cancellation.abort(reason),
     ended: run().then(end, fail),
   };
 }

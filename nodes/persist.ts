@@ -1,7 +1,7 @@
-import { AppError, type ErrorContent } from "../errors/app-error.ts";
+import type { ErrorContent } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
-import { SUPERSEDED, turnOutcome } from "../turn/outcome.ts";
+import { SUPERSEDED, turnDeleted, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
@@ -21,11 +21,10 @@ function toAnswer(state: ConversationState): AnswerToStore | null {
   };
 }
 
-const DELETED = "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.";
 /** The errors of turns that were not stored as they ended. */
 const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   superseded: SUPERSEDED,
-  gone: new AppError("turn_superseded", DELETED).toContent(),
+  gone: turnDeleted().toContent(),
 };
 
 export interface PersistParts {

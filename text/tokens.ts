@@ -7,6 +7,11 @@ const LATIN_CHARACTERS_PER_TOKEN = 4;
 /** Role and separators: https://github.com/openai/openai-cookbook (How to count tokens). */
 export const TOKENS_PER_MESSAGE = 4;
 
+/** Of messages as they stand in a prompt. */
+export function messageTokens(messages: readonly { tokenCount: number }[]): number {
+  return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
+}
+
 /** In ASCII. Numbers are cut into threes, and marks are tokens of their own. */
 function isDigitOrMark(code: number): boolean {
   const lowerCase = code | 0x20;

@@ -27,6 +27,15 @@ export const SUPERSEDED = new AppError(
   "Another turn took over the conversation before this answer was stored. The part that exists is kept as incomplete.",
 ).toContent();
 
+export const turnCancelled = (): AppError =>
+  new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");
+
+export const turnDeleted = (): AppError =>
+  new AppError(
+    "turn_superseded",
+    "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.",
+  );
+
 /** Studio has no `progress`. */
 function turnTimings(nodes: Record<string, number>, progress: TurnProgress | undefined): TurnTimings {
   return {

@@ -7,10 +7,10 @@ import {
   uncoveredMessages,
   type WindowMessage,
 } from "../../turn/state.ts";
-import { estimateTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import { fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
-import { fitWindow, windowTokens } from "./fit-window.ts";
+import { fitWindow } from "./fit-window.ts";
 
 const SYSTEM_PROMPT = `You are a helpful assistant in a long-running conversation. Answer in the language of the user's last message.
 Rely on what the user has told you; when you do not know something about the user, say so instead of guessing.`;
@@ -100,7 +100,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     system: systemTokens,
     core_memory: coreTokens,
     summary: summaryTokens,
-    window: windowTokens(fitting.messages),
+    window: messageTokens(fitting.messages),
     episodes: episodeTokens,
     passages: passageTokens,
     message: askedTokens + TOKENS_PER_MESSAGE,

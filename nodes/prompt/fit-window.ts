@@ -1,12 +1,7 @@
 import type { WindowMessage } from "../../turn/state.ts";
-import { estimateTokens, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import { estimateTokens, messageTokens, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 
 const LARGE_MESSAGE_SHARE = 0.25;
-
-/** The tokens of messages as they stand in a prompt. */
-export function windowTokens(window: readonly WindowMessage[]): number {
-  return window.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
-}
 
 function shorten(message: WindowMessage, maxTokens: number): WindowMessage {
   if (message.tokenCount <= maxTokens) return message;
@@ -29,7 +24,7 @@ function firstThatFits(window: WindowMessage[], maxTokens: number): number {
  * Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number.
  */
 export function fitWindow(window: WindowMessage[], maxTokens: number): { messages: WindowMessage[]; shortened: number } {
-  if (windowTokens(window) <= maxTokens) return { messages: window, shortened: 0 };
+  if (messageTokens(window) <= maxTokens) return { messages: window, shortened: 0 };
   const largest = Math.floor(maxTokens * LARGE_MESSAGE_SHARE) - TOKENS_PER_MESSAGE;
   const shorter = window.map((message) => shorten(message, largest));
   const first = firstThatFits(shorter, maxTokens);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
-import { toTurnResult, type TurnOutcome } from "../../turn/outcome.ts";
+import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 
 /** The events of a turn: of this process, of its stored outcome, or of another process. */
@@ -106,7 +106,7 @@ export function remoteSource(records: TurnRecordStore, found: TurnRecord, stoppi
         if (stopping.aborted) return { events: [], last: { status: "error", content: GOES_ON } };
         signal.throwIfAborted();
         const record = await records.find({ tenantId, userId }, turnId);
-        if (!record) throw new AppError("turn_superseded", "The conversation or this message was deleted while this turn was answering.");
+        if (!record) throw turnDeleted();
         if (record.outcome || !record.isHeld) return replayRecord(record);
         await sleep(pause, undefined, { signal: over }).catch(() => undefined);
       }

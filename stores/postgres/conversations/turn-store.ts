@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import { AppError } from "../../../errors/app-error.ts";
+import { turnCancelled } from "../../../turn/outcome.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import { KeyTaken } from "../../../turn/context.ts";
 import type { Job } from "../../jobs/job.ts";
@@ -230,8 +230,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     async renew(held, leaseMs) {
       const values = [...ownedValues(held), held.turnId, leaseMs];
       const [row] = await database.query<{ cancel_requested: boolean | null }>({ name: "turn-renew", text: RENEW, values });
-      if (row?.cancel_requested)
-        throw new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");
+      if (row?.cancel_requested) throw turnCancelled();
       return row !== undefined;
     },
 

@@ -1,4 +1,4 @@
-import { TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
+import { messageTokens } from "../../../text/tokens.ts";
 import type { OwnedConversation } from "../../owner.ts";
 import { isBehind } from "../../page.ts";
 import { ownerKey } from "../../search/index-keys.ts";
@@ -75,10 +75,6 @@ export function firstPage({ atLeast }: Pick<WindowRequest, "atLeast">): number {
   return Math.max(FIRST_PAGE, atLeast);
 }
 
-function countTokens(messages: PromptMessage[]): number {
-  return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
-}
-
 export function makeWindowStore(database: Database): WindowStore {
   async function readNewest(request: WindowRequest, useSummary: boolean, limit: number): Promise<NewestMessages> {
     const { tenantId, userId, exceptMessageId } = request;
@@ -104,7 +100,7 @@ export function makeWindowStore(database: Database): WindowStore {
       }
       let isWhole = newest.length <= page;
       let oldest = newest.at(-1);
-      while (!isWhole && oldest && countTokens(newest) < request.maxTokens) {
+      while (!isWhole && oldest && messageTokens(newest) < request.maxTokens) {
         const older = await readOlder(request, oldest, summary);
         newest.push(...older);
         isWhole = older.length <= NEXT_PAGE;
