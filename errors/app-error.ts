@@ -28,17 +28,26 @@ export class AppError extends Error {
   /** Seconds until the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
   readonly retryable: boolean;
+  /** What another server said about it, without keys and texts of users: for the log. */
+  readonly serverWords: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; details?: readonly Problem[]; retryAfterSeconds?: number; retryable?: boolean } = {},
+    options: {
+      cause?: unknown;
+      details?: readonly Problem[];
+      retryAfterSeconds?: number;
+      retryable?: boolean;
+      serverWords?: string | undefined;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.retryable = options.retryable ?? ERROR_CODES[code].retryable;
+    this.serverWords = options.serverWords;
   }
 
   static invalid(problems: readonly Problem[]): AppError {

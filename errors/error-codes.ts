@@ -24,7 +24,11 @@ export const ERROR_CODES = {
   token_quota_exceeded: { retryable: true },
   // the chat model
   model_unavailable: { retryable: true },
+  context_too_long: { retryable: false },
   model_rate_limited: { retryable: true },
+  model_quota: { retryable: false },
+  model_unauthorized: { retryable: false },
+  model_not_found: { retryable: false },
   model_refused: { retryable: false },
   model_first_token_timeout: { retryable: true },
   model_stalled: { retryable: true },

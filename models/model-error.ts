@@ -1,39 +1,96 @@
-import { isNativeError } from "node:util/types";
+import type { BaseMessage } from "@langchain/core/messages";
 import { AppError } from "../errors/app-error.ts";
 import type { ErrorCode } from "../errors/error-codes.ts";
+import type { ModelPurpose } from "../observe/observer.ts";
+import { type AnsweredError, answeredError, bodyText, serverWords, withCauses } from "./server-words.ts";
 
 /** HTTP statuses of requests that may succeed a moment later. */
 const TRANSIENT_STATUS = new Set([408, 409, 425, 500, 502, 503, 504]);
 
-function statusOf(error: unknown): number | undefined {
-  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
+/** What servers say, whatever their status: LiteLLM has 400 for a used-up budget. The first that fits holds. */
+const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
+  [
+    "model_quota",
+    /insufficient_quota|exceeded your current quota|budget_?exceeded|budget has been exceeded|exceeded ?budget|crossed budget|billing_hard_limit|insufficient (?:balance|credits?|funds)/i,
+  ],
+  [
+    "context_too_long",
+    /context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length|context length is only|maximum model length|exceeds? (?:the )?(?:available |maximum |model's )?context (?:size|window|length|limit)|context size has been exceeded|prompt is too long|exceeds? the (?:configured|maximum) (?:limit|number) of (?:\d+ )?tokens|request too large/i,
+  ],
+  [
+    "model_not_found",
+    /model_not_found|model_access_denied|invalid model name|not have access to (?:the )?model|\bmodel\b[^{}]{0,100}(?:does not exist|not found)/i,
+  ],
+  ["model_rate_limited", /rate_limit|rate limit reached|RateLimitError/i],
+  ["model_unauthorized", /invalid_api_key|(?:incorrect|invalid) api key|authentication_error/i],
+];
+
+const REASON_OF_STATUS: Readonly<Record<number, ErrorCode>> = { 401: "model_unauthorized", 402: "model_quota", 429: "model_rate_limited" };
+
+function reasonOf(answered: AnsweredError): ErrorCode | undefined {
+  const said = bodyText(answered);
+  const { status = 0 } = answered;
+  return REASONS.find(([, words]) => words.test(said))?.[0] ?? REASON_OF_STATUS[status];
 }
 
-/** Errors of fetch belong to Node's realm, so under jest they are no `instanceof Error`. */
 function isConnectionTrouble(error: unknown): boolean {
-  let depth = 0; // an error can be its own cause
-  for (let cause: unknown = error; isNativeError(cause) && depth < 10; cause = cause.cause, depth++) {
+  return withCauses(error).some((cause) => {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
     if (/^(?:API)?ConnectionError$/.test(cause.name) || /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|UND_ERR)/.test(code)) return true;
-    if (cause.name === "TypeError" && /fetch failed|terminated/.test(cause.message)) return true;
-  }
-  return false;
+    return cause.name === "TypeError" && /fetch failed|terminated/.test(cause.message);
+  });
 }
 
-/** The server's own words stay in `cause`. `streaming`: the answer had begun. */
-export function toModelError(cause: unknown, streaming: boolean): AppError {
+const SETTINGS: Partial<Record<ModelPurpose, string>> = { summary: "SUMMARY_MODEL", router: "ROUTER_MODEL", memory: "MEMORY_MODEL" };
+
+/** A call that failed. `streaming`: the answer had begun. */
+export interface FailedCall {
+  purpose: ModelPurpose;
+  streaming: boolean;
+  /** What was sent, so that no word of it gets into the log. */
+  prompt: readonly BaseMessage[];
+}
+
+/** What failed and what to do, for people; the server's own words are for the log. */
+export function toModelError(cause: unknown, { purpose, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
-  const failed = (code: ErrorCode, what: string): AppError => new AppError(code, `The chat model's server ${what}`, { cause });
-  const status = statusOf(cause);
-  if (status === 429) return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
+  const setting = SETTINGS[purpose] ?? "CHAT_MODEL";
+  const who = purpose in SETTINGS ? purpose : "chat";
+  const answered = answeredError(cause);
+  const said =
+    answered &&
+    serverWords(
+      answered,
+      prompt.map(({ text }) => text),
+    );
+  const failed = (code: ErrorCode, what: string, subject = `The ${who} model's server`): AppError =>
+    new AppError(code, `${subject} ${what}`, { cause, serverWords: said });
+
+  switch (answered && reasonOf(answered)) {
+    case "context_too_long":
+      return failed(
+        "context_too_long",
+        "has no room for so long a prompt with its answer. Send a shorter message or begin a new conversation; its operator can lower CONTEXT_TOKEN_BUDGET or MAX_ANSWER_TOKENS, or give the model a larger context.",
+      );
+    case "model_quota":
+      return failed("model_quota", "says that its quota or credit is used up. It works again when that is raised or renewed there.");
+    case "model_not_found":
+      return failed("model_not_found", `has no such model, or its key may not use it. Check ${setting}.`);
+    case "model_unauthorized":
+      return failed("model_unauthorized", "does not accept the key. Check OPENAI_API_KEY.");
+    case "model_rate_limited":
+      return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
+  }
+  const status = answered?.status;
   if (status !== undefined && TRANSIENT_STATUS.has(status))
     return failed("model_unavailable", `answered with status ${status}. Try again in a while.`);
   if (status !== undefined && status >= 400)
-    return failed("model_refused", `refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and CHAT_MODEL.`);
+    return failed("model_refused", `refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and ${setting}.`);
   if (isConnectionTrouble(cause)) {
     if (!streaming) return failed("model_unavailable", "cannot be reached. Check OPENAI_BASE_URL, or try again in a while.");
-    return new AppError("model_interrupted", "The connection to the chat model broke in the middle of the answer. Try again.", { cause });
+    return failed("model_interrupted", "broke in the middle of the answer. Try again.", `The connection to the ${who} model`);
   }
+  if (answered) return failed("model_bad_response", "broke off its answer with an error. Try again; the log has its words.");
   if (streaming) return failed("model_bad_response", "sent something that is not part of an answer. Try again.");
   return failed("model_bad_response", "sent something that is not an answer. Check OPENAI_BASE_URL, or try again.");
 }

@@ -9,16 +9,19 @@ export interface OpenAIChatModelOptions {
   apiKey?: string | undefined;
   /** Up to `/v1`. Default: OPENAI_API_BASE or OPENAI_BASE_URL, else OpenAI's server. */
   baseUrl?: string | undefined;
+  /** The longest answer. Default: what its server sets. */
+  maxTokens?: number | undefined;
 }
 
 /** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own. */
-export function createOpenAIChatModel({ model, apiKey, baseUrl }: OpenAIChatModelOptions): ChatOpenAI {
+export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens }: OpenAIChatModelOptions): ChatOpenAI {
   const fields = {
     model,
     apiKey: apiKey ?? "none",
     maxRetries: 0,
     streamUsage: true,
     useResponsesApi: false,
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     // The SDK would log frames that it cannot parse.
     configuration: { logLevel: "off" as const, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
   };
@@ -30,7 +33,12 @@ const UNKNOWN_MODEL_TOKENS = 8_192;
 /** Token counts are estimates. */
 const FILL_SHARE = 0.9;
 
-/** By the model's metadata in LangChain. */
+/** The most of a context that an answer is given room for. */
+const ANSWER_SHARE = 0.25;
+
+/** Tokens for a prompt, by the model's metadata in LangChain. The longest answer has room behind it: some servers insist on that. */
 export function contextTokenBudget(model: BaseChatModel): number {
-  return Math.floor((model.profile.maxInputTokens ?? UNKNOWN_MODEL_TOKENS) * FILL_SHARE);
+  const context = model.profile.maxInputTokens ?? UNKNOWN_MODEL_TOKENS;
+  const longest = "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
+  return Math.floor((context - Math.min(longest, context * ANSWER_SHARE)) * FILL_SHARE);
 }

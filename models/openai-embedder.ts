@@ -3,21 +3,22 @@ import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
+import { answeredError, serverWords } from "./server-words.ts";
 
 /** A wrong request, as opposed to a busy or failing server. */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
 
-/** The server's own words stay in `cause`. */
-function toEmbedderError(cause: unknown): AppError {
+function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
   if (cause instanceof AppError) return cause;
-  const status = cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
+  const answered = answeredError(cause);
+  const status = answered?.status;
   const message =
     status === undefined
       ? "The embedding model's server cannot be reached, or gave no proper answer in time. Check EMBEDDING_BASE_URL, or try again in a while."
       : isRefusal(status)
         ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY.`
         : `The embedding model's server answered with status ${status}. Try again in a while.`;
-  return new AppError("embedder_unavailable", message, { cause });
+  return new AppError("embedder_unavailable", message, { cause, serverWords: answered && serverWords(answered, sent) });
 }
 
 function badAnswer(what: string): AppError {
@@ -140,7 +141,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
       return readEmbeddings(answer, input.length);
     } catch (error) {
       signal?.throwIfAborted();
-      throw toEmbedderError(error);
+      throw toEmbedderError(error, input);
     }
   }
 

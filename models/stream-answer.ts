@@ -101,6 +101,12 @@ function observeCall<Result>(
 const incomplete = (purpose: string): AppError =>
   new AppError("model_incomplete", `The ${purpose} model ended its answer without saying that it was complete. Try again.`);
 
+/** A model may spend all of its bound on thoughts, which are not shown. */
+function empty(purpose: string, cut: ModelAnswer["cut"]): AppError {
+  const what = cut === null ? "gave an empty answer. Try again" : "used up MAX_ANSWER_TOKENS before its first word. Raise it";
+  return new AppError("model_incomplete", `The ${purpose} model ${what}.`);
+}
+
 export interface WholeAnswerRequest {
   model: BaseChatModel;
   /** The model with its tools. */
@@ -124,7 +130,7 @@ export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: 
         whole = whole?.concat(chunk) ?? chunk;
       }
     } catch (error) {
-      throw toModelError(signal.aborted ? signal.reason : error, whole !== undefined);
+      throw toModelError(signal.aborted ? signal.reason : error, { purpose: watched.purpose, streaming: whole !== undefined, prompt });
     }
     // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
     if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose);
@@ -157,10 +163,13 @@ export interface ModelAnswer {
   /** Undefined when the server counted none. */
   usage: UsageMetadata | undefined;
   error: AppError | null;
+  /** `length`: the bound of answers or the model's context ended it. */
+  cut: "length" | null;
 }
 
-async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messageId, onToken }: AnswerRequest): Promise<ModelAnswer> {
-  const answer: ModelAnswer = { text: "", usage: undefined, error: null };
+async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Promise<ModelAnswer> {
+  const { model, prompt, timeouts, signal, callbacks, messageId, onToken } = request;
+  const answer: ModelAnswer = { text: "", usage: undefined, error: null, cut: null };
   const deadlines = startAnswerDeadlines(timeouts, signal);
   let finishReason: unknown;
   try {
@@ -176,11 +185,13 @@ async function attemptAnswer({ model, prompt, timeouts, signal, callbacks, messa
       answer.usage = chunk.usage ?? answer.usage;
       finishReason = chunk.finishReason ?? finishReason;
     }
-    if (!finishReason) answer.error = incomplete("chat");
-    else if (!answer.text) answer.error = new AppError("model_incomplete", "The chat model gave an empty answer. Try again.");
+    if (finishReason === "length") answer.cut = "length";
+    if (!finishReason) answer.error = incomplete(purpose);
+    else if (!answer.text) answer.error = empty(purpose, answer.cut);
   } catch (error) {
     // The SDK reports an abort in words of its own.
-    answer.error = toModelError(deadlines.signal.aborted ? deadlines.signal.reason : error, answer.text !== "");
+    const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
+    answer.error = toModelError(thrown, { purpose, streaming: answer.text !== "", prompt });
   } finally {
     deadlines.clear();
   }
@@ -196,16 +207,17 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
       firstTokenMs ??= performance.now() - began;
       request.onToken(token);
     };
-    const { text, usage, error } = await attemptAnswer({ ...request, onToken });
-    learn({ answer: text, usage, firstTokenMs, outcome: error?.code });
-    return { text, usage, error };
+    const answer = await attemptAnswer({ ...request, onToken }, watched.purpose);
+    learn({ answer: answer.text, usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
+    return answer;
   });
 }
 
 /** Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once when the server failed before the first token. */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
-  if (first.text !== "" || (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete")) return first;
+  if (first.text !== "" || first.cut !== null || (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete"))
+    return first;
   await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
   return observedAttempt(request);
 }

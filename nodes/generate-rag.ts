@@ -90,6 +90,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       model_ms: millisecondsSince(began),
       prompt_tokens: prompt.receipt.prompt_tokens,
       completion_tokens: usage.completion_tokens,
+      cut: answer.cut,
       window_messages: prompt.receipt.window_messages,
       left_out: prompt.leftOut.messages,
       error: answer.error?.code ?? null,
@@ -100,6 +101,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       receipt: prompt.receipt,
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,
+      cut: answer.cut,
       error: answer.error?.toContent() ?? null,
     };
   };

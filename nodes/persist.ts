@@ -17,7 +17,7 @@ function toAnswer(state: ConversationState): AnswerToStore | null {
     content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
     completed: !state.partialAnswer,
     tokenCount: estimateTokens(answer),
-    metadata: { turn_id: state.turnId, worker_name: state.workerName, usage: state.usage },
+    metadata: { turn_id: state.turnId, worker_name: state.workerName, usage: state.usage, ...(state.cut ? { cut: state.cut } : {}) },
   };
 }
 

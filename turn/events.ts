@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
+import { Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
 export const TurnTimings = z.object({
@@ -16,6 +16,7 @@ export const TurnResult = z.object({
   conversation_id: z.uuid(),
   message_id: z.uuid().describe("The message in which the answer is stored."),
   completed: z.boolean().describe("False when the answer was cut short; such an answer is listed and never used as memory."),
+  cut: Cut,
   usage: Usage,
   timings: TurnTimings,
   receipt: Receipt,

@@ -1,5 +1,5 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
-import type { ConversationState, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
+import type { ConversationState, Cut, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 
@@ -7,6 +7,8 @@ import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 export interface TurnOutcome {
   completed: boolean;
   error: ErrorContent | null;
+  /** Undefined in outcomes of earlier versions. */
+  cut?: Cut;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
   usage: Usage | null;
@@ -50,6 +52,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
   const outcome: TurnOutcome = {
     completed: !state.partialAnswer && state.error === null,
     error: state.error,
+    cut: state.cut,
     // Undefined when the turn failed before it was routed.
     route_decision: state.routeDecision ?? null,
     usage: state.usage,
@@ -74,13 +77,14 @@ export function toTurnResult(
   outcome: TurnOutcome,
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },
 ): TurnResult | null {
-  const { completed, usage, timings, receipt, degraded } = outcome;
+  const { completed, cut = null, usage, timings, receipt, degraded } = outcome;
   if (outcome.error || !usage || !receipt) return null;
   return {
     answer: answer ?? "",
     conversation_id: conversationId,
     message_id: answerId ?? "",
     completed,
+    cut,
     usage,
     timings,
     receipt,

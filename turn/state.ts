@@ -62,6 +62,12 @@ export const Passage = z.object({
 });
 export type Passage = z.infer<typeof Passage>;
 
+export const Cut = z
+  .literal("length")
+  .nullable()
+  .describe("`length`: MAX_ANSWER_TOKENS or the model's context ended the answer before the model did.");
+export type Cut = z.infer<typeof Cut>;
+
 /** Tokens of a model call; `estimated` when the model's server sent none. */
 export const Usage = z.object({
   prompt_tokens: z.number(),
@@ -136,6 +142,7 @@ export const ConversationState = new StateSchema({
   usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
   partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
+  cut: Cut.default(null), // generate_rag: the answer is complete but for its length
   error: TurnError.nullable().default(null), // route, generate_rag, persist
   answerMessageId: z.string().nullable().default(null), // generate_rag, persist: null when no answer was stored
   timings: new ReducedValue(

@@ -21,7 +21,7 @@ export interface EpisodicMemoryParts {
   /** Older exchanges are not recalled. Default: all are. */
   maxAgeDays?: number | undefined;
   /** Called with the error of each part of a search that fails. */
-  onError?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown, work: string) => void) | undefined;
   /** Gets the states of the circuit breakers. */
   observer?: Observer;
 }

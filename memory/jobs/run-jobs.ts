@@ -41,8 +41,8 @@ export interface RunJobsParts {
   handlers: JobHandlers;
   /** Called with every run when it ends. */
   onRun?: (run: JobRun) => void;
-  /** Called with failures of the queue itself, such as a database that is unreachable. */
-  onError?: (error: unknown) => void;
+  /** Called with failures of the queue itself, such as a database that is unreachable, and what was to be done. */
+  onError?: (error: unknown, work: string) => void;
   /** Jobs at work at a time. They mostly wait for a model, so one that hangs leaves room for others. Default 8. */
   concurrency?: number;
   /** Looks for retries, and for what a lost connection missed, this often, in milliseconds. Default 2,000. */
@@ -157,7 +157,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     // When even `end` fails, the job stays claimed until its heartbeat is over.
     const ended = observer
       .watch({ work: "job", kind: claimed.job.kind }, (learn) => run(claimed, claim, learn))
-      .catch(onError)
+      .catch((error: unknown) => onError(error, `the end of a job "${claimed.job.kind}"`))
       .then(() => {
         atWork.delete(claimed);
         if (moreWait) fill();
@@ -179,7 +179,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
         claimed.forEach(start);
       } while (calledAgain);
     } catch (error) {
-      onError(error);
+      onError(error, "taking jobs from the queue");
     } finally {
       filling = false;
     }
@@ -199,9 +199,11 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     }
   }
 
-  const stopWatching = await queue.watch(whenQuiet ? () => void whenQuiet().then(fill) : fill, onError);
+  const stopWatching = await queue.watch(whenQuiet ? () => void whenQuiet().then(fill) : fill, (error) =>
+    onError(error, "listening for jobs"),
+  );
   const poll = setInterval(fill, pollMs);
-  const heartbeat = setInterval(() => void touch().catch(onError), TOUCH_MS);
+  const heartbeat = setInterval(() => void touch().catch((error: unknown) => onError(error, "keeping jobs")), TOUCH_MS);
   fill();
 
   return {

@@ -14,8 +14,8 @@ export interface FindPassagesParts {
   index: ServingIndex;
   chunks: Pick<ChunkStore, "load">;
   embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
-  /** Called with the error of each leg that fails. */
-  onError?: ((error: unknown) => void) | undefined;
+  /** Called with the error of each leg that fails, and which. */
+  onError?: ((error: unknown, work: string) => void) | undefined;
   observer?: Observer;
 }
 
@@ -70,7 +70,9 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
       const embedding = await askEmbedder(() => embedder.embedQuestion(complete, signal), signal);
       return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
     };
-    const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), onError);
+    const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), (error, leg) =>
+      onError(error, `the search for passages ${leg}`),
+    );
     // The weight is meant for talk. Squared, as weak vectors say even less about long texts.
     const ranked = rankHits({
       wordHits,

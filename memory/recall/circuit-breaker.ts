@@ -1,4 +1,4 @@
-import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
+import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
 import { abortable } from "../../models/deadlines.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 
@@ -6,7 +6,7 @@ const FAILURES_IN_A_ROW = 3;
 /** After it, one call tries whether the dependency is back. */
 const PAUSE_MS = 5_000;
 
-/** Calls a dependency until the signal aborts. Fails at once after three failures in a row, for five seconds. */
+/** Calls a dependency until the signal aborts. After three failures in a row it throws the last one again at once, for five seconds. */
 export type CircuitBreaker = <Result>(call: () => Promise<Result>, signal: AbortSignal | undefined) => Promise<Result>;
 
 /** A cancelled turn is no failure of the dependency; a timeout is. */
@@ -25,7 +25,12 @@ const STATES = {
 export function makeCircuitBreaker(name = "unnamed", observer: Observer = NOOP_OBSERVER): CircuitBreaker {
   const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES_IN_A_ROW) });
   observer.tell({ happened: "circuit", circuit: name, state: "closed" });
+  let lastFailure: unknown;
+  policy.onFailure(({ reason }) => (lastFailure = "error" in reason ? reason.error : reason.value));
   policy.onStateChange((state) => observer.tell({ happened: "circuit", circuit: name, state: STATES[state] }));
   // Abortable outside too: half open, cockatiel lets other calls wait for the one that tries.
-  return (call, signal) => abortable(() => policy.execute(() => abortable(call, signal)), signal);
+  return (call, signal) =>
+    abortable(() => policy.execute(() => abortable(call, signal)), signal).catch((error: unknown) => {
+      throw error instanceof BrokenCircuitError ? (lastFailure ?? error) : error;
+    });
 }

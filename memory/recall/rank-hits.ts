@@ -2,15 +2,21 @@ import type { SearchHit } from "../../stores/search/search-index.ts";
 import { WORD_WEIGHT } from "../../text/lexical-text.ts";
 import type { QuestionTime } from "../../text/time-of-question.ts";
 
-/** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason. */
-export async function searchBoth(words: Promise<SearchHit[]>, vectors: Promise<SearchHit[]>, onError: (error: unknown) => void) {
+/** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason and the leg. */
+export async function searchBoth(
+  words: Promise<SearchHit[]>,
+  vectors: Promise<SearchHit[]>,
+  onError: (error: unknown, leg: string) => void,
+) {
   let degraded = false;
-  const failed = (error: unknown): SearchHit[] => {
-    degraded = true;
-    onError(error);
-    return [];
-  };
-  const [wordHits, vectorHits] = await Promise.all([words.catch(failed), vectors.catch(failed)]);
+  const failed =
+    (leg: string) =>
+    (error: unknown): SearchHit[] => {
+      degraded = true;
+      onError(error, leg);
+      return [];
+    };
+  const [wordHits, vectorHits] = await Promise.all([words.catch(failed("by words")), vectors.catch(failed("by meaning"))]);
   return { wordHits, vectorHits, degraded };
 }
 

@@ -22,7 +22,7 @@ export interface RecallParts {
   maxAgeDays?: number | undefined;
   now?: () => Date;
   /** Called with the error of each leg that fails. */
-  onError?: ((error: unknown) => void) | undefined;
+  onError?: ((error: unknown, work: string) => void) | undefined;
   observer?: Observer;
 }
 
@@ -129,12 +129,12 @@ export function makeRecall(parts: RecallParts): Recall {
     let isDayMissing = false;
     const onDayFailed = (error: unknown): void => {
       isDayMissing = true;
-      onError(error);
+      onError(error, "the search for episodes of a day");
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(
       searchWords(filter, query, signal),
       searchVectors(filter, complete, { day, signal, onDayFailed }),
-      onError,
+      (error, leg) => onError(error, `the search for episodes ${leg}`),
     );
     const ranked = rankHits({
       wordHits,

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
 import { startDeadline } from "../../models/deadlines.ts";
-import { toModelError } from "../../models/model-error.ts";
 import { wholeAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
@@ -77,7 +76,7 @@ export function makeRouteByModel(
     const ask = () => wholeAnswer({ model, bound, prompt, signal, watched: { observer, purpose: "router" } });
     const whole = await circuit(ask, signal).catch((error: unknown) => {
       if (cancelled?.aborted) throw cancelled.reason;
-      if (!deadline.isOver()) throw toModelError(error, false);
+      if (!deadline.isOver()) throw error;
       const problem = `The router model gave no answer within ${timeoutMs} ms. Try again, or raise MEMORY_READ_TIMEOUT_MS.`;
       throw new AppError("model_first_token_timeout", problem, { cause: error });
     });

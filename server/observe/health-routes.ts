@@ -3,13 +3,17 @@ import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
+import type { ModelServer } from "../start/open-models.ts";
 import { abortable } from "../../models/deadlines.ts";
+import { parseRequest } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
 export interface HealthChecks {
-  /** Every answer needs them. */
+  /** Nothing goes without them: while one is down the service is not ready. */
   dependencies: Record<string, DependencyCheck>;
-  /** Answers can go without them: they are shown, and the service is ready all the same. */
+  /** Answers need them, but memory can be read, corrected and erased without: they count with `strict`. */
+  answerDependencies: Record<string, DependencyCheck>;
+  /** Answers can go without them. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
 }
@@ -20,6 +24,13 @@ type DependencyState = (typeof DEPENDENCY_STATES)[number];
 
 export const DependencyStates = z.record(z.string(), z.enum(DEPENDENCY_STATES));
 
+const ReadinessQuery = z.strictObject({
+  strict: z
+    .enum(["true", "false"], "must be true or false")
+    .default("false")
+    .describe("`true`: it is not ready without the chat model either."),
+});
+
 const Health = z.object({ status: z.literal("alive") });
 const Readiness = z.object({ status: z.enum(["ready", "not ready", "stopping"]), dependencies: DependencyStates });
 
@@ -28,10 +39,11 @@ export const healthOperations = operationGroup({
   schemas: { Health, Readiness },
   routes: {
     getHealth: route("GET /healthz", "Whether the process is alive", { answer: Health, errors: ["misdirected_request"], isOpen: true }),
-    getReadiness: route("GET /readyz", "Whether it can answer, and the state of each thing it uses", {
+    getReadiness: route("GET /readyz", "Whether requests can be sent to it, and the state of each thing it uses", {
+      query: ReadinessQuery,
       answers: {
         200: jsonAnswer(Readiness, "Ready."),
-        503: jsonAnswer(Readiness, "Something that an answer needs is down, or the service is stopping."),
+        503: jsonAnswer(Readiness, "Postgres is down or read-only, with `strict` perhaps the chat model; or the service is stopping."),
       },
       errors: ["misdirected_request"],
       isOpen: true,
@@ -48,24 +60,31 @@ export async function statesOf(dependencies: Record<string, DependencyCheck>): P
   return Promise.all(Object.entries(dependencies).map(async ([name, check]) => [name, await stateOf(check)]));
 }
 
-export function healthRoutes({ dependencies, optionalDependencies, isStopping }: HealthChecks): Router {
+export const allDependencies = ({ dependencies, answerDependencies, optionalDependencies }: HealthChecks) => {
+  return { ...dependencies, ...answerDependencies, ...optionalDependencies };
+};
+
+export function healthRoutes(checks: HealthChecks): Router {
+  const { dependencies, answerDependencies, isStopping } = checks;
   return makeRouter(healthOperations, {
     getHealth(_request, response) {
       response.json({ status: "alive" });
     },
-    async getReadiness(_request, response) {
-      const [states, optional] = await Promise.all([statesOf(dependencies), statesOf(optionalDependencies)]);
-      const ready = !isStopping() && states.every(([, state]) => state === "up");
+    async getReadiness(request, response) {
+      const { strict } = parseRequest(ReadinessQuery, request.query);
+      const needed = strict === "true" ? { ...dependencies, ...answerDependencies } : dependencies;
+      const states = await statesOf(allDependencies(checks));
+      const ready = !isStopping() && states.every(([name, state]) => state === "up" || !Object.hasOwn(needed, name));
       response.status(ready ? 200 : 503).json({
         status: isStopping() ? "stopping" : ready ? "ready" : "not ready",
-        dependencies: Object.fromEntries([...states, ...optional]),
+        dependencies: Object.fromEntries(states),
       });
     },
   });
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
-/** The least time between two requests to the model's server: several load balancers may probe at once. */
+/** The least time between two requests to a model's server: several load balancers may probe at once. */
 const MODEL_PROBE_EVERY_MS = 5_000;
 
 export type DependencyCheck = () => Promise<void>;
@@ -76,10 +95,10 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
 }
 
 /** Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. */
-export function checkModelServer(baseUrl: string, apiKey: string | undefined): DependencyCheck {
+export function checkModelServer({ url, apiKey }: ModelServer): DependencyCheck {
   let last: { at: number; outcome: Promise<void> } | undefined;
   async function probe(): Promise<void> {
-    const response = await fetch(`${baseUrl.replace(/\/$/, "")}/models`, {
+    const response = await fetch(`${url.replace(/\/$/, "")}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });

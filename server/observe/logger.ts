@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { v7 as uuidv7 } from "uuid";
-import type { AppError } from "../../errors/app-error.ts";
+import { AppError } from "../../errors/app-error.ts";
 
 function standardOutput(): DestinationStream | undefined {
   return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
@@ -41,6 +41,8 @@ export function outsideRequests<Result>(run: () => Result): Result {
 
 export interface CauseFacts {
   name: string;
+  /** Another server's words. */
+  said?: string;
   code?: unknown;
   status?: unknown;
 }
@@ -53,10 +55,14 @@ function causesOf(error: Error): Error[] {
   return causes;
 }
 
-/** An error's causes, outermost first, without messages, which may quote a user. */
+/**
+ * An error's causes, outermost first, without messages, which may quote a user. The first one has what another server said about the error.
+ */
 export function causeFacts(error: Error): CauseFacts[] {
-  return causesOf(error).map((cause) => ({
+  const said = error instanceof AppError ? error.serverWords : undefined;
+  return causesOf(error).map((cause, index) => ({
     name: cause.name,
+    ...(said !== undefined && index === 0 ? { said } : {}),
     ...("code" in cause && cause.code !== undefined ? { code: cause.code } : {}),
     ...("status" in cause && cause.status !== undefined ? { status: cause.status } : {}),
   }));

@@ -55,6 +55,7 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   const turns = counter("turns_total", "Turns that ended, by outcome: done, partial, or the code of the error.", ["outcome"]);
   const turnSeconds = histogram("turn_duration_seconds", "Time of a turn that ended with done.");
   const firstTokenSeconds = histogram("turn_first_token_seconds", "Time to the first token of a turn that ended with done.");
+  const cut = counter("turns_cut_total", "Turns that ended with done whose answer MAX_ANSWER_TOKENS or the model's context cut.");
   const degraded = counter("turns_degraded_total", "Turns that ended with done without a memory layer that was switched on, by layer.", [
     "layer",
   ]);
@@ -72,6 +73,7 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
     turns.inc({ outcome: content.completed ? "done" : "partial" });
     turnSeconds.observe(timings.total_ms / 1_000);
     if (timings.first_token_ms !== null) firstTokenSeconds.observe(timings.first_token_ms / 1_000);
+    if (content.cut) cut.inc();
     for (const layer of content.degraded) degraded.inc({ layer });
     episodes.observe(receipt.episodes.length);
     passages.observe(receipt.passages.length);

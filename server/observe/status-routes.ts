@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Layer } from "../../turn/state.ts";
 import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
-import { statesOf, DependencyStates } from "./health-routes.ts";
+import { allDependencies, DependencyStates, statesOf } from "./health-routes.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -36,7 +36,7 @@ export function statusRoutes({ stores, models, memory, turns, health }: AppParts
     async getStatus(_request, response) {
       const caller = callerOf(response);
       const [states, jobs] = await Promise.all([
-        statesOf({ ...health.dependencies, ...health.optionalDependencies }),
+        statesOf(allDependencies(health)),
         caller.userId === null ? stores.jobs.count(jobTenantOf(response)).catch(() => null) : null,
       ]);
       const switches = Object.entries(memory.layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"]);

@@ -68,7 +68,7 @@ export function answerTask(
     }
     const text = offlineTaskAnswer(task, messages, structured);
     if (!structured) say(text);
-    return { text, usage: undefined, error: null };
+    return { text, usage: undefined, error: null, cut: null };
   }
 
   function finish(asked: CompletionMessage[], answer: ModelAnswer): void {
@@ -81,7 +81,7 @@ export function answerTask(
       if (structured.tool === null) say(json);
       else log.append({ kind: "tool_call", call: { name: structured.tool, arguments: json } });
     }
-    log.append({ kind: "end", finishReason: structured?.tool ? "tool_calls" : "stop", usage });
+    log.append({ kind: "end", finishReason: structured?.tool ? "tool_calls" : (answer.cut ?? "stop"), usage });
   }
 
   async function run(): Promise<void> {

@@ -18,7 +18,7 @@ function ofTurn(event: TurnEvent): CompletionEvent[] {
     case "token":
       return [{ kind: "text", text: event.content }];
     case "done":
-      return [{ kind: "end", finishReason: event.content.completed ? "stop" : "length", usage: event.content.usage }];
+      return [{ kind: "end", finishReason: event.content.completed && !event.content.cut ? "stop" : "length", usage: event.content.usage }];
     case "error":
       return [{ kind: "error", error: new AppError(event.content.code, event.content.message) }];
     case "route_decision":

@@ -16,6 +16,9 @@ import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";
 import { embeddingModels, openEmbedder } from "./open-models.ts";
 
+const OPENING = "opening the search index";
+const DROPPING = "dropping an old search index";
+
 /** For the statement that drops an old index. */
 const DROP_GRACE_MS = 1_000;
 
@@ -32,11 +35,17 @@ async function openKnownEmbedder(config: Config, database: Database): Promise<Em
   }
 }
 
+/** Receives an error and what was to be done. */
+type OnError = (error: unknown, work: string) => void;
+
 /** `onError`: an index could not be opened in advance. */
-export async function openSearchStore(config: Config, database: Database, onError?: (error: unknown) => void): Promise<SearchStore> {
+export async function openSearchStore(config: Config, database: Database, onError?: OnError): Promise<SearchStore> {
   const { MILVUS_ADDRESS: address, MILVUS_TOKEN: token, MILVUS_DATABASE: milvusDatabase } = config;
   if (address === undefined) return openPostgresSearchStore(database);
-  const options = { timeoutMs: config.MEMORY_READ_TIMEOUT_MS, ...(onError ? { onError } : {}) };
+  const options = {
+    timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
+    ...(onError ? { onError: (error: unknown) => onError(error, OPENING) } : {}),
+  };
   return openMilvusSearchStore({ address, token, database: milvusDatabase }, options);
 }
 
@@ -47,22 +56,17 @@ async function openInAdvance({ index }: EpisodicMemory): Promise<void> {
 }
 
 /** Drops indexes of an interrupted rebuild, also those that are in use at first. What fails is tried again at the next start. */
-async function dropRetired(parts: DropParts, onError: (error: unknown) => void): Promise<void> {
+async function dropRetired(parts: DropParts, onError: OnError): Promise<void> {
   let left = await dropRetiredIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
     await sleep(OLD_NAME_UNUSED_MS, undefined, { signal: parts.signal, ref: false });
     left = await dropRetiredIndexes(parts);
   }
-  for (const { why } of left) if (why.code !== "invalid_configuration") onError(why);
+  for (const { why } of left) if (why.code !== "invalid_configuration") onError(why, DROPPING);
 }
 
 /** Throws AppError `invalid_configuration` when the database refuses the index, or turns are indexed with another embedder or store. */
-export async function openEpisodes(
-  config: Config,
-  database: Database,
-  onError: (error: unknown) => void,
-  observer: Observer = NOOP_OBSERVER,
-) {
+export async function openEpisodes(config: Config, database: Database, onError: OnError, observer: Observer = NOOP_OBSERVER) {
   const embedder = observedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
   const store = observedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
@@ -76,12 +80,12 @@ export async function openEpisodes(
       onError,
       observer,
     });
-    if (store.kind === "milvus") void openInAdvance(memory).catch(onError);
+    if (store.kind === "milvus") void openInAdvance(memory).catch((error: unknown) => onError(error, OPENING));
     const level = await store.levelOf(await memory.index.name());
     const stopping = new AbortController();
     const { signal } = stopping;
     const dropping = dropRetired({ database, store, signal }, onError).catch((error: unknown) =>
-      signal.aborted ? undefined : onError(error),
+      signal.aborted ? undefined : onError(error, DROPPING),
     );
     return {
       memory,
@@ -101,7 +105,7 @@ export async function openEpisodes(
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-export async function openMemory(config: Config, database: Database, onError: (error: unknown) => void, observer: Observer) {
+export async function openMemory(config: Config, database: Database, onError: OnError, observer: Observer) {
   const { ENABLE_SUMMARY, ENABLE_CORE_MEMORY, ENABLE_EPISODIC_MEMORY, CORE_MEMORY_SECTIONS = [] } = config;
   const episodes = ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, onError, observer) : null;
   const layers: Readonly<Record<Layer, boolean>> = {

@@ -10,6 +10,9 @@ const OPENAI_URL = "https://api.openai.com/v1";
 const BUILT_IN = "built-in";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
+/** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
+const LEAST_UNSEEN_TOKENS = 4_000;
+
 export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
   return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
 }
@@ -20,15 +23,19 @@ export type Models = ReturnType<typeof createModels>;
 export function createModels(config: Config) {
   const { CHAT_MODEL, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = config;
   const hasServer = usesModelServer(config);
-  const create = (model: string | undefined): BaseChatModel | null =>
-    hasServer ? createOpenAIChatModel({ model: model ?? CHAT_MODEL, apiKey, baseUrl }) : null;
+  const create = (model: string | undefined, maxTokens: number): BaseChatModel | null =>
+    hasServer ? createOpenAIChatModel({ model: model ?? CHAT_MODEL, apiKey, baseUrl, maxTokens }) : null;
+  const { MAX_ANSWER_TOKENS: longest } = config;
+  const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
-    chat: create(CHAT_MODEL),
-    router: create(config.ROUTER_MODEL),
-    summary: create(config.SUMMARY_MODEL),
-    memory: create(config.MEMORY_MODEL),
+    chat: create(CHAT_MODEL, longest),
+    router: create(config.ROUTER_MODEL, unseen),
+    summary: create(config.SUMMARY_MODEL, unseen),
+    memory: create(config.MEMORY_MODEL, unseen),
     timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
-    server: hasServer ? { url: baseUrl ?? OPENAI_URL, apiKey } : null,
+    server: hasServer ? chatServer(config) : null,
+    /** Null with the built-in embedder. */
+    embeddingServer: usesEmbeddingServer(config) ? embeddingServer(config) : null,
     /** For people. */
     description: hasServer ? `${CHAT_MODEL} at ${baseUrl ?? "OpenAI"}` : "offline",
   };
@@ -36,6 +43,20 @@ export function createModels(config: Config) {
 
 export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY }: Config): boolean {
   return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
+}
+
+export interface ModelServer {
+  url: string;
+  apiKey: string | undefined;
+}
+
+export function chatServer({ OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey }: Config): ModelServer {
+  return { url, apiKey };
+}
+
+export function embeddingServer(config: Config): ModelServer {
+  const { url, apiKey } = chatServer(config);
+  return { url: config.EMBEDDING_BASE_URL ?? url, apiKey: config.EMBEDDING_API_KEY ?? apiKey };
 }
 
 export function embeddingModels(config: Config): { model: string; questionModel: string } {
@@ -47,10 +68,11 @@ export function embeddingModels(config: Config): { model: string; questionModel:
 /** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
 export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
+  const { url: baseUrl, apiKey } = embeddingServer(config);
   return openOpenAIEmbedder({
     ...embeddingModels(config),
-    baseUrl: config.EMBEDDING_BASE_URL ?? config.OPENAI_BASE_URL,
-    apiKey: config.EMBEDDING_API_KEY ?? config.OPENAI_API_KEY,
+    baseUrl,
+    apiKey,
     questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
     passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
     dimensions: config.EMBEDDING_DIMENSIONS,

@@ -9,10 +9,10 @@ import { makeIdleDetector } from "../http/idle-detector.ts";
 import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf } from "../http/listen.ts";
 import { openLimits } from "../limits/open-limits.ts";
 import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
-import { causeFacts } from "../observe/logger.ts";
 import { openObserving } from "../observe/open-observing.ts";
 import { makeTurns } from "../turns/open-turn.ts";
 import type { Config } from "./config.ts";
+import { failureFacts } from "./failure-facts.ts";
 import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
 
@@ -32,21 +32,22 @@ export interface ServiceOptions {
   connectionLimits?: Partial<ConnectionLimits>;
 }
 
-function logRun(log: Logger, { kind, outcome, ms, error }: JobRun): void {
+function logRun(log: Logger, { kind, outcome, ms, error }: JobRun, config: Config): void {
   const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
-  if (error) log.warn({ kind, ms, code: error.code, causes: causeFacts(error) }, `job failed, ${then}`);
+  if (error) log.warn({ kind, ms, ...failureFacts(error, config) }, `job failed, ${then}`);
   else log.debug({ kind, outcome, ms }, "job ran");
 }
 
-/** An answer goes on without the index. */
 function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isStopping: () => boolean): HealthChecks {
   const { episodes } = memory;
+  const chatModel = models.server && checkModelServer(models.server);
+  const embedder = models.embeddingServer && checkModelServer(models.embeddingServer);
   return {
     dependencies: {
       postgres: checkPostgres(stores.database, config.DATA_DIR),
-      ...(models.server ? { chat_model: checkModelServer(models.server.url, models.server.apiKey) } : {}),
     },
-    optionalDependencies: episodes ? { episode_index: withTimeout(() => episodes.store.check()) } : {},
+    answerDependencies: chatModel ? { chat_model: chatModel } : {},
+    optionalDependencies: episodes ? { ...(embedder ? { embedder } : {}), episode_index: withTimeout(() => episodes.store.check()) } : {},
     isStopping,
   };
 }
@@ -73,8 +74,8 @@ export async function openService(
 ): Promise<Service> {
   const warn =
     (message: string) =>
-    (error: unknown): void =>
-      log.warn({ causes: causeFacts(toAppError(error)) }, message);
+    (error: unknown, work?: string): void =>
+      log.warn({ ...(work === undefined ? {} : { work }), ...failureFacts(toAppError(error), config) }, message);
   await using opening = new AsyncDisposableStack();
 
   const observing = await openObserving(config, log, {
@@ -89,7 +90,7 @@ export async function openService(
     observer,
     onRun(run) {
       metrics.jobRan(run);
-      logRun(log, run);
+      logRun(log, run, config);
     },
     handlers,
     whenQuiet: () => idle.whenIdle(),

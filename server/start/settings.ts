@@ -77,6 +77,11 @@ const chatModel = {
     .describe("The key of the model's server. Unset, without OPENAI_BASE_URL: a built-in offline model answers."),
   OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
   CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
+  MAX_ANSWER_TOKENS: wholeNumber(1)
+    .default(2_000)
+    .describe(
+      "Longest answer, in tokens, thoughts of the model included. A longer one is cut, and `done.cut` says so. Summaries and core memory may have 4,000 if that is more.",
+    ),
   SUMMARY_MODEL: z.string().optional().describe("The model that writes summaries. Unset: CHAT_MODEL."),
   ROUTER_MODEL: z
     .string()

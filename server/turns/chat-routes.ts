@@ -13,8 +13,12 @@ import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../turn/stat
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
 export const MODEL_ERRORS = [
+  "context_too_long",
   "model_unavailable",
   "model_rate_limited",
+  "model_quota",
+  "model_unauthorized",
+  "model_not_found",
   "model_refused",
   "model_first_token_timeout",
   "model_stalled",

@@ -82,9 +82,9 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
     log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
     return;
   }
-  const { conversation_id, timings, usage, degraded } = content;
+  const { conversation_id, timings, usage, degraded, cut } = content;
   const { total_ms: ms, first_token_ms } = timings;
-  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded }, "turn done");
+  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded, cut }, "turn done");
 }
 
 /** A model that failed before its first token has probably used nothing. */

@@ -9,7 +9,7 @@ import type { RegisteredTurn } from "./turn-registry.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
-import { TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
+import { Cut, TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
 import { Notice, TurnTimings } from "../../turn/events.ts";
 
 const Turn = z
@@ -24,6 +24,7 @@ const Turn = z
     started_at: time.nullable(),
     ended_at: time.nullable(),
     completed: z.boolean().nullable(),
+    cut: Cut,
     error: TurnError.nullable(),
     route_decision: RouteDecision.nullable(),
     receipt: Receipt.nullable(),
@@ -64,6 +65,7 @@ function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
 
 const NO_OUTCOME = {
   completed: null,
+  cut: null,
   error: null,
   route_decision: null,
   receipt: null,

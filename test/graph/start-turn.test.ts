@@ -104,7 +104,7 @@ describe("startTurn", () => {
   });
 
   test.each<[string, ModelScript, object, [string, boolean][]]>([
-    ["no answer when there was none", { status: 401 }, { code: "model_refused" }, []],
+    ["no answer when there was none", { status: 401 }, { code: "model_unauthorized" }, []],
     [
       "what was said as incomplete when the answer broke off",
       { tokens: ["half ", "an "], ending: "cut" },

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { toModelError } from "../../models/model-error.ts";
+import { HumanMessage } from "@langchain/core/messages";
+import { toModelError as toError } from "../../models/model-error.ts";
+
+const toModelError = (cause: unknown, streaming: boolean): AppError =>
+  toError(cause, { purpose: "chat", streaming, prompt: [new HumanMessage("My aunt keeps bees. 我的姑姑养蜜蜂。")] });
 
 const withStatus = (status: number): Error => Object.assign(new Error("secret words of the server"), { status });
 const withCode = (code: string, cause?: unknown): Error => Object.assign(new Error("secret words of the system", { cause }), { code });
@@ -15,7 +19,9 @@ describe("toModelError", () => {
   test.each<[number, string, boolean]>([
     [429, "model_rate_limited", true],
     ...[408, 500, 502, 503, 504].map((status): [number, string, boolean] => [status, "model_unavailable", true]),
-    ...[400, 401, 403, 404, 422].map((status): [number, string, boolean] => [status, "model_refused", false]),
+    [401, "model_unauthorized", false],
+    [402, "model_quota", false],
+    ...[400, 403, 404, 422].map((status): [number, string, boolean] => [status, "model_refused", false]),
   ])("makes status %p a %s", (status, code, retryable) => {
     expect(toModelError(withStatus(status), false)).toMatchObject({ code, retryable });
   });

@@ -51,7 +51,7 @@ describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) 
 
     test("gives no usage when the server counted none, and replaces NUL, which Postgres cannot store", async () => {
       server.answer({ tokens: ["a\0b", "\0"], withoutUsage: true });
-      expect(await ask()).toEqual({ tokens: ["a\uFFFDb", "\uFFFD"], text: "a\uFFFDb\uFFFD", usage: undefined, error: null });
+      expect(await ask()).toEqual({ tokens: ["a\uFFFDb", "\uFFFD"], text: "a\uFFFDb\uFFFD", usage: undefined, error: null, cut: null });
     });
   });
 
@@ -108,7 +108,7 @@ describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) 
 
     test.each([
       [429, "model_rate_limited"],
-      [401, "model_refused"],
+      [401, "model_unauthorized"],
     ])("does not ask again after status %p", async (status, code) => {
       server.answer({ status });
       const { error } = await ask();
@@ -168,7 +168,7 @@ describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) =
   });
 
   test.each<[string, ModelScript, string]>([
-    ["refuses", { status: 401 }, "model_refused"],
+    ["refuses", { status: 401 }, "model_unauthorized"],
     ["is down", { status: 503 }, "model_unavailable"],
     ["breaks off in a call", { toolCalls, ending: "cut" }, "model_interrupted"],
     ["ends without a finish reason in a call", { toolCalls, ending: "end" }, "model_incomplete"],

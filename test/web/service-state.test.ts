@@ -45,7 +45,7 @@ describePage("the state of the service on the page", startService, (on) => {
     const { page } = tested;
     const job = page.locator(".card", { hasText: summarise });
     await job.getByText(texts.jobs.states["dead"] ?? "", { exact: true }).waitFor();
-    await job.getByText(texts.errors["model_refused"] ?? "").waitFor();
+    await job.getByText(texts.errors["model_unauthorized"] ?? "").waitFor();
     on.summarise({ tokens: ["at last"] });
     await tested.press(t.retry);
     await page.getByText(t.retried(1)).waitFor();

@@ -14,8 +14,8 @@ export interface Cell {
   degraded?: readonly ("summary" | "core_memory" | "episodic")[];
   /** The turn ends within so many milliseconds, on a machine that is busy with other things too. */
   within: number;
-  /** What /readyz says is down: it is 503, unless answers go on without that. Undefined: it is 200. */
-  down?: "postgres" | "chat_model" | "episode_index" | undefined;
+  /** What /readyz says is down. Without Postgres it is 503, else 200. */
+  down?: "postgres" | "chat_model" | "embedder" | "episode_index" | undefined;
   waits?: readonly JobKind[];
   ways?: Readonly<Record<string, Partial<Omit<Cell, "ways">>>>;
 }
@@ -23,6 +23,7 @@ export interface Cell {
 const DONE = { turn: "done", within: 8_000 } as const;
 const NO_EPISODES = { turn: "done", degraded: ["episodic"], within: 8_000, waits: ["index_episodes"] } as const;
 const NO_INDEX = { ...NO_EPISODES, down: "episode_index" } as const;
+const NO_EMBEDDER = { ...NO_EPISODES, down: "embedder" } as const;
 const NO_SUMMARY = { ...DONE, waits: ["summarise"] } as const;
 const NO_AGENT = { ...DONE, waits: ["remember"] } as const;
 const NO_DATABASE = { turn: "storage_unavailable", within: 8_000, down: "postgres" } as const;
@@ -55,7 +56,11 @@ export const MATRIX: Readonly<Record<Dependency, Row>> = {
     "slow by 2 s": { ...DONE, down: "chat_model" },
     "wrong answers": { ...NO_ANSWER, ways: { "JSON of another shape": { turn: "model_incomplete", down: undefined } } },
   }),
-  embedder: row(NO_EPISODES, { "slow by 2 s": { ...NO_EPISODES, waits: [] } }),
+  embedder: row(NO_EMBEDDER, {
+    "resets in mid-call": NO_EPISODES,
+    "slow by 2 s": { ...NO_EMBEDDER, waits: [] },
+    "wrong answers": { ...NO_EMBEDDER, ways: { "JSON of another shape": { down: undefined } } },
+  }),
   summary_model: row(NO_SUMMARY, { "slow by 2 s": DONE }),
   memory_model: row(NO_AGENT, { "slow by 2 s": DONE }),
 };

@@ -13,7 +13,7 @@ const RAW = /secret words|not json|127\.0\.0\.1|ECONN|fetch failed|terminated|ab
 const FAULTS: [name: string, script: ModelScript, code: string, says: RegExp, calls: number][] = [
   ["answers 500", { status: 500 }, "model_unavailable", /status 500/, 2],
   ["answers 429", { status: 429 }, "model_rate_limited", /limits requests/, 1],
-  ["answers 401", { status: 401 }, "model_refused", /status 401.*OPENAI_API_KEY/, 1],
+  ["answers 401", { status: 401 }, "model_unauthorized", /OPENAI_API_KEY/, 1],
   ["answers 404", { status: 404 }, "model_refused", /status 404.*CHAT_MODEL/, 1],
   ["says nothing", { tokens: [], ending: "hang" }, "model_first_token_timeout", /within 600 ms.*MODEL_FIRST_TOKEN/, 1],
   ["stalls", { tokens: TOKENS, ending: "hang" }, "model_stalled", /for 500 ms.*MODEL_IDLE_TIMEOUT_MS/, 1],
@@ -29,7 +29,11 @@ function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): vo
   const terminal = events.filter(({ data }) => data.status === "done" || data.status === "error");
   expect(terminal).toHaveLength(1);
   expect(events.at(-1)).toBe(terminal[0]);
-  expect(contentOf(events, "error")).toEqual({ code, message: expect.stringMatching(says), retryable: code !== "model_refused" });
+  expect(contentOf(events, "error")).toEqual({
+    code,
+    message: expect.stringMatching(says),
+    retryable: !["model_refused", "model_unauthorized"].includes(code),
+  });
   expect(JSON.stringify(events)).not.toMatch(RAW);
 }
 

@@ -81,7 +81,7 @@ async function expectRemembered(stage: FaultStage, conversationId: string, words
 
 /** A model's server is asked every five seconds at most. */
 async function expectReadiness(stage: FaultStage, down: Cell["down"] | "" = ""): Promise<void> {
-  const expected = down === "" || down === "episode_index" ? 200 : 503;
+  const expected = down === "postgres" ? 503 : 200;
   const isSo = async (): Promise<boolean> => {
     const { status, json } = await api<{ dependencies: Record<string, string> }>(stage, "/readyz");
     const isDown = Object.entries(json.dependencies).filter(([, state]) => state === "down");

@@ -38,7 +38,7 @@ describe("summarising with a model over a socket", () => {
   });
 
   test.each<[string, ModelScript, string]>([
-    ["refuses", { status: 401 }, "model_refused"],
+    ["refuses", { status: 401 }, "model_unauthorized"],
     ["answers with nothing but blanks", { tokens: [" ", "\n\t", "\u3000"] }, "model_incomplete"],
   ])("throws an AppError when the model %s, without a word of what was said", async (_name, script, code) => {
     server.answer(script);

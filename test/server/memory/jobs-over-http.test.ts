@@ -53,7 +53,7 @@ describe("jobs over HTTP", () => {
     const facts = {
       id: expect.any(String),
       kind: "summarise",
-      error: { code: "model_refused", message: expect.any(String) },
+      error: { code: "model_unauthorized", message: expect.any(String) },
       attempts: expect.any(Number),
       created_at: expect.stringMatching(/Z$/),
     };

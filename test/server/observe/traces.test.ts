@@ -129,7 +129,7 @@ describe("traces", () => {
     const spans = receiver.spans();
     for (const name of ["chat test-chat", "generate_rag", "POST /api/v1/chat/stream"]) {
       const { failed, attributes } = only(spans, name);
-      expect({ name, failed, code: attributes["error.type"] }).toEqual({ name, failed: true, code: "model_refused" });
+      expect({ name, failed, code: attributes["error.type"] }).toEqual({ name, failed: true, code: "model_unauthorized" });
     }
     expect(only(spans, "persist").failed).toBe(false);
   });

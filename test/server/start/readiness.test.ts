@@ -112,21 +112,31 @@ describe("/readyz", () => {
     // Connections that are open keep what they began with.
     const others = `datname = '${name}' and pid <> pg_backend_pid()`;
     await database.query({ text: `select pg_terminate_backend(pid) from pg_stat_activity where ${others}` });
-    await waitUntil("a new connection", async () => (await service.get("/readyz")).status === 503);
+    await waitUntil("a new connection", async () => {
+      const { json } = await service.get("/readyz");
+      return (json as { dependencies?: { postgres: string } }).dependencies?.postgres === "read_only";
+    });
     await expectReadOnly(service);
     const turn = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" });
     expect(turn).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
   });
 
-  test("is 503 while the chat model's server is down, and 200 when it has come up", async () => {
+  test("names the model and the embedder that are down, and is 503 for it only when it is asked strictly", async () => {
     const port = await freePort();
-    const service = await open({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1/` });
-    const dependencies = { postgres: "up", chat_model: "down" };
-    expect(await service.get("/readyz")).toMatchObject({ status: 503, json: { status: "not ready", dependencies } });
+    const embedder = { ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_DIMENSIONS: "8" };
+    const service = await open({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1/`, ...embedder });
+    const dependencies = { postgres: "up", chat_model: "down", embedder: "down", episode_index: "up" };
+    expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies } });
+    expect(await service.get("/readyz?strict=true")).toMatchObject({ status: 503, json: { status: "not ready", dependencies } });
+    expect(await service.get("/readyz?strict=yes")).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
     expect((await service.get("/healthz")).status).toBe(200);
     const model = await startModelServer({ port });
     releasers.push(() => model.close());
-    expect((await untilReady(service)).json).toEqual({ status: "ready", dependencies: { postgres: "up", chat_model: "up" } });
+    const up = await waitUntil("readiness", async () => {
+      const answer = await service.get("/readyz?strict=true");
+      return answer.status === 200 && answer;
+    });
+    expect(up.json).toMatchObject({ status: "ready", dependencies: { chat_model: "up" } });
   });
 
   test("does not ask for a model's server when the offline model answers", async () => {

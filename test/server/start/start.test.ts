@@ -82,9 +82,9 @@ test("a service on Postgres with a model's server logs what it uses and its turn
   });
   const done = { turn_id: good.headers.get("x-turn-id"), conversation_id, tokens: 102, degraded: [] };
   expect(turns[0]).toMatchObject({ level: 30, msg: "turn done", ...done });
-  expect(turns[1]).toMatchObject({ level: 40, code: "model_refused", msg: "turn failed" });
-  for (const secret of [MARKER, "secret words", "secret-model-key", "secret-service-key", `:${password}@`])
-    expect(service.output()).not.toContain(secret);
+  expect(turns[1]).toMatchObject({ level: 40, code: "model_unauthorized", msg: "turn failed" });
+  expect(turns[1]).toMatchObject({ causes: [{ said: "secret words of the model server", status: 401 }] });
+  for (const secret of [MARKER, "secret-model-key", "secret-service-key", `:${password}@`]) expect(service.output()).not.toContain(secret);
   await killServiceProcesses();
   await model.close();
   await database.drop();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
 import { listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { connectTo, parseChunkedResponse, postBytes, type RawConnection } from "../../support/clients/raw-connection.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
@@ -106,6 +107,7 @@ describe("a turn over HTTP", () => {
       conversation_id: expect.stringMatching(UUID),
       message_id: expect.stringMatching(UUID),
       completed: true,
+      cut: null,
       usage,
       timings: { total_ms: expect.any(Number), first_token_ms: expect.any(Number), nodes: expect.any(Object), started: expect.any(Object) },
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
@@ -130,6 +132,28 @@ describe("a turn over HTTP", () => {
     expect(streamed).toMatchObject({ conversation_id: json.conversation_id, receipt: { window_messages: 2 } });
     expect(next.headers.get("x-turn-id")).toMatch(UUID);
     expect(next.headers.get("x-turn-id")).not.toBe(turnId);
+  });
+
+  test("asks the model for no more than 2,000 tokens, and says where an answer was cut", async () => {
+    running.model.answer({ tokens: ["As long as", " it gets"], ending: "length" });
+    const { events } = await ask("cut");
+    expect(running.model.seen.at(-1)?.body).toMatchObject({ max_tokens: 2_000 });
+    const done = contentOf(events, "done");
+    expect(done).toMatchObject({ completed: true, cut: "length" });
+    const [, answer] = await listMessages(running.url, done.conversation_id);
+    expect(answer).toMatchObject({ completed: true, metadata: { cut: "length" } });
+    expect((await readMetrics(running.url)).samples.get("conversation_graph_turns_cut_total")).toBe(1);
+    const completion = { model: "conversation-graph", messages: [{ role: "user", content: "cut" }] };
+    const { json } = await postJson<{ choices: object[] }>(`${running.url}/v1/chat/completions`, completion);
+    expect(json.choices).toMatchObject([{ finish_reason: "length" }]);
+  });
+
+  test("says that the model's bound is too small for its thoughts, and does not ask twice", async () => {
+    running.model.answer({ tokens: [], ending: "length" });
+    const before = running.model.seen.length;
+    const { events } = await ask("thoughts");
+    expect(contentOf(events, "error")).toMatchObject({ code: "model_incomplete", message: expect.stringContaining("MAX_ANSWER_TOKENS") });
+    expect(running.model.seen).toHaveLength(before + 1);
   });
 
   test("gives notice when a message does not fit the model", async () => {

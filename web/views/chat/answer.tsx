@@ -64,3 +64,10 @@ export function Answer({ id, turnId, time, isBusy = false, text, children, notes
     </article>
   );
 }
+
+/** Says of an answer that it is not whole. */
+export function AnswerNote({ completed, cut }: { completed: boolean; cut: boolean }) {
+  const t = texts.value.chat;
+  if (completed && !cut) return null;
+  return <p class="note">{completed ? t.cut : t.incomplete}</p>;
+}

@@ -4,7 +4,7 @@ import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { Markdown } from "../markdown.tsx";
-import { Answer } from "./answer.tsx";
+import { Answer, AnswerNote } from "./answer.tsx";
 import { UserMessage } from "./user-message.tsx";
 
 const STOPPED = "turn_cancelled";
@@ -29,7 +29,7 @@ function Progress({ turn }: { turn: LiveTurn }) {
 
 function Notes({ turn }: { turn: LiveTurn }) {
   const t = texts.value;
-  const { degraded = [], completed = true } = turn.result.value ?? {};
+  const { degraded = [], completed = true, cut = null } = turn.result.value ?? {};
   const error = turn.error.value;
   const retry = !turn.isFollowed && <PrimaryButton onClick={() => retryTurn(turn)}>{t.retry}</PrimaryButton>;
   return (
@@ -45,7 +45,7 @@ function Notes({ turn }: { turn: LiveTurn }) {
           {notice.message}
         </p>
       ))}
-      {!completed && <p class="note">{t.chat.incomplete}</p>}
+      <AnswerNote completed={completed} cut={cut !== null} />
       {error?.code === STOPPED && (
         <div class="note">
           <p>{t.chat.stopped}</p>

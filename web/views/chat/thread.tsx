@@ -7,7 +7,7 @@ import { texts } from "../../texts/texts.ts";
 import { RetryNote } from "../loaded.tsx";
 import { Markdown } from "../markdown.tsx";
 import { Announcer } from "./announcer.tsx";
-import { Answer } from "./answer.tsx";
+import { Answer, AnswerNote } from "./answer.tsx";
 import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.tsx";
 import { LiveExchange } from "./live-exchange.tsx";
 import { UserMessage } from "./user-message.tsx";
@@ -21,7 +21,7 @@ const BY_HAND_MS = 1_000;
 const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
 
 function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: boolean }) {
-  const { id, role, content, created_at, completed } = message;
+  const { id, role, content, created_at, completed, metadata } = message;
   if (role === "user") {
     return (
       <UserMessage id={`message-${id}`} text={content} time={created_at} unansweredTurn={isAnswered ? undefined : turnIdOf(message)} />
@@ -33,7 +33,7 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
       turnId={turnIdOf(message)}
       time={created_at}
       text={() => content}
-      notes={!completed && <p class="note">{texts.value.chat.incomplete}</p>}
+      notes={<AnswerNote completed={completed} cut={metadata["cut"] === "length"} />}
     >
       <Markdown of={content} read={() => [content, true]} />
     </Answer>
