@@ -67,3 +67,21 @@ export function shortenQuoted(text: string, maxTokens: number): string {
     room -= over;
   }
 }
+
+const ELLIPSIS = "…";
+
+/** A sentence of more than `maxTokens` as whole words of its beginning and "…"; "" when not even that fits. */
+export function shortenSentence(sentence: string, maxTokens: number): string {
+  const limit = Math.floor(maxTokens);
+  if (estimateTokens(sentence.slice(0, 4 * limit + 1)) <= limit) return sentence;
+  let weight = tokenWeight(ELLIPSIS);
+  let beginning = "";
+  for (const character of sentence) {
+    weight += tokenWeight(character);
+    if (weight > limit) break;
+    beginning += character;
+  }
+  const space = beginning.lastIndexOf(" ");
+  const whole = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/(?<![\s…])[\s…]+$/, "");
+  return whole === "" ? "" : whole + ELLIPSIS;
+}

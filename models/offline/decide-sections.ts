@@ -2,9 +2,13 @@ import { lexicalText } from "../../text/lexical-text.ts";
 import { splitLines } from "../../text/split-sentences.ts";
 import { readMessage, readStatement, type Fact, type Topic } from "./read-message.ts";
 
-interface Line {
+/** A line of core memory. */
+interface KnownLine {
   section: string;
   text: string;
+}
+
+interface Line extends KnownLine {
   /** It was there before the message. */
   isOld: boolean;
   /** The message says it again. */
@@ -27,8 +31,17 @@ const CALLED: [words: RegExp, topic: Topic][] = [
 ];
 const EVERYTHING = /^(?:everything(?: about me| you know| you know about me)?|(?:关于)?我的一切|所有|全部)$/i;
 
+/** Questions for what one line alone can tell, in words that it lacks. */
+const ASKED: [words: RegExp, topic: Topic][] = [
+  [/\bmy name\b|\bam i called\b|\bwho am i\b|我叫什么|我的(?:名字|姓名)|我是谁/i, "name"],
+  [
+    /\b(?:do|did|are|am) (?:i|we) (?:\w+ )?(?:live|living|based)\b|\bmy (?:home|address|city|town)\b|我们?(?:现在|目前|到底|还|是)*住|我的?(?:家|住址|地址)/i,
+    "home",
+  ],
+];
+
 /** What a line says; null for lines in other words. */
-function readLine({ section, text }: Line): Pick<Fact, "topic" | "holds" | "value"> | null {
+function readLine({ section, text }: KnownLine): Pick<Fact, "topic" | "holds" | "value"> | null {
   const plain = text.trimEnd().replace(/[.。]$/u, "");
   for (const [topic, holds, ...beginnings] of BEGINNINGS) {
     const beginning = beginnings.find((start) => plain.length > start.length && plain.startsWith(start));
@@ -47,12 +60,24 @@ const keyOf = ({ topic, value }: Pick<Fact, "topic" | "value">): string =>
   lexicalText(topic === "home" ? (value.split(",")[0] ?? "") : value.replace(/^[吃喝看听玩](?=..)/u, "")) || value;
 
 /** Against it are another name or home, and the opposite of a liking. */
-function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
+function relation(line: KnownLine, fact: Fact): "says" | "against" | "neither" {
   const known = readLine(line);
   if (known?.topic !== fact.topic) return "neither";
   const isSame = keyOf(known) === keyOf(fact);
   if (isSame) return known.holds === fact.holds ? "says" : "against";
   return fact.topic === "name" || fact.topic === "home" ? "against" : "neither";
+}
+
+/** Whether a line is what a question asks for, and else what of the line the words of a question are compared with. */
+export function answersOf(question: string, line: KnownLine): { isAsked: boolean; words: string } {
+  const known = readLine(line);
+  const isAsked = ASKED.some(([words, topic]) => topic === known?.topic && words.test(question));
+  return { isAsked, words: known?.topic === "name" || known?.topic === "home" ? known.value : line.text };
+}
+
+/** Whether core memory says otherwise than what the user said earlier. */
+export function isContradicted(sentence: string, lines: readonly KnownLine[]): boolean {
+  return readMessage(sentence).some((change) => "fact" in change && lines.some((line) => relation(line, change.fact) === "against"));
 }
 
 /** Removes lines that contradict a fact. The fact takes the place of the first of them, or comes last. */

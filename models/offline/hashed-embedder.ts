@@ -24,7 +24,8 @@ function hash(text: string): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-function weightOf(word: string): number {
+/** How much a word of a lexical text says. */
+export function weightOf(word: string): number {
   const isCharacter = word.length <= 2 && [...word].length === 1;
   if (isCharacter) return COMMON_CHARACTERS.has(word) ? WEIGHTS.commonCharacter : WEIGHTS.character;
   return COMMON.has(word) ? WEIGHTS.common : WEIGHTS.word;

@@ -3,8 +3,13 @@ import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { readFences } from "../../text/fence.ts";
+import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
+import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-import { isQuestion, wordsOf } from "./sentence-worth.ts";
+import { asks, tellsOfOneself } from "../../text/telling-or-asking.ts";
+import { answersOf, isContradicted } from "./decide-sections.ts";
+import { readMessage } from "./read-message.ts";
+import { weightOf } from "./hashed-embedder.ts";
 
 /** What the user said, as a line of a summary writes it. */
 const SUMMARISED = /^- (?:User: |用户：)(.*)$/u;
@@ -13,56 +18,88 @@ const ASKED = /^\[\d{4}-\d\d-\d\d\] (?:User|Noted):$/u;
 /** The label of a passage of a document: its number and its title. */
 const PASSAGE = /^\[(\d+)\] (.*)$/u;
 
-/** The sentence that shares most words with the question, the latest of equals. */
-function bestSentence(question: string, texts: string[]): string | null {
-  const asked = wordsOf(question);
-  let [best, bestScore]: [string | null, number] = [null, 1];
-  for (const sentence of texts.flatMap(splitSentences).filter((one) => !isQuestion(one))) {
-    const score = [...wordsOf(sentence)].filter((word) => asked.has(word)).length;
-    if (score >= bestScore) [best, bestScore] = [sentence, score];
-  }
-  return best;
+/** In English and in Chinese. */
+type Saying = readonly [english: string, chinese: string];
+const HELLO: Saying = ["This is the offline model.", "我是离线模型（offline model）。"];
+const TOLD: Saying = [
+  "The offline model has read this; ask a question to see what is remembered.",
+  "离线模型（offline model）读到了；提个问题，看看记住了什么。",
+];
+const NOTHING: Saying = [
+  "The offline model found nothing about this in what it was given.",
+  "离线模型（offline model）在收到的内容里没有找到与此有关的话。",
+];
+
+/** These say little: "Likes tea" answers "What tea do I like?" by its tea. */
+const LIKING = new Set(lexicalText("like love enjoy dislike hate 喜欢爱").split(" "));
+/** Of core memory and documents, over what people said: that resembles what they ask. */
+const LEAD = 2;
+const PAIR = /^\p{Script=Han}{2}$/u;
+
+/** Of Chinese the characters, not the pairs: 猫叫 and 猫现在叫. */
+const wordsOf = (lexical: string): Set<string> => new Set(lexical.split(" ").filter((word) => word !== "" && !PAIR.test(word)));
+
+/** Zero for less than a third of the question, and less than a word. */
+function makeScore(question: string): (text: string) => number {
+  const asked = new Map([...wordsOf(lexicalQuery(question))].map((word) => [word, weightOf(word) * (LIKING.has(word) ? 0.5 : 1)]));
+  const sum = (words: Iterable<string>): number => [...words].reduce((total, word) => total + (asked.get(word) ?? 0), 0);
+  const least = Math.min(1, sum(asked.keys()) / 3);
+  return (text) => {
+    const score = sum(wordsOf(lexicalText(text)));
+    return score < least ? 0 : score;
+  };
 }
 
-/** What the prompt says about the question: a passage with its number, else the user's own words, else core memory. */
-function findAnswer(prompt: BaseMessage[], isChinese: boolean): string {
+function findAnswer(prompt: readonly BaseMessage[]): Saying {
   const { rest: question, fences: recalled } = readFences(prompt.at(-1)?.text ?? "");
+  if (isSmallTalk(question)) return HELLO;
+  if (tellsOfOneself(question) || (!asks(question) && readMessage(question).length > 0)) return TOLD;
   const earlier = prompt.slice(0, -1);
   const fences = [...earlier.flatMap(({ type, text }) => (type === "system" ? readFences(text).fences : [])), ...recalled];
-  const remembered = (wanted: string) => fences.flatMap(({ tag, pieces }) => (tag === wanted ? pieces : []));
-
-  const passages = remembered("passages");
-  const passage = bestSentence(question, passages.map(({ text }) => text).reverse()); // the best passage comes first
-  if (passage !== null) {
-    const label = passages.find(({ text }) => splitSentences(text).includes(passage))?.label ?? "";
-    const [, number, title] = PASSAGE.exec(label) ?? [];
-    return isChinese ? `《${title}》中写道：“${passage}” [${number}]` : `"${title}" says: "${passage}" [${number}]`;
-  }
-  const said = bestSentence(question, [
-    ...remembered("conversation_summary").flatMap(({ text }) => text.split("\n").flatMap((line) => SUMMARISED.exec(line)?.[1] ?? [])),
-    ...remembered("earlier_exchanges").flatMap(({ label = "", text }) => (ASKED.test(label) ? [text] : [])),
-    ...earlier.flatMap(({ type, text }) => (type === "human" ? [text] : [])),
-  ]);
-  if (said !== null) return isChinese ? `你之前说过：“${said}”` : `You said earlier: "${said}"`;
-  const facts = remembered("core_memory").map(({ text }) => text);
-  const known = bestSentence(question, facts);
-  if (known !== null) return isChinese ? `关于你，我知道：“${known}”` : `What I know about you: "${known}"`;
-  return isChinese ? "在我收到的内容里没有找到与此有关的话。" : "I found nothing about this in what I was given.";
+  const remembered = (wanted: string): { label: string; text: string }[] => {
+    const pieces = fences.flatMap((fence) => (fence.tag === wanted ? fence.pieces : []));
+    return pieces.flatMap(({ label = "", text }) => splitSentences(text).map((sentence) => ({ label, text: sentence })));
+  };
+  const scoreOf = makeScore(question);
+  const lines = remembered("core_memory").map(({ label, text }) => ({ section: label.slice(1, -1), text }));
+  const said = [
+    ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
+    ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),
+    ...earlier.flatMap(({ type, text }) => (type === "human" ? splitSentences(text) : [])),
+  ];
+  /** Of equals the last one is quoted. */
+  const quotes: { score: number; says: Saying }[] = [
+    ...said.map((text) => ({
+      score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text),
+      says: [`You said earlier: "${text}"`, `你之前说过：“${text}”`] as const,
+    })),
+    ...remembered("passages")
+      .toReversed()
+      .map(({ label, text }) => {
+        const [, number, title] = PASSAGE.exec(label) ?? [];
+        return {
+          score: LEAD * scoreOf(text),
+          says: [`"${title}" says: "${text}" [${number}]`, `《${title}》中写道：“${text}” [${number}]`] as const,
+        };
+      }),
+    ...lines.map((line) => {
+      const { isAsked, words } = answersOf(question, line);
+      const says: Saying = [`What I know about you: "${line.text}"`, `关于你，我知道：“${line.text}”`];
+      return { score: isAsked ? Infinity : LEAD * scoreOf(words), says };
+    }),
+  ];
+  return quotes.reduce((best, quote) => (quote.score > 0 && quote.score >= best.score ? quote : best), { score: 0, says: NOTHING }).says;
 }
 
-/** Quotes what fits the last message best, in Chinese when that has Chinese characters. */
-export function offlineAnswer(prompt: BaseMessage[]): string {
-  const isChinese = /\p{Script=Han}/u.test(readFences(prompt.at(-1)?.text ?? "").rest);
-  const found = findAnswer(prompt, isChinese);
-  if (isChinese)
-    return `我是离线模型，只能根据收到的内容回答。${found}要得到真正的回答，请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL（offline model）。`;
-  return `This is the offline model: it answers only from what it is given. ${found} For real answers set OPENAI_API_KEY or OPENAI_BASE_URL.`;
+/** One sentence: what the prompt says about the question in core memory, a document or the user's own words, in the question's language. */
+export function offlineAnswer(prompt: readonly BaseMessage[]): string {
+  return findAnswer(prompt)[/\p{Script=Han}/u.test(readFences(prompt.at(-1)?.text ?? "").rest) ? 1 : 0];
 }
 
 /** A word with the space behind it, or one Chinese character. */
 const TOKEN = /\p{Script=Han}|[^\p{Script=Han}\s]+\s*|\s+/gu;
 
-/** A chat model without a model: deterministic, in process, answers only from its prompt and says so. */
+/** A chat model without a model: deterministic, in process, quotes what its prompt says. */
 export class OfflineChatModel extends BaseChatModel {
   constructor() {
     super({});

@@ -1,24 +1,7 @@
 import { splitSentences } from "../../text/split-sentences.ts";
-import { estimateTokens, tokenWeight } from "../../text/tokens.ts";
-import { isQuestion, sentenceWorth, wordsOf } from "./sentence-worth.ts";
-
-const MARK = "…";
-
-/** A sentence of more than `maxTokens` as whole words of its beginning and "…"; "" when not even that fits. */
-export function shortenSentence(sentence: string, maxTokens: number): string {
-  const limit = Math.floor(maxTokens);
-  if (estimateTokens(sentence.slice(0, 4 * limit + 1)) <= limit) return sentence;
-  let weight = tokenWeight(MARK);
-  let beginning = "";
-  for (const character of sentence) {
-    weight += tokenWeight(character);
-    if (weight > limit) break;
-    beginning += character;
-  }
-  const space = beginning.lastIndexOf(" ");
-  const whole = (space > beginning.length / 2 ? beginning.slice(0, space) : beginning).replace(/(?<![\s…])[\s…]+$/, "");
-  return whole === "" ? "" : whole + MARK;
-}
+import { isQuestion } from "../../text/telling-or-asking.ts";
+import { estimateTokens, shortenSentence } from "../../text/tokens.ts";
+import { sentenceWorth, wordsOf } from "./sentence-worth.ts";
 
 interface Line {
   /** Null: a line of a free text. */

@@ -20,11 +20,11 @@ const STATEMENTS: [topic: Topic, holds: Fact["holds"], english: string[], chines
   ["taste", "yes", ["i like", "i love", "i enjoy", "i am a fan of", "i am a big fan of"], ["喜欢上", "喜欢", "热爱", "爱(?=[吃喝看听玩])"]],
 ];
 const ADVERBS = "(?: (?:really|actually|also|still|just|now|absolutely|always|very|currently|particularly|finally|back))*";
-const LEADS = /^(?:(?:hi|hello|hey|there|and|but|so|well|also|oh|ok|okay|actually|anyway|by the way)(?= |$) ?)*/i;
+const LEADS = /^(?:(?:hi|hello|hey|there|and|but|so|well|also|oh|ok|okay|actually|anyway|sorry|by the way)(?= |$) ?)*/i;
 const END = / (?:now|too|as well|again|a lot|very much|so much|these days|lately|recently|last month|last year)$/i;
 const NO_MORE = / (?:any ?more|any longer)$/i;
 const CHINESE_ADVERBS = "(?:现在|目前|最近|已经|一直|特别|非常|真的|比较|其实|平时|[也还就都很真最刚])*";
-const CHINESE_LEADS = /^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|但是?|不过|然后|那个|嗯)*/u;
+const CHINESE_LEADS = /^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|抱歉|不好意思|但是?|不过|然后|那个|嗯)*/u;
 const english = (words: string[]): string => words.map((each) => each.replaceAll(" ", `${ADVERBS} `)).join("|");
 const PATTERNS = STATEMENTS.map(([topic, holds, words, chinese]) => ({
   topic,

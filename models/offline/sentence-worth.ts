@@ -1,5 +1,6 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
+import { isQuestion, onlyAsks } from "../../text/telling-or-asking.ts";
 
 type Cue = [weight: number, words: RegExp];
 
@@ -75,10 +76,6 @@ const EVERY_CUE = [...USER_CUES, ...ANYONES_CUES];
 /** Without these words, "Do you like tea?" is no preference of the user. */
 const OF_THE_USER = /我|\b(?:i|my|we|our)\b/i;
 const HAN = /\p{Script=Han}/u;
-const QUESTION = /[?？]["'”’)）\]】」』*_]*$/u;
-/** The beginning of a sentence that only asks. Other questions also tell something: "I move in May, any advice?" */
-const ONLY_ASKS =
-  /^\W*(?:(?:and|but|so|ok|okay|well|also|oh|hey|hi|wow) ?,? )?(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|can|could|will|would|should|shall|may|have|has|any|got)\b/i;
 /** Each further cue counts this share of the one before. */
 const FURTHER_CUE = 0.6;
 const BASE = 0.5;
@@ -86,18 +83,8 @@ const OPEN_QUESTION = 6;
 const ASSISTANT_SHARE = 0.35;
 const QUESTION_SHARE = 0.3;
 
-export function isQuestion(sentence: string): boolean {
-  return QUESTION.test(sentence);
-}
-
 /** Stems without stop words, and pairs of Chinese characters. */
-export function wordsOf(sentence: string): Set<string> {
-  return new Set(
-    lexicalText(sentence)
-      .split(" ")
-      .filter((word) => word !== "" && !/^\p{Script=Han}$/u.test(word)),
-  );
-}
+export const wordsOf = (sentence: string): Set<string> => new Set(lexicalText(sentence).match(/\S{2,}|[^\s\p{Script=Han}]/gu));
 
 function weightOf(cues: Cue[], sentence: string, base: number): number {
   const weights = cues.filter(([, words]) => words.test(sentence)).map(([weight]) => weight);
@@ -108,8 +95,8 @@ function weightOf(cues: Cue[], sentence: string, base: number): number {
 export function sentenceWorth(sentence: string, speaker: "user" | "assistant" | null, isOpenQuestion = false): number {
   if (isSmallTalk(sentence)) return 0;
   if (speaker === "assistant") return weightOf(ANYONES_CUES, sentence, 0) * (isQuestion(sentence) ? QUESTION_SHARE : 1) * ASSISTANT_SHARE;
-  const onlyAsks = speaker === "user" && isQuestion(sentence) && (ONLY_ASKS.test(sentence) || HAN.test(sentence));
-  const worth = weightOf(onlyAsks && !OF_THE_USER.test(sentence) ? ANYONES_CUES : EVERY_CUE, sentence, BASE);
+  const isBareQuestion = speaker === "user" && isQuestion(sentence) && (onlyAsks(sentence) || HAN.test(sentence));
+  const worth = weightOf(isBareQuestion && !OF_THE_USER.test(sentence) ? ANYONES_CUES : EVERY_CUE, sentence, BASE);
   if (isOpenQuestion) return worth * FURTHER_CUE + OPEN_QUESTION;
-  return onlyAsks ? worth * QUESTION_SHARE : worth;
+  return isBareQuestion ? worth * QUESTION_SHARE : worth;
 }

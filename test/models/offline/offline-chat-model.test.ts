@@ -19,23 +19,31 @@ const assembled = (message: string, parts: Partial<PromptParts>): BaseMessage[] 
 
 describe("the offline answer", () => {
   test.each([
-    ["Hello!", /^This is the offline model.*OPENAI_API_KEY/],
-    ["你好", /^我是离线模型.*OPENAI_API_KEY/],
-    ["帮我 check 一下 flight", /^我是离线模型/],
-    ["", /offline model/],
-  ])("to %j says in its language that it is the offline model, and how to get real answers", (message, says) =>
-    expect(offlineAnswer(promptOf(message))).toMatch(says),
-  );
+    ["Hello!", "This is the offline model."],
+    ["你好", "我是离线模型（offline model）。"],
+    ["", "This is the offline model."],
+    ["I moved to Porto.", "The offline model has read this; ask a question to see what is remembered."],
+    ["Remember that my flight leaves at 6 pm.", "The offline model has read this; ask a question to see what is remembered."],
+    ["我的狗叫小白", "离线模型（offline model）读到了；提个问题，看看记住了什么。"],
+    ["What is a quasar?", "The offline model found nothing about this in what it was given."],
+    ["帮我 check 一下 flight", "离线模型（offline model）在收到的内容里没有找到与此有关的话。"],
+  ])("to %j is one sentence in its language", (message, answer) => expect(offlineAnswer(promptOf(message))).toBe(answer));
 
   const ENGLISH = "I live in Oslo. My favourite colour is green! I have two cats and one dog.";
   const CHINESE = "我住在上海。我最喜欢的颜色是绿色！我有两只猫。";
-  const NOTHING = "I found nothing";
+  const NOTHING = "found nothing";
   test.each<[string, string[], string]>([
     ["the sentence that fits best", [ENGLISH, "Which colour do I like?"], '"My favourite colour is green!"'],
     ["another for another question", [ENGLISH, "How many cats and dogs, I mean cats, do I have?"], '"I have two cats and one dog."'],
     ["the Chinese one", [CHINESE, "我喜欢什么颜色？"], "“我最喜欢的颜色是绿色！”"],
     ["another Chinese one", [CHINESE, "住在哪里？"], "“我住在上海。”"],
-    ["the latest of equals", ["My colour is green.", "My colour is blue.", "What is my colour?"], 'earlier: "My colour is blue." For'],
+    ["the latest of equals", ["My colour is green.", "My colour is blue.", "What is my colour?"], '"My colour is blue."'],
+    ["the latest of Chinese equals", ["我的猫叫小花。", "我的猫现在叫小白。", "我的猫叫什么？"], "“我的猫现在叫小白。”"],
+    [
+      "no question without a mark",
+      ["where do my parents live", "My parents live in Faro.", "Where do my parents live?"],
+      '"My parents live in Faro."',
+    ],
     ["nothing of the system text", ["Hi.", "Where do whales live?"], NOTHING],
     ["nothing of the assistant", ["Hi.", "Is the answer 42?"], NOTHING],
     ["no earlier question", ["Which colour do I like?", "Which colour do I like?"], NOTHING],
@@ -72,11 +80,40 @@ describe("the offline answer", () => {
     );
   });
 
-  test("quotes core memory when nobody has said it in this conversation", () => {
-    const coreMemory = [{ section: "profile", content: "Lives in Porto.\nName: Ada.", version: 3 }];
-    expect(offlineAnswer(assembled("Which town lives in my heart?", { coreMemory }))).toContain('What I know about you: "Lives in Porto."');
-    const chinese = [{ section: "profile", content: "住在上海。", version: 1 }];
-    expect(offlineAnswer(assembled("我住在哪里？", { coreMemory: chinese }))).toContain("关于你，我知道：“住在上海。”");
+  const profile = (content: string) => ({ coreMemory: [{ section: "profile", content, version: 3 }] });
+  const window = (...said: string[]) => ({
+    window: said.map((content, index) => ({
+      id: String(index),
+      role: "user" as const,
+      content,
+      tokenCount: 9,
+      createdAt: "2026-01-01T00:00:00.000Z",
+    })),
+  });
+
+  test.each<[string, string, string[], string]>([
+    ["Lives in Porto.\nName: Ada.", "Where do I live?", ["I live in Lisbon."], 'What I know about you: "Lives in Porto."'],
+    ["住在杭州。", "我现在住在哪里？", ["我现在住在上海。"], "关于你，我知道：“住在杭州。”"],
+    ["Lives in Porto.", "我住在哪里？", [], "关于你，我知道：“Lives in Porto.”"],
+    ["住在杭州。", "Where do I live now?", [], 'What I know about you: "住在杭州。"'],
+    ["Name: Ada.", "Who am I?", [], 'What I know about you: "Name: Ada."'],
+  ])("quotes core memory before what the user said in other words: %j, %j", (known, question, said, answer) =>
+    expect(offlineAnswer(assembled(question, { ...profile(known), ...window(...said) }))).toBe(answer),
+  );
+
+  test.each([
+    ["Name: Ada.", "What is my dog's name?", "My dog Rex has a long name."],
+    ["Lives in Porto.", "Where does my sister live?", "My sister lives in Faro."],
+    ["Lives in Porto.", "Do I live with a dog or a cat in Lisbon?", "My dog and my cat fight."],
+  ])("takes no line about something else: %j, %j", (known, question, said) => {
+    const quoted = offlineAnswer(assembled(question, { ...profile(known), ...window(said) }));
+    if (question.startsWith("Do I live")) expect(quoted).toContain(known);
+    else expect(quoted).toBe(`You said earlier: "${said}"`);
+  });
+
+  test("never quotes what core memory contradicts", () => {
+    const prompt = assembled("What did I say about a move to Lisbon?", { ...profile("Lives in Porto."), ...window("I moved to Lisbon.") });
+    expect(offlineAnswer(prompt)).not.toContain("moved");
   });
 
   test("quotes an archived memory, which has no answer of an assistant", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { offlineSummary, shortenSentence } from "../../../models/offline/offline-summary.ts";
+import { offlineSummary } from "../../../models/offline/offline-summary.ts";
+import { shortenSentence } from "../../../text/tokens.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
 import { DIALOGUES } from "./sample-dialogues.ts";
 

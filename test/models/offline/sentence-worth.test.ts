@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isQuestion, sentenceWorth } from "../../../models/offline/sentence-worth.ts";
+import { sentenceWorth } from "../../../models/offline/sentence-worth.ts";
+import { isQuestion } from "../../../text/telling-or-asking.ts";
 
 const ORDINARY = ["The weather was quite grey outside.", "外面的天色一直灰蒙蒙的。"] as const;
 const LASTING: [kind: string, english: string, chinese: string][] = [
