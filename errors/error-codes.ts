@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   forbidden: { retryable: false },
   misdirected_request: { retryable: false },
   not_found: { retryable: false },
+  method_not_allowed: { retryable: false },
   conversation_busy: { retryable: true },
   stale_version: { retryable: false },
   document_unreadable: { retryable: false },

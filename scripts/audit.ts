@@ -1,28 +1,20 @@
-import { parseArgs } from "node:util";
-import { AppError, toAppError } from "../errors/app-error.ts";
+import { AppError } from "../errors/app-error.ts";
 import { findResidualData } from "../memory/erase/find-residual-data.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openSearchStore } from "../server/start/open-memory.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { listIndexNames } from "../stores/search/open-episode-index.ts";
+import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run audit -- --user ID [--tenant TENANT]    shows what every store holds of a user: nothing after an erase
 Exit status: 0 nothing was found, 2 something was found, 1 a store could not be searched`;
 
-function readArguments(): { tenantId: string; userId: string } {
-  try {
-    const { values } = parseArgs({ options: { user: { type: "string" }, tenant: { type: "string", default: "default" } } });
-    if (values.user) return { tenantId: values.tenant, userId: values.user };
-  } catch {
-    // An option that is not known: the usage says which are.
-  }
-  throw new AppError("invalid_request", USAGE);
-}
+const options = { user: { type: "string" }, tenant: { type: "string", default: "default" } } as const;
 
-try {
+await runCommand({ usage: USAGE, options }, async ({ values: { user: userId, tenant: tenantId } }, refuse) => {
   await using opened = new AsyncDisposableStack();
-  const owner = readArguments();
+  const owner = { tenantId, userId: userId ?? refuse() };
   const config = parseConfig(readEnvironment());
   const database = await openDatabase(config);
   opened.defer(() => database.close());
@@ -40,7 +32,4 @@ try {
     leftovers.length === 0 ? `nothing of user "${owner.userId}"` : `${leftovers.length} places hold something of user "${owner.userId}"`,
   );
   if (leftovers.length > 0) process.exitCode = 2;
-} catch (error) {
-  console.error(toAppError(error).message);
-  process.exitCode = 1;
-}
+});

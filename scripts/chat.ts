@@ -1,58 +1,94 @@
 import { createInterface } from "node:readline/promises";
-import { parseArgs } from "node:util";
 import { createParser } from "eventsource-parser";
+import { toAppError } from "../errors/app-error.ts";
+import { OFFLINE_REMARK } from "../server/start/offline-remark.ts";
 import type { TurnEvent } from "../turn/events.ts";
+import { callService, type RunningService, SERVICE_OPTIONS } from "./call-service.ts";
+import { runCommand } from "./run-command.ts";
 
-const { values } = parseArgs({
-  options: {
-    url: { type: "string", default: `http://127.0.0.1:${process.env["PORT"] ?? "8000"}` },
-    user: { type: "string", default: process.env["USER"] ?? "me" },
-    session: { type: "string", default: "terminal" },
-    key: { type: "string" },
-  },
-});
+const USAGE = `npm run chat [-- --user ID] [--session ID] [--url URL] [--key KEY]    talks to the running service in the terminal
+Ctrl-C stops an answer; Ctrl-D, or Ctrl-C between answers, ends.`;
+
+const HELP = `/new       begins another conversation; what is remembered stays
+/memory    shows what is known about you
+/quit      ends
+/help      shows this`;
+
+const print = (text: string): void => void process.stdout.write(text);
 
 function show(event: TurnEvent): void {
-  if (event.status === "token") process.stdout.write(event.content);
-  if (event.status === "notice") process.stdout.write(`\n[${event.content.message}]\n`);
-  if (event.status === "error") process.stdout.write(`\n[${event.content.code}: ${event.content.message}]`);
+  if (event.status === "token") print(event.content);
+  if (event.status === "notice") print(`\n[${event.content.message}]\n`);
+  if (event.status === "error") print(`\n[${event.content.code}: ${event.content.message}]`);
+}
+
+interface Talk extends RunningService {
+  user: string;
+  session: string;
 }
 
 /** One turn, shown token by token. Throws when the service cannot be reached or the signal stops it. */
-async function ask(message: string, signal: AbortSignal): Promise<void> {
-  const response = await fetch(`${values.url}/api/v1/chat/stream`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...(values.key ? { authorization: `Bearer ${values.key}` } : {}) },
-    body: JSON.stringify({ user_id: values.user, session_id: values.session, message }),
-    signal,
-  });
-  if (!response.ok || !response.body) {
-    const { error } = (await response.json()) as { error: { code: string; message: string } };
-    process.stdout.write(`[${error.code}: ${error.message}]\n`);
-    return;
-  }
+async function ask({ user, session, ...service }: Talk, message: string, signal: AbortSignal): Promise<void> {
+  const body = JSON.stringify({ user_id: user, session_id: session, message });
+  const headers = { "content-type": "application/json" };
+  const response = await callService(service, "/api/v1/chat/stream", { method: "POST", headers, body, signal });
   const parser = createParser({ onEvent: ({ data }) => show(JSON.parse(data) as TurnEvent) });
   const decoder = new TextDecoder();
-  for await (const chunk of response.body) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
-  process.stdout.write("\n");
+  for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+  print("\n");
 }
 
-const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: "> " });
-let answering: AbortController | undefined;
-let open = true; // input from a pipe ends while the lines before are still being answered
-terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close())).on("close", () => (open = false));
-process.stdout.write(`Talking to ${values.url} as ${values.user} in session ${values.session}. Ctrl-C stops an answer, Ctrl-D ends.\n`);
-terminal.prompt();
-for await (const line of terminal) {
-  if (line.trim()) {
-    answering = new AbortController();
-    await ask(line, answering.signal).catch((error: unknown) => {
-      const stopped = answering?.signal.aborted;
-      process.stdout.write(
-        stopped ? "\n[stopped]\n" : `[${values.url} does not answer. Start the service with npm start. ${String(error)}]\n`,
-      );
-    });
-    answering = undefined;
-  }
-  if (open) terminal.prompt();
+async function showMemory({ user, ...service }: Talk): Promise<void> {
+  const response = await callService(service, `/api/v1/users/${encodeURIComponent(user)}/core-memory`);
+  const { sections } = (await response.json()) as { sections: { section: string; content: string }[] };
+  const known = sections.filter(({ content }) => content !== "").map(({ section, content }) => `[${section}]\n${content}\n`);
+  print(known.length === 0 ? "Nothing is known about you yet.\n" : known.join(""));
 }
+
+/** "" when the service cannot be asked: the first message tells why. */
+async function remarkOf(service: RunningService): Promise<string> {
+  const status = await callService(service, "/api/v1/status").catch(() => null);
+  const { models } = ((await status?.json()) ?? {}) as { models?: { chat: string } };
+  return models?.chat === "offline" ? `${OFFLINE_REMARK}\n` : "";
+}
+
+const options = {
+  ...SERVICE_OPTIONS,
+  user: { type: "string", default: process.env["USER"] ?? "me" },
+  session: { type: "string", default: "terminal" },
+} as const;
+
+await runCommand({ usage: USAGE, options }, async ({ values: { url, key, user, session } }) => {
+  const talk: Talk = { url, key, user, session };
+  print(`Talking to ${url} as ${user} in session ${session}. /help shows what else there is; Ctrl-C stops an answer, Ctrl-D ends.\n`);
+  print(await remarkOf(talk));
+  const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: "> " });
+  let answering: AbortController | undefined;
+  let open = true; // input from a pipe ends while the lines before are still being answered
+  terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close())).on("close", () => (open = false));
+  const commands: Readonly<Record<string, () => Promise<void> | void>> = {
+    "/help": () => print(`${HELP}\n`),
+    "/memory": () => showMemory(talk),
+    "/new"() {
+      talk.session = `${session}-${new Date().toISOString()}`;
+      print(`Session ${talk.session}.\n`);
+    },
+    "/quit": () => terminal.close(),
+  };
+  terminal.prompt();
+  for await (const line of terminal) {
+    const said = line.trim();
+    const controller = new AbortController();
+    answering = controller;
+    try {
+      if (Object.hasOwn(commands, said)) await commands[said]?.();
+      else if (/^\/\w+$/.test(said)) print(`There is no command ${said}.\n${HELP}\n`);
+      else if (said !== "") await ask(talk, line, controller.signal);
+    } catch (error) {
+      print(controller.signal.aborted ? "\n[stopped]\n" : `[${toAppError(error).message}]\n`);
+    }
+    answering = undefined;
+    if (said === "/quit") break;
+    if (open) terminal.prompt();
+  }
+});

@@ -39,15 +39,15 @@ conversation-graph COMMAND      does what messages call \`npm run COMMAND\`:
 ${Object.entries(COMMANDS)
   .map(([name, { about }]) => `  ${name.padEnd(30)}${about}`)
   .join("\n")}
-conversation-graph --help, --version
+conversation-graph [COMMAND] --help, --version
 
 Settings come from the environment and from .env in the working directory: PORT, HOST, DATA_DIR (./.data), DATABASE_URL, OPENAI_API_KEY,
 OPENAI_BASE_URL, API_KEYS and more. Each is explained in ${path.join(path.dirname(manifest), ".env.example")}
 `;
 
-async function run([word, ...rest]: string[]): Promise<void> {
+async function run([word]: string[]): Promise<void> {
   if (word === "--version" || word === "-v") return void process.stdout.write(`${version}\n`);
-  if ([word, ...rest].some((argument) => argument === "--help" || argument === "-h")) return void process.stdout.write(HELP);
+  if (word === "--help" || word === "-h") return void process.stdout.write(HELP);
   const command = word === undefined ? { load: () => import("../server/main.ts") } : Object.hasOwn(COMMANDS, word) && COMMANDS[word];
   if (command) {
     process.argv.splice(2, 1);

@@ -2,9 +2,8 @@ import { createWriteStream, existsSync } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { parseArgs } from "node:util";
 import { createGzip } from "node:zlib";
-import { AppError, toAppError } from "../errors/app-error.ts";
+import { AppError } from "../errors/app-error.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
 import { countRows, exportLines, inSnapshot } from "../stores/postgres/export/export-lines.ts";
@@ -12,26 +11,14 @@ import type { ExportScope } from "../stores/postgres/export/exported-tables.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
-import { showProgress } from "./progress-bar.ts";
+import { belowProgress, showProgress } from "./progress-bar.ts";
+import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run export -- FILE [--tenant TENANT] [--user ID]    writes all conversations, memories and documents to a new file
 --tenant: only that tenant; --user: only that user, of the tenant "default" unless --tenant names another
 \`npm run restore -- FILE\` brings it back into an empty database. FILE is compressed: name it like backup.jsonl.gz`;
 
-function readArguments(): ExportScope & { file: string } {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { user: { type: "string" }, tenant: { type: "string" } },
-    });
-    const { user: userId, tenant: tenantId = userId === undefined ? undefined : "default" } = values;
-    const [file, ...others] = positionals;
-    if (file && others.length === 0 && userId !== "" && tenantId !== "") return { file, tenantId, userId };
-  } catch {
-    // An option that is not known: the usage says which are.
-  }
-  throw new AppError("invalid_request", USAGE);
-}
+const options = { user: { type: "string" }, tenant: { type: "string" } } as const;
 
 async function openExisting(config: Config): Promise<Database> {
   const { DATABASE_URL, DATA_DIR } = config;
@@ -83,9 +70,10 @@ async function write(database: Database, { file, ...scope }: ExportScope & { fil
   });
 }
 
-try {
+await runCommand({ usage: USAGE, options, words: [1, 1] }, async ({ values, positionals: [file = ""] }) => {
   await using opened = new AsyncDisposableStack();
-  const wanted = readArguments();
+  const { user: userId, tenant: tenantId = userId === undefined ? undefined : "default" } = values;
+  const wanted = { file, tenantId, userId };
   const database = await openExisting(parseConfig(readEnvironment()));
   opened.defer(() => database.close());
   await migrate(database);
@@ -93,10 +81,7 @@ try {
   process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
   const began = performance.now();
   const rows = await write(database, wanted, stopping.signal);
-  const { size } = await stat(wanted.file);
+  const { size } = await stat(file);
   const seconds = Math.round((performance.now() - began) / 1_000);
-  console.log(`\n${rows} rows of ${database.description} in ${wanted.file}, ${(size / 1e6).toFixed(1)} MB, ${seconds} s`);
-} catch (error) {
-  console.error(`\n${toAppError(error).message}`);
-  process.exitCode = 1;
-}
+  console.log(belowProgress(`${rows} rows of ${database.description} in ${file}, ${(size / 1e6).toFixed(1)} MB, ${seconds} s`));
+});

@@ -1,12 +1,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { showProgress } from "./progress-bar.ts";
+import { callService, type RunningService, SERVICE_OPTIONS } from "./call-service.ts";
+import { belowProgress, showProgress } from "./progress-bar.ts";
+import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run ingest -- KB FOLDER [--url URL] [--key KEY] [--description TEXT]    brings a folder of documents into a knowledge base
-The service must be running. A file that is there already is replaced. A knowledge base that does not exist is made.`;
+The service must be running. A file that is there already is replaced. A knowledge base that does not exist is made;
+without --description it is described by the titles and headings of its documents.`;
 
 const TYPES: Record<string, string> = {
   ".txt": "text/plain",
@@ -32,53 +34,29 @@ interface Failure {
   why: string;
 }
 
-function readArguments() {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        url: { type: "string", default: `http://127.0.0.1:${process.env["PORT"] ?? "8000"}` },
-        key: { type: "string" },
-        description: { type: "string" },
-      },
-    });
-    const [kb, folder] = positionals;
-    if (kb && folder && positionals.length === 2) return { ...values, kb, folder };
-  } catch {
-    // An option that is not known: the usage says which are.
-  }
-  throw new AppError("invalid_request", USAGE);
+const options = { ...SERVICE_OPTIONS, description: { type: "string" } } as const;
+
+interface Ingestion extends RunningService {
+  kb: string;
+  folder: string;
+  description: string | undefined;
 }
 
-async function call<Body>(
-  address: string,
-  init: RequestInit & { headers?: Record<string, string> },
-  key: string | undefined,
-): Promise<Body> {
-  const headers = { ...init.headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
-  const response = await fetch(address, { ...init, headers }).catch((cause: unknown) => {
-    throw new AppError("storage_unavailable", `${address} does not answer. Start the service with npm start.`, { cause });
-  });
-  const body = (await response.json()) as Body & { error?: { message: string } };
-  if (!response.ok) throw new AppError("invalid_request", body.error?.message ?? `status ${response.status}`);
-  return body;
-}
-
-async function run(): Promise<void> {
-  const { kb, folder, url, key, description } = readArguments();
+async function ingest({ kb, folder, description, ...service }: Ingestion): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
     throw new AppError("invalid_request", `The folder "${folder}" cannot be read. Name one that exists.`, { cause });
   });
-  const base = `${url}/api/v1/knowledge/${encodeURIComponent(kb)}`;
-  const known = await call<{ knowledge: { kb_prefix: string }[] }>(`${url}/api/v1/knowledge`, {}, key);
+  const base = `/api/v1/knowledge/${encodeURIComponent(kb)}`;
+  const call = async <Body>(address: string, init?: RequestInit): Promise<Body> =>
+    (await (await callService(service, address, init)).json()) as Body;
+  const known = await call<{ knowledge: { kb_prefix: string }[] }>("/api/v1/knowledge");
   if (description !== undefined || !known.knowledge.some(({ kb_prefix }) => kb_prefix === kb)) {
-    const body = JSON.stringify({ description: description ?? path.basename(path.resolve(folder)) });
-    await call(base, { method: "PUT", headers: { "content-type": "application/json" }, body }, key);
+    await call(base, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ description }) });
   }
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
   const waiting = files.filter((file) => TYPES[path.extname(file).toLowerCase()] !== undefined).sort();
+  const skipped = files.filter((file) => !waiting.includes(file)).sort();
   const total = waiting.length;
-  const skipped = files.length - total;
   const failures: Failure[] = [];
   const under = new Map<string, string>();
 
@@ -87,11 +65,11 @@ async function run(): Promise<void> {
     const type = TYPES[path.extname(file).toLowerCase()] ?? "";
     try {
       const bytes = await readFile(path.join(folder, file));
-      const { id } = await call<ShownDocument>(
-        `${base}/documents?${query}`,
-        { method: "POST", headers: { "content-type": type }, body: bytes },
-        key,
-      );
+      const { id } = await call<ShownDocument>(`${base}/documents?${query}`, {
+        method: "POST",
+        headers: { "content-type": type },
+        body: bytes,
+      });
       under.set(id, file);
     } catch (error) {
       failures.push({ file, why: toAppError(error).message });
@@ -108,8 +86,6 @@ async function run(): Promise<void> {
     for (let after: string | null = ""; after !== null && under.size > 0;) {
       const page: { documents: ShownDocument[]; next: string | null } = await call(
         `${base}/documents?limit=200${after ? `&after=${after}` : ""}`,
-        {},
-        key,
       );
       for (const { id, status, error } of page.documents) {
         const file = under.get(id);
@@ -124,14 +100,13 @@ async function run(): Promise<void> {
     if (sent && under.size === 0) break;
     if (sent) await sleep(POLL_MS);
   }
-  console.log(`\n${indexed} documents in "${kb}", ${failures.length} failed, ${skipped} files of other types left out`);
+  console.log(belowProgress(`${indexed} documents in "${kb}", ${failures.length} failed, ${skipped.length} files of other types left out`));
   for (const { file, why } of failures.sort((one, other) => (one.file < other.file ? -1 : 1))) console.log(`${file}: ${why}`);
+  for (const file of skipped) console.log(`${file}: left out, its type cannot be read`);
   if (failures.length > 0) process.exitCode = 1;
 }
 
-try {
-  await run();
-} catch (error) {
-  console.error(toAppError(error).message);
-  process.exitCode = 1;
-}
+await runCommand({ usage: USAGE, options, words: [2, 2] }, async ({ values: { url, key, description }, positionals }) => {
+  const [kb = "", folder = ""] = positionals;
+  await ingest({ url, key, description, kb, folder });
+});

@@ -1,14 +1,14 @@
-import { toAppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
+import { runCommand } from "./run-command.ts";
 
-try {
+const USAGE = "npm run migrate    brings the database up to date and ends; the service does it too when it starts";
+
+await runCommand({ usage: USAGE }, async () => {
+  await using opened = new AsyncDisposableStack();
   const database = await openDatabase(parseConfig(readEnvironment()));
+  opened.defer(() => database.close());
   const applied = await migrate(database);
   console.log(`${database.description}: ${applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`}`);
-  await database.close();
-} catch (error) {
-  console.error(toAppError(error).message);
-  process.exitCode = 1;
-}
+});

@@ -1,5 +1,3 @@
-import { parseArgs } from "node:util";
-import { AppError, toAppError } from "../errors/app-error.ts";
 import { rebuildIndex } from "../memory/episodes/rebuild-index.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openSearchStore } from "../server/start/open-memory.ts";
@@ -9,22 +7,14 @@ import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { withStatementTimeout } from "../stores/postgres/database/database-decorators.ts";
 import { dropRetiredIndexes, type RetiredIndex } from "../stores/search/retired-indexes.ts";
-import { showProgress } from "./progress-bar.ts";
+import { belowProgress, showProgress } from "./progress-bar.ts";
+import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run reindex                  rebuilds the search index; may be interrupted and run again
 npm run reindex -- --drop-old    only drops old indexes that are still there; for those in Milvus, set MILVUS_ADDRESS`;
 
 /** How long one statement may take, in milliseconds: some read every conversation, which takes longer than anything a turn waits for. */
 const STATEMENT_MS = 600_000;
-
-function readArguments(): { dropOld: boolean } {
-  try {
-    const { values } = parseArgs({ options: { "drop-old": { type: "boolean", default: false } } });
-    return { dropOld: values["drop-old"] };
-  } catch {
-    throw new AppError("invalid_request", USAGE);
-  }
-}
 
 /** Names the old indexes that are still there. They hold words and vectors of users, which no erase reaches. */
 function tellLeft(left: readonly RetiredIndex[]): void {
@@ -53,7 +43,9 @@ async function rebuild(config: Config, database: Database, signal: AbortSignal):
   });
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(
-    `\n${episodes} episodes ${resumed ? "in all, resumed where it was interrupted" : "indexed"}, ${embedder.name} in ${store.description}, ${seconds} s`,
+    belowProgress(
+      `${episodes} episodes ${resumed ? "in all, resumed where it was interrupted" : "indexed"}, ${embedder.name} in ${store.description}, ${seconds} s`,
+    ),
   );
   tellLeft(left);
 }
@@ -69,17 +61,15 @@ async function dropOnly(config: Config, database: Database, signal: AbortSignal)
   else console.log("no old index is left");
 }
 
-try {
+const options = { "drop-old": { type: "boolean", default: false } } as const;
+
+await runCommand({ usage: USAGE, options }, async ({ values }) => {
   await using opened = new AsyncDisposableStack();
-  const { dropOld } = readArguments();
   const config = parseConfig(readEnvironment());
   const database = withStatementTimeout(await openDatabase(config), STATEMENT_MS);
   opened.defer(() => database.close());
   await migrate(database);
   const stopping = new AbortController();
   process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
-  await (dropOld ? dropOnly : rebuild)(config, database, stopping.signal);
-} catch (error) {
-  console.error(`\n${toAppError(error).message}`);
-  process.exitCode = 1;
-}
+  await (values["drop-old"] ? dropOnly : rebuild)(config, database, stopping.signal);
+});

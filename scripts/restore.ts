@@ -1,29 +1,17 @@
-import { parseArgs } from "node:util";
-import { AppError, toAppError } from "../errors/app-error.ts";
+import { AppError } from "../errors/app-error.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
 import { restoreExport } from "../stores/postgres/export/restore-export.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { IN_MEMORY } from "../stores/postgres/database/open-embedded-postgres.ts";
-import { showProgress } from "./progress-bar.ts";
+import { belowProgress, showProgress } from "./progress-bar.ts";
+import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run restore -- FILE    brings an export into an empty database, all or nothing
 FILE is from \`npm run export\` or GET /api/v1/users/ID/export. The service then indexes and summarises it in the background.`;
 
-function readArguments(): { file: string } {
-  try {
-    const { positionals } = parseArgs({ allowPositionals: true, options: {} });
-    const [file, ...others] = positionals;
-    if (file && others.length === 0) return { file };
-  } catch {
-    // An option that is not known: the usage says which are.
-  }
-  throw new AppError("invalid_request", USAGE);
-}
-
-try {
+await runCommand({ usage: USAGE, words: [1, 1] }, async ({ positionals: [file = ""] }) => {
   await using opened = new AsyncDisposableStack();
-  const { file } = readArguments();
   const config = parseConfig(readEnvironment());
   if (config.DATABASE_URL === undefined && config.DATA_DIR.startsWith(IN_MEMORY)) {
     throw new AppError("invalid_configuration", `DATA_DIR "${config.DATA_DIR}" keeps nothing. Set DATA_DIR to a folder, or DATABASE_URL.`);
@@ -38,9 +26,6 @@ try {
     onChecked: (bytes, total) => showProgress(megabytes(bytes), megabytes(total), "MB checked"),
     onStored: (rows, total) => showProgress(rows, total, "rows"),
   });
-  console.log(`\n${[...stored].map(([table, rows]) => `${table}: ${rows}`).join("\n")}`);
+  console.log(belowProgress([...stored].map(([table, rows]) => `${table}: ${rows}`).join("\n")));
   console.log(`restored into ${database.description}; a service on it makes the index and what else is derived from now on`);
-} catch (error) {
-  console.error(`\n${toAppError(error).message}`);
-  process.exitCode = 1;
-}
+});

@@ -20,10 +20,11 @@ import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
 import type { AppParts } from "./app-parts.ts";
-import { errorResponse, unknownRoute } from "./error-response.ts";
+import { errorResponse } from "./error-response.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { parseQuery } from "./parse-request.ts";
 import { readJson, requireJson } from "./read-body.ts";
+import { unknownRoute } from "./unknown-route.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "./web-security.ts";
 import { buildDescription } from "./openapi/build-description.ts";
 

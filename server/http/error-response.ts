@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { ErrorRequestHandler } from "express";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { AppError, toAppError } from "../../errors/app-error.ts";
@@ -25,10 +25,6 @@ function fromExpress(error: unknown, maxBodyBytes: number): AppError {
   const what = "Check the percent-encoding of its address, and the length and compression of its body.";
   return refusal("invalid_request", `The request cannot be read. ${what}`);
 }
-
-export const unknownRoute: RequestHandler = (request) => {
-  throw new AppError("not_found", `There is no ${request.method} ${request.path}. GET /openapi.json lists the routes.`);
-};
 
 export const ErrorAnswer = z.object({
   error: z.object({

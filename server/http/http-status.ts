@@ -5,6 +5,7 @@ export const HTTP_STATUS = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   conversation_busy: 409,
   stale_version: 409,
   turn_cancelled: 409,

@@ -13,6 +13,7 @@ import { openObserving } from "../observe/open-observing.ts";
 import { makeTurns } from "../turns/open-turn.ts";
 import type { Config } from "./config.ts";
 import { failureFacts } from "./failure-facts.ts";
+import { writeServiceUrl } from "./service-url.ts";
 import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
 
@@ -134,10 +135,12 @@ export async function openService(
     await registry.drain(config.SHUTDOWN_GRACE_MS);
   });
 
-  const everything = opening.move();
   const host = config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST;
+  const url = `http://${host}:${portOf(server)}`;
+  opening.defer(await writeServiceUrl(config, url));
+  const everything = opening.move();
   return {
-    url: `http://${host}:${portOf(server)}`,
+    url,
     uses: describeUse(config, opened),
     close: () => everything.disposeAsync(),
   };

@@ -1,7 +1,9 @@
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { errorFacts, makeLogger } from "../observe/logger.ts";
 import { parseConfig, readEnvironment } from "./config.ts";
+import { OFFLINE_REMARK } from "./offline-remark.ts";
 import { openService } from "./open-service.ts";
+import { reachable } from "./service-url.ts";
 
 const CHECK_EVERY_MS = 250;
 
@@ -33,6 +35,7 @@ async function start(): Promise<void> {
     `listening on ${service.url} | database: ${database} | model: ${model} | layers: ${layers.join(", ")}`,
   );
   const needsKey = [config.API_KEYS, config.JWT_SECRET, config.JWT_JWKS_URL].some((set) => set !== undefined);
+  if (model === "offline") process.stderr.write(`${OFFLINE_REMARK}\n`);
   process.stderr.write(`Try it:\n  ${curlHint(service.url, needsKey)}\n`);
 
   let stoppingSince: number | undefined;
@@ -68,7 +71,6 @@ export async function runService(): Promise<void> {
 }
 
 export function curlHint(url: string, needsKey: boolean): string {
-  const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const key = needsKey ? " -H 'authorization: Bearer YOUR_KEY'" : "";
-  return `curl -N ${reachable}/api/v1/chat/stream -H 'content-type: application/json'${key} -d '{"user_id":"ada","session_id":"first","message":"Hello!"}'`;
+  return `curl -N ${reachable(url)}/api/v1/chat/stream -H 'content-type: application/json'${key} -d '{"user_id":"ada","session_id":"first","message":"Hello!"}'`;
 }

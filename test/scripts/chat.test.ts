@@ -1,9 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
+import { OFFLINE_REMARK } from "../../server/start/offline-remark.ts";
+import { listConversations, putJson } from "../support/clients/api-client.ts";
 import { runScript } from "../support/run-script.ts";
 import { useTestService } from "../support/services/service.ts";
 
 describe("npm run chat", () => {
-  const service = useTestService();
+  const service = useTestService({ ENABLE_CORE_MEMORY: "true" });
 
   const chat = async (lines: string, url = service.url): Promise<string> => {
     const { code, stdout } = await runScript("chat", ["--url", url, "--user", "ada"], {}, lines);
@@ -14,9 +16,20 @@ describe("npm run chat", () => {
   test("answers each line in one conversation, and every line of a pipe", async () => {
     const printed = await chat("My name is Ada and I live in Lisbon.\nWhere do I live?\n我住在哪里？\n");
     expect(printed).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
-    expect(printed).toContain("我是离线模型");
+    expect(printed).toContain("离线模型");
+    expect(printed.split(OFFLINE_REMARK)).toHaveLength(2);
     const { json } = await service.get("/api/v1/conversations?user_id=ada");
     expect(json).toMatchObject({ conversations: [{ message_count: 6 }] });
+  });
+
+  test("knows what is remembered, another conversation, its help and its end", async () => {
+    await chat("I like tea.\n");
+    const printed = await chat("/new\nhello\n/nonsense\n/help\n/quit\nnever sent\n");
+    expect(printed).toMatch(/Session terminal-\d{4}-.*This is the offline model\..*There is no command \/nonsense\..*\/memory/s);
+    expect((await listConversations(service.url, "ada")).map(({ message_count }) => message_count)).toEqual([2, 8]);
+    expect((await runScript("chat", ["--url", service.url, "--user", "nobody"], {}, "/memory\n")).stdout).toContain("Nothing is known");
+    await putJson(`${service.url}/api/v1/users/ada/core-memory/profile`, { content: "Lives in Porto." });
+    expect(await chat("/memory\n")).toContain("[profile]\nLives in Porto.");
   });
 
   test("shows a refusal with its code, and says how to start the service when there is none", async () => {

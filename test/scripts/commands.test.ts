@@ -6,6 +6,7 @@ import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { useTestPostgres } from "../support/databases/databases.ts";
+import { openTestService } from "../support/services/service.ts";
 import { runScript } from "../support/run-script.ts";
 import { addJobs, clearJobs, killJobs, sampleJob, SAMPLE_FAILURE } from "../support/samples/sample-jobs.ts";
 
@@ -32,6 +33,25 @@ test.each([
   const ended = await runScript(name, words, { DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" });
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(says) as unknown });
 });
+
+test.each([
+  ["audit", /npm run audit -- --user ID/],
+  ["chat", /npm run chat \[-- --user ID\]/],
+  ["export", /npm run export -- FILE/],
+  ["ingest", /npm run ingest -- KB FOLDER/],
+  ["jobs", /npm run jobs -- retry \[KIND\]/],
+  ["migrate", /npm run migrate/],
+  ["reindex", /npm run reindex -- --drop-old/],
+  ["restore", /npm run restore -- FILE/],
+])(
+  "npm run %s -- --help says how it is used, with status 0; what it does not know ends with status 1 and the same, without a stack",
+  async (name, says) => {
+    expect(await runScript(name, ["--help"])).toEqual({ code: 0, stdout: expect.stringMatching(says), stderr: "" });
+    const refused = await runScript(name, ["--nonsense"]);
+    expect(refused).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(says) });
+    expect(refused.stderr).not.toMatch(/^ {4}at /m);
+  },
+);
 
 describe("on a real Postgres", () => {
   const database = useTestPostgres();
@@ -92,6 +112,17 @@ test("npm run jobs ends with status 1 and one clear line while a service has the
   const refused = await runScript("jobs", [], { DATA_DIR: folder });
   expect(refused).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(new RegExp(`^[^\\n]*${folder}[^\\n]*\\n$`)) });
   await service.close();
+  await remove();
+});
+
+test("npm run jobs asks the service that has the embedded database, with its key", async () => {
+  const { folder, remove } = await createDataFolder();
+  const environment = { DATA_DIR: folder, API_KEYS: "only-reads:default:read,a-long-key:default", ENABLE_EPISODIC_MEMORY: "false" };
+  const service = await openTestService(environment);
+  expect(await runScript("jobs", [], environment)).toEqual({ code: 0, stdout: "no jobs\n", stderr: "" });
+  expect((await runScript("jobs", ["retry", "summarise"], environment)).stdout).toBe("0 jobs will run again\n");
+  await service.close();
+  expect((await runScript("jobs", [], environment)).stdout).toBe("no jobs\n");
   await remove();
 });
 

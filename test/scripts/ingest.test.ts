@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { callApi } from "../support/clients/api-client.ts";
+import { contentOf, postTurn } from "../support/clients/event-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { runScript } from "../support/run-script.ts";
 import { useServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
@@ -27,12 +29,15 @@ describe("npm run ingest", () => {
     const { code, stdout, stderr } = await ingest();
     expect(code).toBe(1);
     expect(stdout).toContain('2 documents in "handbook", 2 failed, 1 files of other types left out');
+    expect(stdout).toMatch(/^photo\.png: left out/m);
     expect(stdout).toMatch(/^broken\.pdf: .*broken\.pdf.*$/m);
     expect(stdout).toMatch(/^empty\.txt: .*empty.*$/m);
     expect(stderr).toContain("100 %  4 of 4 documents");
     const documents = await makeKnowledgeClient(running.url).list("handbook");
     const indexed = documents.filter(({ status }) => status === "indexed").map(({ external_id }) => external_id);
     expect(indexed.sort()).toEqual(["deep/trains.txt", "hotels.md"]);
+    const { json } = await callApi<{ description: string }>(`${running.url}/api/v1/knowledge/handbook`);
+    expect(json.description).toMatch(/^(?=.*hotels\.md: Hotels)(?=.*trains\.txt)/);
   });
 
   test("replaces what it brought in before", async () => {
@@ -41,6 +46,22 @@ describe("npm run ingest", () => {
     expect((await ingest()).stdout).toContain('2 documents in "handbook", 0 failed');
     const documents = await makeKnowledgeClient(running.url).list("handbook");
     expect(documents.filter(({ external_id }) => external_id === "hotels.md")).toHaveLength(1);
+  });
+
+  test("makes a base that plain questions find, and that other turns leave alone", async () => {
+    const told = async (message: string) => {
+      const { events } = await postTurn(running.url, { user_id: "ada", session_id: message, message });
+      return { route: contentOf(events, "route_decision"), titles: contentOf(events, "done").receipt.passages.map(({ title }) => title) };
+    };
+    expect(await told("What is the limit in Lisbon?")).toMatchObject({
+      route: { kb_prefix: "handbook", method: "default", reason: "it is the only knowledge base; what fits of it is used" },
+      titles: ["hotels.md"],
+    });
+    for (const message of ["我的狗叫小白", "My dog is called Rex.", "Hello!"])
+      expect((await told(message)).route.kb_prefix).toBe("general");
+    expect((await told("Tell me a joke")).titles).toEqual([]);
+    const prompts = running.model.seen.map((request) => JSON.stringify(request));
+    expect(prompts.filter((prompt) => prompt.includes("nothing in them fits"))).toEqual([]);
   });
 
   test("says that the service must run, and names a folder that is not there", async () => {

@@ -5,6 +5,7 @@ export const enErrors = {
   forbidden: "You don't have permission.",
   misdirected_request: "This address is not allowed. Add its host name to ALLOWED_HOSTS.",
   not_found: "Not found.",
+  method_not_allowed: "The page and the service do not fit together. Reload the page.",
   conversation_busy: "This conversation is still answering another message.",
   stale_version: "Someone else changed this.",
   message_too_long: "The message is too long.",

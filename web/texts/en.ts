@@ -68,6 +68,8 @@ export const en = {
     notMessages: "This file contains no messages.",
   },
   chat: {
+    offline:
+      "No model is set up. The built-in offline model only quotes what is remembered; OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.",
     empty: "Send a message. Open Details under an answer to see what memory did.",
     label: "Message",
     placeholder: "Write a message",

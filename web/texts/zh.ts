@@ -63,6 +63,7 @@ export const zh: Texts = {
     notMessages: "此文件中没有消息。",
   },
   chat: {
+    offline: "还没有设置模型。内置的离线模型只会引用记住的内容；设置 OPENAI_API_KEY 或 OPENAI_BASE_URL 即可换成真正的模型。",
     empty: "发送一条消息。在回答下方打开“详情”，可查看记忆做了什么。",
     label: "消息",
     placeholder: "输入消息",

@@ -12,19 +12,29 @@ describe("an address that is refused", () => {
   beforeAll(() => postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" }));
 
   test.each([
-    ["POST", "/"],
     ["GET", "/api/v1"],
     ["GET", "/api/v1/nothing-here"],
-    ["GET", "/api/v1/chat/stream"],
-    ["PUT", "/api/v1/chat"],
-    ["POST", "/api/v1/conversations"],
-    ["GET", `/api/v1/conversations/${UNKNOWN_ID}`],
     ["GET", "/%zz"],
     ["GET", "/..%2f..%2fpackage.json"],
   ])("as unknown: %s %s", async (method, path) => {
     const refused = await callApi(service.url + path, { method });
     expectRefusal(refused, { status: 404, code: "not_found", says: /There is no/ });
-    expect(refused.json.error.message).toContain(`There is no ${method} ${path}.`);
+    expect(refused.json.error.message).toContain(`There is no ${method} ${path}. /docs`);
+  });
+
+  test.each([
+    ["POST", "/", "GET, HEAD"],
+    ["GET", "/api/v1/chat/stream", "POST"],
+    ["GET", "/API/v1/chat/", "POST"],
+    ["PUT", "/api/v1/chat", "POST"],
+    ["POST", "/api/v1/conversations", "GET, HEAD"],
+    ["GET", `/api/v1/conversations/${UNKNOWN_ID}`, "DELETE"],
+    ["DELETE", "/api/v1/knowledge", "GET, HEAD"],
+    ["GET", "/v1/chat/completions", "POST"],
+  ])("for its method: %s %s, where %s is allowed", async (method, path, allow) => {
+    const refused = await callApi(service.url + path, { method });
+    expect({ status: refused.status, allow: refused.headers.get("allow") }).toEqual({ status: 405, allow });
+    expect(refused.json.error.message).toContain(`${path} takes no ${method}. Send ${allow.split(", ").join(" or ")}`);
   });
 
   test.each([

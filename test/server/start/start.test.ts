@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "@jest/globals";
+import { OFFLINE_REMARK } from "../../../server/start/offline-remark.ts";
 import { curlHint } from "../../../server/start/run-service.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
@@ -32,7 +33,8 @@ test("a service that starts on nothing but a folder says what it uses, and its c
 
   const curl = /curl -N (\S+) -H 'content-type: application\/json' -d '(.*)'$/m.exec(service.output());
   const { events } = await postTurn(curl?.[1] ?? "", curl?.[2] ?? "", { path: "" });
-  expect(contentOf(events, "done").answer).toContain("offline model");
+  expect(contentOf(events, "done").answer).toBe("This is the offline model.");
+  expect(service.output().split(OFFLINE_REMARK)).toHaveLength(2);
   service.kill("SIGTERM");
   await service.exited; // it may still be indexing the turn
   await remove();

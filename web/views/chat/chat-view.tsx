@@ -1,13 +1,21 @@
 import { useSignal } from "@preact/signals";
+import { readStatus } from "../../api/endpoints.ts";
 import { inspected } from "../../state/inspected.ts";
-import { isNarrow } from "../../state/settings.ts";
+import { isNarrow, userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { Inspector } from "../inspector/inspector.tsx";
 import { IconButton } from "../button.tsx";
+import { useLoaded } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";
 import { Composer } from "./composer.tsx";
 import { ConversationList } from "./conversation-list.tsx";
 import { Thread } from "./thread.tsx";
+
+/** Says once that nothing but quotes is to be expected. */
+function OfflineRemark() {
+  const { value } = useLoaded(readStatus, [userId.value]);
+  return value?.models.chat === "offline" ? <p class="note offline">{texts.value.chat.offline}</p> : null;
+}
 
 /** Conversations, the thread, and what is inside an answer: side by side, or as drawers on a narrow screen. */
 export function ChatView() {
@@ -35,6 +43,7 @@ export function ChatView() {
             <span aria-hidden="true">☰</span> {t.conversations.title}
           </button>
         )}
+        <OfflineRemark />
         <Thread />
         <Composer />
       </section>

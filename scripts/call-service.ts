@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { AppError } from "../errors/app-error.ts";
+import type { Config } from "../server/start/config.ts";
+import { SERVICE_URL_FILE } from "../server/start/service-url.ts";
+import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
+
+/** Where a running service is, and the key it wants. */
+export interface RunningService {
+  url: string;
+  key: string | undefined;
+}
+
+/** The options of commands that ask a running service. */
+export const SERVICE_OPTIONS = {
+  url: { type: "string", default: `http://127.0.0.1:${process.env["PORT"] ?? "8000"}` },
+  key: { type: "string" },
+} as const;
+
+/** Throws AppError when the service does not answer or refuses. */
+export async function callService({ url, key }: RunningService, address: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+  const response = await fetch(url + address, { ...init, headers }).catch((cause: unknown) => {
+    throw new AppError("storage_unavailable", `${url} does not answer. Start the service with npm start.`, { cause });
+  });
+  if (response.ok) return response;
+  const { error } = (await response.json().catch(() => ({}))) as { error?: { code: string; message: string } };
+  throw new AppError("invalid_request", error ? `${error.code}: ${error.message}` : `${url} answers with status ${response.status}.`);
+}
+
+/** The service that holds the embedded database, when that is why it cannot be opened. Else throws the error. */
+export async function serviceBehind(error: unknown, { DATA_DIR, API_KEYS }: Config): Promise<RunningService> {
+  const url = isFolderInUse(error) ? await readFile(path.join(DATA_DIR, SERVICE_URL_FILE), "utf8").catch(() => null) : null;
+  if (url === null) throw error;
+  const key = API_KEYS?.toSorted(({ scope }) => (scope === "admin" ? -1 : 1)).find(({ scope }) => scope !== "read")?.key;
+  return { url, key };
+}
