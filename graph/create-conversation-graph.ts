@@ -12,6 +12,7 @@ import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
+import { looksOnly } from "../nodes/routing/route-by-words.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
@@ -130,8 +131,10 @@ export interface Nodes {
 
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
   const { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist } = nodes;
-  const chooseGenerator = ({ kbPrefix, error }: ConversationState): "generate_kb" | "generate_rag" =>
-    error === null && hasHandler(kbPrefix) ? "generate_kb" : "generate_rag";
+  const chooseGenerator = (state: ConversationState): "generate_kb" | "generate_rag" => {
+    const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
+    return isAnswerable && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
+  };
   return new StateGraph(ConversationState, TurnContext)
     .addNode("route", instrumented("route", route, observer))
     .addNode("history", instrumented("history", history, observer))

@@ -13,6 +13,7 @@ import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { withLease } from "./turn-lease.ts";
+import { looksOnly } from "./routing/route-by-words.ts";
 import type { Node } from "./node.ts";
 
 function oldestMessages(count: number): string {
@@ -60,7 +61,8 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
-    const documents = state.useRetrieval ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
+    const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
+    const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
     const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });

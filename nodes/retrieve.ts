@@ -6,6 +6,7 @@ import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { Node } from "./node.ts";
+import { looksOnly } from "./routing/route-by-words.ts";
 
 export interface RetrieveParts {
   recall: Recall;
@@ -59,7 +60,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     };
     const searchDocuments = async (): Promise<ConversationUpdate> => {
       if (!state.useRetrieval) return {};
-      if (!findPassages) return { degraded: ["knowledge"] };
+      if (!findPassages) return looksOnly(state) ? {} : { degraded: ["knowledge"] };
       const by = state.agentType === "naive_rag_agent" ? "vectors" : "hybrid";
       const found = await findPassages({ ...question, prefix: state.kbPrefix, by, limit: passages });
       runtime.note?.({ passages: found.passages.length, passages_ms: millisecondsSince(began), passages_degraded: found.degraded });

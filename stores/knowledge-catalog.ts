@@ -2,11 +2,13 @@
 export interface KnowledgeBase {
   /** The `kb_prefix` of requests. */
   prefix: string;
+  /** Empty: it is described by `titles`. */
   description: string;
   /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. */
   worker?: string;
+  /** Of its newest documents, with their headings. */
   titles?: readonly string[];
 }
 

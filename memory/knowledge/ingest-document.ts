@@ -2,7 +2,9 @@ import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/knowledge/chunk-store.ts";
+import { HEADING_SEPARATOR } from "../parsing/document.ts";
 import { parseDocument } from "../parsing/parse-document.ts";
+import type { Chunk } from "../parsing/split-document.ts";
 import { indexSwitchedOff } from "../erase/erase-jobs.ts";
 import type { JobHandler, Remaining } from "../jobs/run-jobs.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
@@ -64,11 +66,18 @@ async function storeChunks(chunks: ChunkStore, documentId: string, document: Doc
     if (parsed.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
     if (parsed.length > MAX_CHUNKS)
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);
-    await chunks.saveChunks({ tenantId, documentId }, parsed);
+    await chunks.saveChunks({ tenantId, documentId }, parsed, headingsOf(parsed));
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "document_unreadable") throw error;
     await chunks.fail({ tenantId, documentId }, error.message);
   }
+}
+
+const HEADING_CHARACTERS = 200;
+
+function headingsOf(chunks: readonly Chunk[]): string {
+  const headings = new Set(chunks.flatMap(({ heading }) => heading.split(HEADING_SEPARATOR)).filter((heading) => heading !== ""));
+  return [...headings].join("; ").slice(0, HEADING_CHARACTERS).toWellFormed();
 }
 
 const STEP_CHUNKS = 64;

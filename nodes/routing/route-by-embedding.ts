@@ -3,6 +3,7 @@ import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
+import { tellsOfOneself } from "../../text/telling-or-asking.ts";
 import { makeBaseVectors, type Nearness, nearnessOf } from "./nearness.ts";
 import { KEYWORD_CONFIDENCE } from "./route-by-words.ts";
 
@@ -69,6 +70,8 @@ export function makeRouteByEmbedding(
   const loadVectors = makeBaseVectors(embedder);
   const circuit = makeCircuitBreaker("router_embedder", observer);
   return async function routeByEmbedding({ tenantId, message, bases, isTie, signal: cancelled }) {
+    if (!isTie && IS_BUILT_IN.test(embedder.name) && tellsOfOneself(message))
+      return { prefix: null, confidence: MIN_CONFIDENCE, reason: "the message tells of its writer" };
     // It outlives this call: when one request fails, it still ends the other.
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = cancelled ? AbortSignal.any([cancelled, deadline]) : deadline;

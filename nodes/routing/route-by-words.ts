@@ -1,6 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord } from "../../text/lexical-text.ts";
+import { tellsOfOneself } from "../../text/telling-or-asking.ts";
 import type { AgentType, RouteDecision } from "../../turn/state.ts";
 
 /** The kb_prefix that means: no documents. */
@@ -15,6 +16,11 @@ const HAN = /\p{Script=Han}/u;
 const ACRONYM = /^\p{Lu}{2,4}$/u;
 /** A shorter prefix is often an abbreviation or a word such as "it". */
 const SHORTEST_NAME = 3;
+
+/** Whether the turn only looks into the one base there is: without a passage that fits it is a turn without documents. */
+export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDecision }): boolean {
+  return decision?.method === "default" && decision.kb_prefix !== GENERAL;
+}
 
 export function makeDecision(
   kb_prefix: string,
@@ -103,7 +109,7 @@ interface WordQuestion {
 }
 
 /**
- * Routes to the requested base, else to the one with the most keywords in the message, else to none. `candidates` are the bases between
+ * Routes to the requested base, else to the one with the most keywords in the message, else to the only one, else to none. `candidates` are the bases between
  * which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as
  * `requested`.
  */
@@ -126,5 +132,8 @@ export function routeByWords(asked: WordQuestion): { decision: RouteDecision; ca
     return to(best.base.prefix, KEYWORD_CONFIDENCE / (equals.length + 1), "rule", reason, candidates);
   }
   if (isCourtesy(message)) return to(GENERAL, COURTESY_CONFIDENCE, "default", "small talk");
+  const [only, ...more] = bases;
+  if (only && more.length === 0 && !tellsOfOneself(message))
+    return to(only.prefix, DEFAULT_CONFIDENCE, "default", "it is the only knowledge base; what fits of it is used");
   return to(GENERAL, DEFAULT_CONFIDENCE, "default", "no knowledge base fits the message", bases);
 }

@@ -22,7 +22,9 @@ export const shortText = (limit: number) =>
     .meta({ minLength: 1, maxLength: limit });
 
 const KnowledgeBody = z.strictObject({
-  description: shortText(MAX_DESCRIPTION_CHARACTERS),
+  description: shortText(MAX_DESCRIPTION_CHARACTERS)
+    .default("")
+    .describe("What its documents are about. Without it, their titles and headings tell."),
   keywords: z.array(shortText(100), "must be an array of words").max(200, "has more than 200 words").default([]),
   worker: z.string("must be a name").regex(PREFIX, "must be a name of small letters, digits, dash and underscore").optional(),
 });
@@ -77,8 +79,9 @@ export async function loadBase(bases: KnowledgeBaseStore, { tenantId, prefix }: 
   return base;
 }
 
-const toBase = ({ prefix, description, keywords, worker }: StoredBase) => {
-  return { kb_prefix: prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
+const toBase = ({ prefix, description, titles = [], keywords, worker }: StoredBase) => {
+  const about = description || titles.join("; ").slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed();
+  return { kb_prefix: prefix, description: about, keywords, ...(worker === undefined ? {} : { worker }) };
 };
 
 const MAX_BASE_BYTES = 100 * 1024;

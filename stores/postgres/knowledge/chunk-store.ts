@@ -43,7 +43,7 @@ export interface ChunkStore {
   /** Null when it is gone. */
   findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
   /** Stores the chunks and drops the source; false when the document is gone or already read. */
-  saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[]): Promise<boolean>;
+  saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[], headings?: string): Promise<boolean>;
   fail(document: OwnedDocument, reason: string): Promise<void>;
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
   /** False when one is gone. */
@@ -71,7 +71,7 @@ const SOURCE_PART = `
 select encode(substring(source from $3::int for ${SOURCE_PART_BYTES}), 'base64') as part from knowledge_documents where id = $1 and tenant_id = $2`;
 
 const READ =
-  "update knowledge_documents set source = null, chunk_count = $3, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and source is not null returning id";
+  "update knowledge_documents set source = null, chunk_count = $3, headings = $4, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and source is not null returning id";
 
 const ADD_CHUNKS = `
 insert into knowledge_chunks (id, document_id, position, heading, content)
@@ -137,9 +137,9 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
       return { ...found, bytes: sourceBytes === null ? null : await readSource(document, sourceBytes) };
     },
 
-    saveChunks: (document, chunks) =>
+    saveChunks: (document, chunks, headings = "") =>
       database.transaction(async (transaction) => {
-        const read = await transaction.query({ name: "chunk-read", text: READ, values: [...owned(document), chunks.length] });
+        const read = await transaction.query({ name: "chunk-read", text: READ, values: [...owned(document), chunks.length, headings] });
         if (read.length === 0) return false;
         const rows = chunks.map(({ position, heading, text }) => ({ id: uuidv7(), position, heading, content: text }));
         for (let start = 0; start < rows.length; start += CHUNKS_AT_A_TIME) {

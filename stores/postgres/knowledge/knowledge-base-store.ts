@@ -19,7 +19,7 @@ export interface KnowledgeBaseStore extends KnowledgeCatalog {
 const TITLES = 50;
 
 const COLUMNS = `prefix, description, keywords, worker, array(
-  select title from knowledge_documents documents
+  select case when headings <> '' then title || ': ' || headings else title end from knowledge_documents documents
   where documents.tenant_id = bases.tenant_id and documents.prefix = bases.prefix and status = 'indexed'
   order by created_at desc, id desc limit ${TITLES}
 ) as titles`;
@@ -46,7 +46,7 @@ insert into knowledge_bases (tenant_id, prefix, description, created_at, updated
 values ('${ERASED_TENANT}', $1::uuid::text, '', clock_timestamp(), clock_timestamp()) on conflict do nothing`;
 
 const SOFT_DELETE = `
-update knowledge_documents set tenant_id = '${ERASED_TENANT}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null
+update knowledge_documents set tenant_id = '${ERASED_TENANT}', prefix = $3::uuid::text, external_id = null, title = '', metadata = '{}', error = null, source = null, headings = null
 where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
 returning id`;
 

@@ -82,7 +82,7 @@ describe("a route by rule", () => {
     [".*", "anything", false],
     ["a|b", "a", false],
   ])("takes the keyword %p for a word of %p: %p", (keyword, message, isFound) => {
-    expect(decide(message, { bases: [base("xy", keyword)] }).kb_prefix).toBe(isFound ? "xy" : GENERAL);
+    expect(decide(message, { bases: [base("xy", keyword)] }).method).toBe(isFound ? "rule" : "default");
   });
 
   test.each<[string, string, boolean]>([
@@ -93,8 +93,20 @@ describe("a route by rule", () => {
     ["other", "the other one", false],
     ["hr", "3 hr left", false],
   ])("takes the name of a base for a keyword, unless it is short or says nothing: %p in %p, %p", (prefix, message, isFound) => {
-    expect(decide(message, { bases: [base(prefix)] }).kb_prefix).toBe(isFound ? prefix : GENERAL);
+    expect(decide(message, { bases: [base(prefix)] }).method).toBe(isFound ? "rule" : "default");
   });
+
+  test.each<[string, string]>([
+    ["What does a ticket cost?", "only"],
+    ["Tell me about the trams", "only"],
+    ["车票多少钱", "only"],
+    ["我的狗叫小白", GENERAL],
+    ["I have a dog.", GENERAL],
+    ["Hi, my dog is called Rex", GENERAL],
+    ["Thank you!", GENERAL],
+  ])("looks into the only base for whatever asks: %j to %s", (message, prefix) =>
+    expect(decide(message, { bases: [base("only")] })).toMatchObject({ kb_prefix: prefix, method: "default" }),
+  );
 
   test("prefers the knowledge base with more keywords in the message, and says which they are", () => {
     const decision = decide("Is the rent in the contract?");

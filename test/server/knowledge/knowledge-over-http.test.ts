@@ -57,7 +57,6 @@ describe("knowledge bases over HTTP", () => {
     ["Travel!", TRAVEL, "kb"],
     ["%00", TRAVEL, "kb"],
     ["x".repeat(65), TRAVEL, "kb"],
-    ["fine", {}, "description"],
     ["fine", { description: " " }, "description"],
     ["fine", { description: "x", keywords: "y" }, "keywords"],
     ["fine", { description: "x", keywords: [""] }, "keywords.0"],
