@@ -9,7 +9,9 @@ export default {
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,
-  maxWorkers: 2,
+  testSequencer: "<rootDir>/test/support/slowest-first.js",
+  // On two cores: more than half of the time tests wait for servers, processes and retries.
+  maxWorkers: 3,
   // What a test file has loaded as ES modules stays in its worker: after a hundred files one had no memory left (4 GB of heap).
   workerIdleMemoryLimit: "1500MB",
 };

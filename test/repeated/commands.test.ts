@@ -13,7 +13,7 @@ import { importedTurns, openServiceWithEpisodes } from "../support/services/serv
 import { openTestService } from "../support/services/service.ts";
 
 type Environment = Record<string, string>;
-const TIMES = 20;
+const TIMES = Number(process.env["TIMES"] ?? 5);
 
 let opened: AsyncDisposableStack;
 beforeEach(() => {
@@ -33,7 +33,7 @@ async function once(command: readonly string[], environment: Environment, printe
   expect({ code, printed: stdout + stderr }).toEqual({ code: 0, printed: expect.stringMatching(printed) });
 }
 
-async function twentyTimes(...command: Parameters<typeof once>): Promise<void> {
+async function manyTimes(...command: Parameters<typeof once>): Promise<void> {
   for (let time = 1; time <= TIMES; time++) await once(...command);
 }
 
@@ -43,24 +43,24 @@ async function countConnections(url: string): Promise<number> {
   return (await database.query({ text }).finally(() => database.close())).length;
 }
 
-test("migrate, jobs and audit do their work beside a service twenty times and leave no connection, and chat goes on with its conversation", async () => {
+test("migrate, jobs and audit do their work beside a service again and again and leave no connection, and chat goes on with its conversation", async () => {
   const url = await openReal();
   const service = await openTestService({ DATABASE_URL: url });
   opened.defer(() => service.close());
   const before = await countConnections(url);
   const environment = { DATABASE_URL: url, ENABLE_EPISODIC_MEMORY: "false" };
   await Promise.all([
-    twentyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
-    twentyTimes([BIN, "jobs"], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
-    twentyTimes([BIN, "audit", "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
-    twentyTimes([BIN, "chat", "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
+    manyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
+    manyTimes([BIN, "jobs"], environment, /^no jobs\n$|^summarise (waiting|running): 1\n$/),
+    manyTimes([BIN, "audit", "--user", "nobody"], environment, /^nothing of user "nobody"\n$/),
+    manyTimes([BIN, "chat", "--url", service.url, "--user", "ada"], {}, /offline model/, "Hello!\n"),
   ]);
   const { json } = await service.get("/api/v1/conversations?user_id=ada");
   expect(json).toMatchObject({ conversations: [{ message_count: 2 * TIMES }] });
   expect(await countConnections(url)).toBeLessThanOrEqual(Math.max(before, 12));
 }, 240_000);
 
-test("export writes twenty times what a running service has by then, and restore brings it back into an empty database", async () => {
+test("export writes each time what a running service has by then, and restore brings it back into an empty database", async () => {
   const url = await openReal();
   const service = await openTestService({ DATABASE_URL: url });
   opened.defer(() => service.close());
@@ -77,7 +77,7 @@ test("export writes twenty times what a running service has by then, and restore
   }
 }, 600_000);
 
-test("ingest and reindex, twenty times: there is one document, and the service that opens the new index finds what was said", async () => {
+test("ingest and reindex, again and again: there is one document, and the service that opens the new index finds what was said", async () => {
   const { folder, remove } = await createDataFolder();
   opened.defer(remove);
   const documents = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-documents-"));
@@ -86,24 +86,24 @@ test("ingest and reindex, twenty times: there is one document, and the service t
   const before = await openServiceWithEpisodes({ DATA_DIR: folder });
   const { conversation_id: id } = await before.bring("ada", importedTurns([["My boat is called Calypso.", "Noted."]]));
   await before.settle(id);
-  await twentyTimes([BIN, "ingest", "handbook", documents, "--url", before.url], {}, /1 documents? in "handbook", 0 failed/);
+  await manyTimes([BIN, "ingest", "handbook", documents, "--url", before.url], {}, /1 documents? in "handbook", 0 failed/);
   expect(await makeKnowledgeClient(before.url).list("handbook")).toEqual([expect.objectContaining({ status: "indexed" })]);
   await before.close();
 
   const environment = { DATA_DIR: folder, ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in" };
-  await twentyTimes([BIN, "reindex"], environment, /\n1 episodes indexed, built-in/);
+  await manyTimes([BIN, "reindex"], environment, /\n1 episodes indexed, built-in/);
   const after = await openServiceWithEpisodes({ DATA_DIR: folder });
   opened.defer(() => after.close());
   const found = await after.episodes("ada", { query: "boat" });
   expect(found.json).toMatchObject({ episodes: [{ user_message: "My boat is called Calypso." }], degraded: [] });
 }, 900_000);
 
-test("the command of the package tells its help, migrates, and serves one conversation, twenty times, with exit code 0 each time", async () => {
+test("the command of the package tells its help, migrates, and serves one conversation, again and again, with exit code 0 each time", async () => {
   const environment = { DATABASE_URL: await openReal() };
   opened.defer(killServiceProcesses);
   await Promise.all([
-    twentyTimes([BIN, "--help"], {}, /^conversation-graph \d+\.\d+\.\d+: .*`reindex .*`restore FILE`/s),
-    twentyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
+    manyTimes([BIN, "--help"], {}, /^conversation-graph \d+\.\d+\.\d+: .*`reindex .*`restore FILE`/s),
+    manyTimes([BIN, "migrate"], environment, /: nothing to do\n$/),
     (async () => {
       for (let time = 1; time <= TIMES; time++) {
         const service = await startServiceProcess(environment, BIN);

@@ -27,7 +27,7 @@ describe.each([
   ["a real Postgres", async () => createRealDatabase().then(({ url, drop }) => ({ where: url, remove: drop }))],
 ])("a program that uses the package over %s", (_name, create) => {
   test.each([
-    ["opens, uses and closes everything twenty times", 20, 1],
+    ["opens, uses and closes everything a dozen times", 12, 1],
     ["runs twenty turns on what it has opened", 3, 20],
   ])("%s, and leaves nothing behind", async (_title, times, turns) => {
     const { where, remove } = await create();

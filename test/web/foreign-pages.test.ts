@@ -35,7 +35,7 @@ async function fetchFrom(page: Page, address: string, request: PageRequest = {})
 }
 
 async function startService() {
-  const service = await openTestService({ ENABLE_EPISODIC_MEMORY: "true", DATA_DIR: "memory://" });
+  const service = await openTestService({ ENABLE_EPISODIC_MEMORY: "true" });
   await putJson(service.url + KNOWLEDGE, { description: "Journeys" });
   await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "My secret is Calypso." });
   const otherPages = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<p>another site</p>"));

@@ -70,7 +70,7 @@ describePage("hostile and huge texts on the page", startService, (on) => {
     ["table", "tbody > tr", (index: number) => `| ${index} | *cell* \\| ${index} |\n`, "| a | b |\n|---|:-:|\n"],
     ["code block", "pre > code", (index: number) => `let a${index} = "<b>" && ${index};\n${index % 9 ? "" : "\n"}`, "```js\n"],
   ])("a long %s grows without being made anew, and becomes what it is when it is loaded", async (_kind, part, line, head) => {
-    const text = head + Array.from({ length: 300 }, (_, index) => line(index)).join("");
+    const text = head + Array.from({ length: 150 }, (_, index) => line(index)).join("");
     on.model.answer({ tokens: pieces(text, 7), betweenMs: 3 });
     const tested = await on.open();
     const { page, answer } = tested;
@@ -81,12 +81,12 @@ describePage("hostile and huge texts on the page", startService, (on) => {
       .waitFor();
     const early = await answer.locator(part).first().elementHandle();
     await tested.settled();
-    await answer.getByText(/299/).first().waitFor();
+    await answer.getByText(/149/).first().waitFor();
     expect(await early?.evaluate((element) => (element as unknown as { isConnected: boolean }).isConnected)).toBe(true);
     const streamed = await shapeOf(tested);
     await page.reload();
     await tested.follow(/Go on and on/);
-    await answer.getByText(/299/).first().waitFor();
+    await answer.getByText(/149/).first().waitFor();
     expect(await shapeOf(tested)).toBe(streamed);
   });
 

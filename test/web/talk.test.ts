@@ -45,7 +45,7 @@ describePage("talking on the page", startModelService, (on) => {
   });
 
   test("goes on with an answer after a reload in its middle: once, whole, in order", async () => {
-    const story = words("w", 120);
+    const story = words("w", 60);
     on.model.answer({ tokens: story, betweenMs: 60 });
     const tested = await on.open();
     await tested.say("A long story");

@@ -4,6 +4,7 @@ import { en } from "../../web/texts/en.ts";
 import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
 import { startModelServer, type ModelServer } from "../servers/model-server.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
 import { conversationApi } from "../support/services/service-with-episodes.ts";
 import { describeUnless } from "../support/describe-unless.ts";
 import { useOpened } from "../support/use-opened.ts";
@@ -26,10 +27,12 @@ export interface PageService {
   close(): Promise<unknown>;
 }
 
-/** Starts a service process with an embedded database and the offline model. */
+/** Starts a service process with a database of its own, the offline model and all layers of memory unless `environment` differs. */
 export async function startOfflineService(environment: Record<string, string> = {}): Promise<PageService> {
-  const { url } = await startServiceProcess({ DATA_DIR: "memory://", MEMORY_READ_TIMEOUT_MS: "10000", ...environment });
-  return { url, close: killServiceProcesses };
+  const database = await createRealDatabase();
+  const layers = { ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000" };
+  const { url } = await startServiceProcess({ DATABASE_URL: database.url, ...layers, ...environment });
+  return { url, close: () => killServiceProcesses().then(database.drop) };
 }
 
 /** Starts a service process whose model answers what it is told. Without the layers of memory unless `environment` switches them on. */

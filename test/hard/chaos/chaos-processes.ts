@@ -103,7 +103,8 @@ export async function openChaosProcesses(
         }
         const both = random(8) === 0;
         if (both) count.both++;
-        await Promise.all(both ? [strike(0), strike(1)] : [strike(random(2))]);
+        if (round === 1) await restart(random(2), "SIGKILL");
+        else await Promise.all(both ? [strike(0), strike(1)] : [strike(random(2))]);
       }
     },
     stop: () => Promise.all(services.map((service) => end(service, "SIGTERM"))).then(() => undefined),

@@ -5,7 +5,7 @@ import { createRealDatabase } from "../../support/databases/databases.ts";
 import { killServiceProcesses } from "../../servers/service-process.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
-const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 60);
+const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 20);
 const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
 jest.setTimeout(SECONDS * 1_000 + 400_000);
 

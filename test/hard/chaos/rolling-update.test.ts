@@ -33,7 +33,7 @@ const seed = Number(process.env["ROLL_OUT_SEED"] ?? Date.now() % 1_000_000);
 const [noMilvus, previous] = await Promise.all([whyNoMilvus(), findPreviousVersion()]);
 
 const USERS = Array.from({ length: 10 }, (_, number) => `user ${number}`);
-const STAGE_MS = 4_000;
+const STAGE_MS = 2_500;
 const STOP_MS = 30_000;
 const SERVER_FAULT = /^\S+ (5\d\d) (\{.*)$/;
 

@@ -5,7 +5,7 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeInterleavingStage, type Interleaving, type Step } from "./interleaving.ts";
 
-const INTERLEAVINGS = Math.max(10_000, Number(process.env["INTERLEAVINGS"] ?? 0));
+const INTERLEAVINGS = Number(process.env["INTERLEAVINGS"] ?? 1_500);
 const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 40);
 const LANES = 3;
 const ON_LANE = Math.ceil((INTERLEAVINGS - ON_EMBEDDED) / LANES);

@@ -87,7 +87,7 @@ async function buildTenantWorld(url: string, passageOf: (documentId: string) => 
       people[number] = await addPerson(url, tenantId, userId, secretOf(number));
     }
   };
-  await Promise.all(Array.from({ length: 6 }, work));
+  await Promise.all(Array.from({ length: 12 }, work));
   const documents: TenantWorld["documents"] = new Map();
   for (const [number, tenant] of TENANTS.entries()) {
     const document = await addDocument(url, tenant, secretOf(800 + number));

@@ -82,13 +82,13 @@ describe("a rebuild of the index", () => {
       statement.text.startsWith("drop table")
         ? Promise.reject(new AppError("storage_unavailable", "The database cannot be reached at the moment."))
         : memory.database.query(statement);
-    const { left } = await rebuild({ database: { ...memory.database, query } });
+    const { left } = await rebuild({ database: { ...memory.database, query }, isAlone: true });
     const places = `tables search.${old} and search.${chunkIndexName(old)} in Postgres`;
     expect(left).toMatchObject([{ name: old, places, isInUse: false, why: { code: "index_unavailable" } }]);
     expect((await records())[old]).toBe("leaving");
     expect(await store.listIndexes()).toHaveLength(4);
 
-    expect(await dropRetiredIndexes({ database: memory.database, store: null })).toEqual([]);
+    expect(await dropRetiredIndexes({ database: memory.database, store: null, isAlone: true })).toEqual([]);
     expect(await theOnly()).not.toBe(old);
   }, 120_000);
 
@@ -154,7 +154,7 @@ test("a rebuild for another embedder takes the documents along, leaves out what 
     await documents.remove(PLACE, gone.id);
     return LARGE.embedPassages(texts, signal);
   };
-  await rebuildIndex({ ...PLAIN, database, store, embedder: { ...LARGE, embedPassages } });
+  await rebuildIndex({ ...PLAIN, database, store, embedder: { ...LARGE, embedPassages }, isAlone: true });
   const after = await store.listIndexes();
   expect(after).toHaveLength(2);
   expect(after.some((name) => before.includes(name))).toBe(false);

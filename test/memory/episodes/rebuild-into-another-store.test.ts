@@ -39,6 +39,7 @@ function describeBothWays(): void {
       store,
       embedder: memory.embedder,
       timeZone: "UTC",
+      isAlone: true,
       onProgress: () => undefined,
       signal: new AbortController().signal,
     });
@@ -64,7 +65,7 @@ function describeBothWays(): void {
     for (const name of names) expect(left[0]?.places).toContain(`${name}_part0 to ${name}_part15`);
     expect(await held()).toEqual({ [`search.${await serving()}`]: 2, [`${milvus.description}: ${old}`]: 2 });
 
-    expect(await dropRetiredIndexes({ database: memory.database, store: milvus })).toEqual([]);
+    expect(await dropRetiredIndexes({ database: memory.database, store: milvus, isAlone: true })).toEqual([]);
     expect(await milvus.listIndexes()).toEqual(["episodes_of_another_service"]);
     expect(await held()).toEqual({ [`search.${await serving()}`]: 2 });
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { callApi, listConversations, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { useTestService } from "../../support/services/service.ts";
 import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
@@ -71,8 +72,9 @@ describe("the log of a service with keys", () => {
   test("holds none of them, right or wrong, whatever becomes of the request", async () => {
     const signing = await makeSigningKey("first");
     const issuer = await startTokenIssuer(signing);
+    const database = await createRealDatabase();
     const service = await startServiceProcess({
-      DATA_DIR: "memory://",
+      DATABASE_URL: database.url,
       LOG_LEVEL: "trace",
       API_KEYS: "hidden-key-of-acme:acme,hidden-key-that-reads:acme:read",
       JWT_JWKS_URL: issuer.url,
@@ -96,5 +98,6 @@ describe("the log of a service with keys", () => {
     expect(service.output()).toContain("turn done");
     for (const secret of [...bearers.slice(0, 3), "hidden-audience", ...[...tokens, unknown].flatMap((token) => token.split("."))])
       expect(service.output()).not.toContain(secret);
+    await database.drop();
   });
 });

@@ -11,7 +11,6 @@ const profile = (content: string, turns?: unknown): ScriptedToolCall => ({
 
 describe("erasing one exchange of several that the memory agent read together", () => {
   const running = useServiceWithCoreMemory({
-    DATA_DIR: "memory://",
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
     ENABLE_SUMMARY: "false",

@@ -6,6 +6,7 @@ import { openService, type Service } from "../../../server/start/open-service.ts
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
+import { createRealDatabase } from "../../support/databases/databases.ts";
 import { NO_LIMITS } from "../../servers/service-process.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -15,20 +16,21 @@ describe("the id of a request", () => {
   const lines: Record<string, unknown>[] = [];
   let model: ModelServer;
   let service: Service;
+  let database: Awaited<ReturnType<typeof createRealDatabase>>;
   beforeAll(async () => {
-    model = await startModelServer();
+    [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
     const destination = new Writable({
       write(text: Buffer, _encoding, done) {
         lines.push(JSON.parse(text.toString()) as Record<string, unknown>);
         done();
       },
     });
-    const settings = { PORT: "0", DATA_DIR: "memory://", OPENAI_BASE_URL: model.url, ENABLE_EPISODIC_MEMORY: "false" };
+    const settings = { PORT: "0", DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, ENABLE_EPISODIC_MEMORY: "false" };
     service = await openService(parseConfig({ ...NO_LIMITS, ...settings }), makeLogger("debug", destination));
   });
   afterAll(async () => {
     await service.close();
-    await model.close();
+    await Promise.all([model.close(), database.drop()]);
   });
 
   const turn = (message = "hello"): object => ({ user_id: "ada", session_id: "s", message });

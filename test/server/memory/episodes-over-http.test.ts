@@ -91,7 +91,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
 });
 
 test("with ENABLE_EPISODIC_MEMORY=false a search is refused with what to do, and turns go on without it", async () => {
-  const service = await openTestService({ DATA_DIR: "memory://" });
+  const service = await openTestService();
   const address = `${service.url}/api/v1/users/ada/episodes?query=x`;
   expectRefusal(await callApi(address), { status: 503, code: "index_unavailable", says: /ENABLE_EPISODIC_MEMORY=true/ });
   await service.close();

@@ -11,7 +11,6 @@ const INSERT = {
 
 describe("the memory agent with a model and an archive", () => {
   const running = useServiceWithCoreMemory({
-    DATA_DIR: "memory://",
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
     ENABLE_SUMMARY: "false",

@@ -22,7 +22,6 @@ function expectTamed(fences: readonly { tag: string; text: string }[]): string[]
 
 describe("instructions hidden in what is remembered", () => {
   const running = useServiceWithCoreMemory({
-    DATA_DIR: "memory://",
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
     SUMMARY_MODEL,
