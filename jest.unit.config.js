@@ -6,7 +6,9 @@ const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everythi
 
 /** What the global set-up makes, and servers that a test starts itself. */
 const OF_THE_SETUP = /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
-const SLOW = ["hard", "repeated", "benchmarks", "web", "memory/parsing/hostile-documents.test.ts"].map((name) => `test/${name}`);
+const SLOW = ["hard", "repeated", "benchmarks", "web", "memory/parsing/hostile-documents.test.ts", "package/examples.test.ts"].map(
+  (name) => `test/${name}`,
+);
 
 /** Whether a test, or a file of the tests that it imports, needs what is started for all of them. */
 function needsSetup(file, seen = new Set()) {

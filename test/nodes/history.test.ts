@@ -157,12 +157,8 @@ describe("beginTurn", () => {
     test("refuses the turn when nothing was stored, at once", () => expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal));
 
     const key = { keyHash: "key", bodyHash: "body", earlier: null };
-    test.each([
-      ["takes back what was stored", undefined],
-      ["with a key ends the turn as failed, so that the key leads to another attempt at the stored message,", key],
-    ])(
-      "refuses the turn when Postgres stays away, and %s when it is there again",
-      async (_what, key) => {
+    test("refuses the turn when Postgres stays away; when it is there again takes back what was stored, or with a key ends the turn as failed, so that the key leads to another attempt at the stored message", async () => {
+      const refuse = async (key: BeginTurn["key"] | undefined): Promise<void> => {
         let isBack = false;
         const undone = Promise.withResolvers<HeldTurn | OutcomeToStore | undefined>();
         const begin = lost({
@@ -177,9 +173,9 @@ describe("beginTurn", () => {
         const { tenantId, userId, turnId } = turn;
         const failed = { outcome: { error: { code: "storage_unavailable", retryable: true } } };
         expect(await undone.promise).toMatchObject(key ? failed : { tenantId, userId, turnId, conversationId: BEGUN.conversationId });
-      },
-      15_000,
-    );
+      };
+      await Promise.all([refuse(undefined), refuse(key)]);
+    }, 15_000);
   });
 });
 

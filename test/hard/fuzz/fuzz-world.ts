@@ -45,7 +45,7 @@ export async function measure(url: string): Promise<{ bytes: number; lag: number
   return { bytes: samples.get("process_resident_memory_bytes") ?? 0, lag: samples.get("nodejs_eventloop_lag_p99_seconds") ?? 0 };
 }
 
-const HINT = /^(Try it:| +curl |$)/;
+const HINT = /^(Try it:| +curl |No model is set up\.|$)/;
 const ERROR_LEVEL = 50;
 
 /** What a service has printed that it should not: errors in its log, warnings of the runtime, traces of crashes. */

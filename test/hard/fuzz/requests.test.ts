@@ -13,7 +13,7 @@ const BATCH = 250;
 const CONNECTIONS = 12;
 const MOST_GROWTH = 250 * 1024 * 1024;
 /** Refusals by HTTP itself are not described. */
-const OF_HTTP = ["400", "404", "413", "415", "417", "431"];
+const OF_HTTP = ["400", "404", "405", "413", "415", "417", "431"];
 
 const userOf = (number: number): string => `fuzzed-${number}-user`;
 
