@@ -8,6 +8,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = `${ROOT}docs/api.md`;
 
 const CHAPTERS: Readonly<Record<string, string>> = {
+  server: "The whole service",
   graph: "Turns",
   turn: "What a turn knows and tells",
   nodes: "Answers of one's own",
@@ -24,13 +25,13 @@ interface Export {
   about: string;
 }
 
-/** Throws when graph/index.ts cannot be read as the compiler options of the project say. */
+/** Throws when server/index.ts cannot be read as the compiler options of the project say. */
 function openProgram(): { index: ts.SourceFile; checker: ts.TypeChecker } {
   const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (file) => readFileSync(file, "utf8")) as { config: unknown };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  const program = ts.createProgram([`${ROOT}graph/index.ts`], options);
-  const index = program.getSourceFile(`${ROOT}graph/index.ts`);
-  if (!index) throw new Error("graph/index.ts is not there: run this in the project's own tree.");
+  const program = ts.createProgram([`${ROOT}server/index.ts`], options);
+  const index = program.getSourceFile(`${ROOT}server/index.ts`);
+  if (!index) throw new Error("server/index.ts is not there: run this in the project's own tree.");
   return { index, checker: program.getTypeChecker() };
 }
 
@@ -38,15 +39,15 @@ function openProgram(): { index: ts.SourceFile; checker: ts.TypeChecker } {
 function exportOf(symbol: ts.Symbol, checker: ts.TypeChecker): Export {
   const declared = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   const [declaration] = declared.declarations ?? [];
-  if (!declaration) throw new Error(`${symbol.name} of graph/index.ts is declared nowhere.`);
+  if (!declaration) throw new Error(`${symbol.name} of server/index.ts is declared nowhere.`);
   const file = relative(ROOT, declaration.getSourceFile().fileName);
   const docstring = ts.displayPartsToString(declared.getDocumentationComment(checker)).replace(/\s+/g, " ");
-  if (docstring === "") throw new Error(`${symbol.name} in ${file} has no docstring: graph/index.ts exports it.`);
+  if (docstring === "") throw new Error(`${symbol.name} in ${file} has no docstring: server/index.ts exports it.`);
   const [about = docstring] = /^.+?[.:](?= [A-Z`]|$)/.exec(docstring) ?? [];
   return { name: symbol.name, file, about: about.replace(/:$/, ".") };
 }
 
-/** The list of everything that graph/index.ts exports, as prettier writes it. Throws for an export without a docstring or of no chapter. */
+/** The list of everything that server/index.ts exports, as prettier writes it. Throws for an export without a docstring or of no chapter. */
 export async function renderApiPage(): Promise<string> {
   const { index, checker } = openProgram();
   const module = checker.getSymbolAtLocation(index);
@@ -60,6 +61,7 @@ export async function renderApiPage(): Promise<string> {
     .map(({ title, own }) => `## ${title}\n\n${own.map(({ name, file, about }) => `- [\`${name}\`](../${file}): ${about}`).join("\n")}`);
   const page = [
     "# The public API of the package",
+    `Memory across sessions, with every layer as the service has it:\n\n\`\`\`ts\n${readFileSync(`${ROOT}examples/across-sessions.ts`, "utf8").trim()}\n\`\`\``,
     "Everything that `conversation-graph` exports; each name leads to its declaration, which says more. `npm run docs` writes this page, and a test fails when it is not up to date.",
     ...chapters,
   ].join("\n\n");

@@ -6,6 +6,9 @@ const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas"];
 /** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
 const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];
 
+/** Node 22 has none. */
+const POLYFILLS = ["core-js/actual/async-disposable-stack"];
+
 const shared: BuildOptions = {
   outdir: "dist",
   chunkNames: "chunks/[name]-[hash]",
@@ -36,7 +39,7 @@ export async function bundleService({ write }: { write: boolean }): Promise<Meta
       "parse-worker": "memory/parsing/parse-worker.ts",
     },
     external: EXTERNAL,
-    inject: ["core-js/actual/async-disposable-stack"], // Node 22 has none
+    inject: POLYFILLS,
     write,
     metafile: true,
   });
@@ -46,7 +49,8 @@ export async function bundleService({ write }: { write: boolean }): Promise<Meta
 /** The library of the package. Returns what went into it. */
 export async function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
   const external = [...EXTERNAL, ...OF_THE_CALLER];
-  const { metafile } = await build({ ...shared, entryPoints: { index: "graph/index.ts" }, external, write, metafile: true });
+  const entryPoints = { index: "server/index.ts" };
+  const { metafile } = await build({ ...shared, entryPoints, external, inject: POLYFILLS, write, metafile: true });
   return metafile;
 }
 

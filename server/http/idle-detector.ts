@@ -11,10 +11,16 @@ function waitsForJobs({ method, path }: Request): boolean {
   return method === "POST" && path.endsWith("/settle");
 }
 
-export type IdleDetector = ReturnType<typeof makeIdleDetector>;
+export interface IdleDetector {
+  middleware: RequestHandler;
+  /** Milliseconds since the last request ended; 0 while one is open. */
+  idleMs(): number;
+  /** Resolves after LONGEST_WAIT_MS at the latest, and at once while a request waits for background work. */
+  whenIdle(): Promise<void>;
+}
 
 /** Background work waits for requests: both need the same processor and, embedded, the same database. */
-export function makeIdleDetector() {
+export function makeIdleDetector(): IdleDetector {
   let open = 0;
   let lastEndedAt = -Infinity;
   let settling = 0;
@@ -43,9 +49,7 @@ export function makeIdleDetector() {
   };
   return {
     middleware,
-    /** Milliseconds since the last request ended; 0 while one is open. */
     idleMs: (): number => (open > 0 ? 0 : performance.now() - lastEndedAt),
-    /** Resolves after LONGEST_WAIT_MS at the latest, and at once while a request waits for background work. */
     async whenIdle(): Promise<void> {
       const latest = performance.now() + LONGEST_WAIT_MS;
       while (settling === 0) {

@@ -28,8 +28,14 @@ function tell(response: Response, limit: number, counted: RateLimiterRes): void 
   });
 }
 
+export interface RateLimits {
+  ofTenant: RequestHandler;
+  /** Counts each request once, for the user of its token or the found one, if any. */
+  ofUser(find: (request: Request) => unknown): RequestHandler;
+}
+
 /** In this process; 0: any number. A minute begins with the first request. */
-export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTenant: number }) {
+export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTenant: number }): RateLimits {
   const tenants = new RateLimiterMemory({ points: perTenant, duration: MINUTE });
   const users = new RateLimiterMemory({ points: perUser, duration: MINUTE });
   const newUsers = new RateLimiterMemory({ points: MOST_USERS, duration: MINUTE });
@@ -48,8 +54,7 @@ export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTen
 
   return {
     ofTenant,
-    /** Counts each request once, for the user of its token or the found one, if any. */
-    ofUser: (find: (request: Request) => unknown): RequestHandler =>
+    ofUser: (find) =>
       async function countForUser(request, response, next) {
         const { tenantId, userId } = callerOf(response);
         const user = userId ?? find(request);
@@ -65,7 +70,7 @@ export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTen
   };
 }
 
-export function countRequests(rates: ReturnType<typeof makeRateLimits>): Router {
+export function countRequests(rates: RateLimits): Router {
   return Router()
     .use(rates.ofTenant)
     .use(

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
-import { toAppError } from "../../errors/app-error.ts";
+import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
+import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { ANYBODY } from "../auth/caller.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
 import { makeApp } from "../http/app.ts";
 import { makeIdleDetector } from "../http/idle-detector.ts";
@@ -10,21 +12,13 @@ import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf }
 import { openLimits } from "../limits/open-limits.ts";
 import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
 import { openObserving } from "../observe/open-observing.ts";
-import { makeTurns } from "../turns/open-turn.ts";
+import { makeTurns, parseChatRequest } from "../turns/open-turn.ts";
 import type { Config } from "./config.ts";
 import { failureFacts } from "./failure-facts.ts";
+import type { Service } from "./service.ts";
 import { writeServiceUrl } from "./service-url.ts";
 import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";
-
-export interface Service {
-  /** http://host:port */
-  url: string;
-  /** For the log. */
-  uses: { database: string; model: string; layers: string[] };
-  /** Lets running turns finish within SHUTDOWN_GRACE_MS. */
-  close(): Promise<void>;
-}
 
 export interface ServiceOptions {
   /** Milliseconds. */
@@ -57,7 +51,7 @@ function describeIndex({ store, level }: NonNullable<OpenGraph["memory"]["episod
   return level === store.level ? store.description : `${store.description}, which the index does not use before \`npm run reindex\``;
 }
 
-function describeUse(config: Config, { stores, models, memory: { episodes } }: OpenGraph): Service["uses"] {
+function describeUse(config: Config, { stores, models, memory: { episodes } }: OpenGraph): OpenApp["uses"] {
   const layers = [
     "window",
     ...(config.ENABLE_SUMMARY ? ["summary"] : []),
@@ -67,12 +61,17 @@ function describeUse(config: Config, { stores, models, memory: { episodes } }: O
   return { database: stores.database.description, model: models.description, layers };
 }
 
+interface OpenApp extends Service {
+  /** For the log. */
+  uses: { database: string; model: string; layers: string[] };
+  /** Refuses new turns, and lets running ones finish within SHUTDOWN_GRACE_MS. */
+  drain(): Promise<void>;
+}
+
+const SETTLE_MS = 30_000;
+
 /** When a part fails, those before it are closed. */
-export async function openService(
-  config: Config,
-  log: Logger,
-  { heartbeatMs = 15_000, handlers, connectionLimits }: ServiceOptions = {},
-): Promise<Service> {
+export async function openApp(config: Config, log: Logger, { heartbeatMs = 15_000, handlers }: ServiceOptions = {}): Promise<OpenApp> {
   const warn =
     (message: string) =>
     (error: unknown, work?: string): void =>
@@ -128,20 +127,44 @@ export async function openService(
     heartbeatMs,
     log,
   });
-  const server = await listen(app, config.PORT, config.HOST, { ...CONNECTION_LIMITS, ...connectionLimits });
-  opening.defer(() => closeServer(server));
-  opening.defer(async () => {
+  const drain = async (): Promise<void> => {
     stopping = true;
     await registry.drain(config.SHUTDOWN_GRACE_MS);
-  });
+  };
+  opening.defer(drain);
+  const everything = opening.move();
+  return {
+    graph: opened.graph,
+    app,
+    async ask(input) {
+      const { userId: user_id, sessionId: session_id, message } = input;
+      parseChatRequest({ user_id, session_id, message }, config.MAX_MESSAGE_CHARS);
+      const turn = await turns.start({ tenantId: ANYBODY.tenantId, ...input }, { onBusy: "enqueue" });
+      const { status, content } = await turn.ended;
+      if (status === "error") throw new AppError(content.code, content.message, { retryable: content.retryable });
+      return content;
+    },
+    async settle(conversation) {
+      const owned = { tenantId: ANYBODY.tenantId, ...conversation };
+      return (await waitUntilSettled({ overview: opened.stores.jobs, conversation: owned, timeoutMs: SETTLE_MS })) === 0;
+    },
+    uses: describeUse(config, opened),
+    drain,
+    close: () => everything.disposeAsync(),
+  };
+}
 
+/** Opens the app and listens. */
+export async function serve(config: Config, log: Logger, options: ServiceOptions = {}) {
+  await using opening = new AsyncDisposableStack();
+  const service = await openApp(config, log, options);
+  opening.defer(() => service.close());
+  const server = await listen(service.app, config.PORT, config.HOST, { ...CONNECTION_LIMITS, ...options.connectionLimits });
+  opening.defer(() => closeServer(server));
+  opening.defer(() => service.drain());
   const host = config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST;
   const url = `http://${host}:${portOf(server)}`;
   opening.defer(await writeServiceUrl(config, url));
   const everything = opening.move();
-  return {
-    url,
-    uses: describeUse(config, opened),
-    close: () => everything.disposeAsync(),
-  };
+  return { url, uses: service.uses, close: () => everything.disposeAsync() };
 }

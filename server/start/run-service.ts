@@ -2,7 +2,7 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import { errorFacts, makeLogger } from "../observe/logger.ts";
 import { parseConfig, readEnvironment } from "./config.ts";
 import { OFFLINE_REMARK } from "./offline-remark.ts";
-import { openService } from "./open-service.ts";
+import { serve } from "./open-service.ts";
 import { reachable } from "./service-url.ts";
 
 const CHECK_EVERY_MS = 250;
@@ -28,7 +28,7 @@ const SAME_SIGNAL_MS = 500;
 async function start(): Promise<void> {
   const config = parseConfig(readEnvironment());
   const log = makeLogger(config.LOG_LEVEL);
-  const service = await openService(config, log);
+  const service = await serve(config, log);
   const { database, model, layers } = service.uses;
   log.info(
     { url: service.url, database, model, layers },

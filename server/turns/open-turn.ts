@@ -133,6 +133,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
   return {
     registry,
     recent,
+    start,
     /**
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
      * `invalid_request`, `idempotency_mismatch`, and what Admit throws.

@@ -16,6 +16,10 @@ describe("the examples", () => {
     expect(stderr).toBe("");
   });
 
+  test("across-sessions remembers in another session, with nothing in the environment, and ends by itself", async () => {
+    expect(await example("across-sessions")).toEqual({ stdout: 'What I know about you: "Lives in Lisbon."\n', stderr: "" });
+  });
+
   test("unit-prices calculates from a price list, and leaves to the general generator what its handler cannot", async () => {
     const { stdout, stderr } = await example("unit-prices");
     expect(stdout).toContain("12 × box of 100 of M4 screw at 7.50 euros is 90.00 euros [1].\n(Price list)");

@@ -124,14 +124,14 @@ describe("the package, installed in an empty project", () => {
   ])(
     "has sound types under moduleResolution $moduleResolution, those it depends on included, and a misuse does not compile",
     async (resolution) => {
-      copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
+      for (const name of ["one-turn.ts", "across-sessions.ts"]) copyFileSync(`${root}examples/${name}`, path.join(project, name));
       writeFileSync(path.join(project, "all.ts"), 'export * from "conversation-graph";\n');
       const ofNode = { types: ["node"], typeRoots: [path.join(root, "node_modules/@types")] };
       const compilerOptions = { ...resolution, ...ofNode, target: "es2023", strict: true, skipLibCheck: false, noEmit: true };
       const misuse =
         'import { startTurn } from "conversation-graph";\nstartTurn({} as never, { userId: "a", sessionId: "b", message: 3 });\n';
       writeFileSync(path.join(project, "misuse.ts"), misuse);
-      const files = ["one-turn.ts", "all.ts", "misuse.ts"];
+      const files = ["one-turn.ts", "across-sessions.ts", "all.ts", "misuse.ts"];
       writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const said = await inProject(process.execPath, path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".").then(
         () => "",
@@ -141,11 +141,16 @@ describe("the package, installed in an empty project", () => {
     },
   );
 
-  test.each(["24", "22"])("runs the example of README.md in the process of its caller, on Node %s", async (version) => {
-    copyFileSync(`${root}examples/one-turn.ts`, path.join(project, "one-turn.ts"));
+  test.each([
+    ["24", "one-turn", 'You said earlier: "My name is Ada and I live in Lisbon."'],
+    ["22", "one-turn", 'You said earlier: "My name is Ada and I live in Lisbon."'],
+    ["24", "across-sessions", 'What I know about you: "Lives in Lisbon."'],
+    ["22", "across-sessions", 'What I know about you: "Lives in Lisbon."'],
+  ])("on Node %s runs the example %s in the process of its caller", async (version, name, says) => {
+    copyFileSync(`${root}examples/${name}.ts`, path.join(project, `${name}.ts`));
     const types = version === "22" ? ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"] : [];
-    const { stdout, stderr } = await inProject(nodeOf(version), ...types, "one-turn.ts");
-    expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
+    const { stdout, stderr } = await inProject(nodeOf(version), ...types, `${name}.ts`);
+    expect(stdout).toContain(says);
     expect(stderr).toBe("");
   });
 

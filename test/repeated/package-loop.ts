@@ -10,7 +10,7 @@ import {
   openPostgresSearchStore,
   runMemoryJobs,
   startTurn,
-} from "../../graph/index.ts";
+} from "../../server/index.ts";
 
 // Opens everything, runs turns, closes everything, again and again. It ends by itself when nothing is left open.
 const [where = "memory://", times = "20", turns = "1"] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../server/start/config.ts";
 import { makeLogger } from "../../../server/observe/logger.ts";
-import { openService, type Service } from "../../../server/start/open-service.ts";
+import { serve } from "../../../server/start/open-service.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";
@@ -15,7 +15,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 describe("the id of a request", () => {
   const lines: Record<string, unknown>[] = [];
   let model: ModelServer;
-  let service: Service;
+  let service: Awaited<ReturnType<typeof serve>>;
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   beforeAll(async () => {
     [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
@@ -26,7 +26,7 @@ describe("the id of a request", () => {
       },
     });
     const settings = { PORT: "0", DATABASE_URL: database.url, OPENAI_BASE_URL: model.url, ENABLE_EPISODIC_MEMORY: "false" };
-    service = await openService(parseConfig({ ...NO_LIMITS, ...settings }), makeLogger("debug", destination));
+    service = await serve(parseConfig({ ...NO_LIMITS, ...settings }), makeLogger("debug", destination));
   });
   afterAll(async () => {
     await service.close();

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { parseConfig } from "../../../server/start/config.ts";
-import { openService } from "../../../server/start/open-service.ts";
+import { serve } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
 import { NO_LIMITS } from "../../servers/service-process.ts";
@@ -26,7 +26,7 @@ export async function openTestService(
     ...(real ? { DATABASE_URL: real.url } : {}),
     ...environment,
   });
-  const service = await openService(config, pino({ level: "silent" }), options);
+  const service = await serve(config, pino({ level: "silent" }), options);
   return {
     ...service,
     async get(path: string, headers: Record<string, string> = {}) {
