@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Observer } from "../observe/observer.ts";
+import { abortable } from "./deadlines.ts";
 
 /** Embeds texts as vectors of length 1. Throws AppError `embedder_unavailable`. */
 export interface Embedder {
@@ -53,6 +55,41 @@ export function cacheQuestionVectors(embedder: Embedder): Embedder {
         if (signal?.aborted) throw error;
         return cache.get(text) ?? ask(text, signal);
       });
+    },
+  };
+}
+
+/** Long enough for jobs that were claimed together to have read what they embed, in milliseconds. */
+const GATHER_MS = 20;
+
+/**
+ * Passages that several jobs ask for at a time are embedded in one call. If that fails each asks by itself, so that no text fails the others. A
+ * caller that gives up does not end the call.
+ */
+export function gatherPassages(embedder: Embedder): Embedder {
+  let gathered: { texts: string[]; vectors: Promise<number[][]> } | null = null;
+
+  async function embedGathered(): Promise<number[][]> {
+    await sleep(GATHER_MS);
+    const texts = gathered?.texts ?? [];
+    gathered = null;
+    return embedder.embedPassages(texts);
+  }
+
+  return {
+    ...embedder,
+    async embedPassages(texts, signal) {
+      if (texts.length === 0) return [];
+      gathered ??= { texts: [], vectors: embedGathered() };
+      const call = gathered;
+      const from = call.texts.length;
+      call.texts.push(...texts);
+      try {
+        return (await abortable(() => call.vectors, signal)).slice(from, from + texts.length);
+      } catch (error) {
+        if (signal?.aborted || call.texts.length === texts.length) throw error;
+        return embedder.embedPassages(texts, signal);
+      }
     },
   };
 }

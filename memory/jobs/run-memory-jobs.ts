@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
+import { gatherPassages } from "../../models/embedder.ts";
 import { contextTokenBudget } from "../../models/openai-chat-model.ts";
 import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
@@ -103,7 +104,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
             episodes: makeEpisodeStore(database),
             archive: makeArchiveStore(database),
             index: episodicMemory.index,
-            embedder: episodicMemory.embedder,
+            embedder: gatherPassages(episodicMemory.embedder),
             timeZone: episodicMemory.timeZone,
           })
         : SWITCHED_OFF,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { AppError } from "../../errors/app-error.ts";
+import { gatherPassages } from "../../models/embedder.ts";
 import { openOpenAIEmbedder, type OpenAIEmbedderOptions, truncateForEmbedding } from "../../models/openai-embedder.ts";
 import { startEmbeddingServer, type EmbeddingServer } from "../servers/embedding-server.ts";
 import { anyText } from "../support/samples/any-text.ts";
@@ -188,5 +189,38 @@ describe("truncateForEmbedding", () => {
         expect(cut === "." || text.toWellFormed().trim().startsWith(cut) || !text.isWellFormed()).toBe(true);
       }),
     );
+  });
+});
+
+describe("gatherPassages", () => {
+  const lengthsOf = (vectors: number[][]): number[] => vectors.map(([value = 0, second = 1]) => Math.round(value / second) - 1);
+
+  test("embeds what several jobs ask for at a time in one call, and gives each its own", async () => {
+    const embedder = gatherPassages(await open({ dimensions: 4 }));
+    const asked = [["a", "bb"], [], ["ccc"]].map((texts) => embedder.embedPassages(texts));
+    expect((await Promise.all(asked)).map(lengthsOf)).toEqual([[1, 2], [], [3]]);
+    await embedder.embedPassages(["dddd"]);
+    expect(server.seen.map(({ input }) => input)).toEqual([["a", "bb", "ccc"], ["dddd"]]);
+  });
+
+  test("lets no text fail those of others, and asks once more only for several", async () => {
+    server.answer({ vectorOf: (text) => (text === "bad" ? [] : [text.length + 1, 1, 0, 0]) });
+    const embedder = gatherPassages(await open({ dimensions: 4 }));
+    const [good, bad] = await Promise.allSettled([embedder.embedPassages(["a"]), embedder.embedPassages(["bad"])]);
+    expect(good).toMatchObject({ status: "fulfilled" });
+    expect(bad).toMatchObject({ status: "rejected", reason: { code: "embedder_unavailable" } });
+    await failure(embedder.embedPassages(["bad"]));
+    expect(server.seen.map(({ input }) => input)).toEqual([["a", "bad"], ["a"], ["bad"], ["bad"]]);
+  });
+
+  test("goes on for the others when one gives up", async () => {
+    const embedder = gatherPassages(await open({ dimensions: 4 }));
+    const leaving = new AbortController();
+    const asked = [embedder.embedPassages(["a"], leaving.signal), embedder.embedPassages(["bb"])];
+    leaving.abort(new Error("stopped"));
+    const [stopped, other] = await Promise.allSettled(asked);
+    expect(stopped).toMatchObject({ status: "rejected", reason: { message: "stopped" } });
+    expect(other).toMatchObject({ status: "fulfilled" });
+    expect(server.seen).toHaveLength(1);
   });
 });
