@@ -86,7 +86,8 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       ...queue,
       async claim(limit) {
         const claimed = await queue.claim(limit);
-        waitedMs = Math.max(0, ...claimed.map(({ createdAt }) => Date.now() - createdAt.getTime()));
+        // A look that finds nothing says nothing of those that are at work.
+        if (claimed.length > 0) waitedMs = Math.max(...claimed.map(({ createdAt }) => Date.now() - createdAt.getTime()));
         return claimed;
       },
     },

@@ -91,7 +91,8 @@ export function makeGatedTurnSlot(database: Database) {
       onEffect = (name) => {
         if (name === "turn-begin") told.begunAs = nextPlace();
         if (name === "window-newest") told.windowReads++;
-        if (name === "turn-finish" || name === "transaction") told.finished = told.read;
+        // Without its lease a turn does not end with the first statement, but with the transaction behind it.
+        if (name === "transaction" || (name === "turn-finish" && told.begunAs === latestPlace())) told.finished = told.read;
       };
       return gate.untilQuiet(
         () =>

@@ -73,9 +73,12 @@ describe("the router model", () => {
 
   test("stops when the turn is cancelled, and is not asked by one that is", async () => {
     server.answer({ firstTokenMs: 60_000 });
-    const cancelled = AbortSignal.timeout(100);
-    const ask = router();
-    expect((await ask(UNCLEAR, {}, cancelled)).decision.kb_prefix).toBe("general");
+    const leaving = new AbortController();
+    const ask = router(60_000);
+    const asked = ask(UNCLEAR, {}, leaving.signal);
+    await server.untilAsked();
+    leaving.abort();
+    expect((await asked).decision.kb_prefix).toBe("general");
     await ask(UNCLEAR, {}, AbortSignal.abort());
     expect(server.seen).toHaveLength(1);
   });
