@@ -11,7 +11,7 @@ import { looksOnly } from "./routing/route-by-words.ts";
 export interface RetrieveParts {
   recall: Recall;
   findPassages: FindPassages | null;
-  /** Most episodes in the prompt. */
+  /** Most recalled episodes in the prompt, besides their neighbours. */
   topK: number;
   /** Most passages in the prompt. */
   passages: number;
@@ -20,9 +20,14 @@ export interface RetrieveParts {
   scope: "user" | "conversation";
 }
 
-function toExchange(episode: RecalledEpisode): RecalledExchange {
-  const { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt } = episode;
-  return { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
+/** The recalled ones, best first, then what stands beside them, with their scores. */
+function toExchanges(episodes: readonly RecalledEpisode[]): RecalledExchange[] {
+  const besides = episodes.flatMap(({ neighbours, conversationId, score }) =>
+    neighbours.map((neighbour) => ({ ...neighbour, conversationId, score })),
+  );
+  return [...episodes, ...besides].map(({ id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt }) => {
+    return { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
+  });
 }
 
 /** The part of a found passage that prompt and receipt need. */
@@ -53,10 +58,10 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
         userId,
         conversationId: scope === "conversation" ? conversationId : undefined,
         limit: topK,
-        except: new Set(recentMessages.map(({ id }) => id)),
+        except: new Set([state.currentMessageId, ...recentMessages.map(({ id }) => id)]),
       });
       runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });
-      return { episodicMemory: episodes.map(toExchange), degraded: degraded ? ["episodic"] : [] };
+      return { episodicMemory: toExchanges(episodes), degraded: degraded ? ["episodic"] : [] };
     };
     const searchDocuments = async (): Promise<ConversationUpdate> => {
       if (!state.useRetrieval) return {};

@@ -126,3 +126,27 @@ export function timeOfQuestion(text: string, now: Date, timeZone: string): Quest
   if (!period) return null;
   return { from: startOfDay(period.from, timeZone), until: startOfDay(period.until, timeZone), kind: period.kind };
 }
+
+const NAMES_A_YEAR = /\d{4}|\byears?\b|年/i;
+/** Longer than any month. */
+const MONTH_DAYS = 31;
+
+/**
+ * The same time in the years before it, the latest first, as long as they end after `earliest`: what "May 3" may mean where nothing was said
+ * on the last one. None of a question that names a year, or a time by its distance from today: "last week".
+ */
+export function timesInEarlierYears(
+  { text, time, now, timeZone }: { text: string; time: QuestionTime; now: Date; timeZone: string },
+  earliest: Date,
+): QuestionTime[] {
+  const isSame = (days: number): boolean =>
+    timeOfQuestion(text, new Date(now.getTime() + days * DAY_MS), timeZone)?.from.getTime() === time.from.getTime();
+  if (NAMES_A_YEAR.test(text) || !(isSame(MONTH_DAYS) || isSame(-MONTH_DAYS))) return [];
+  const years = time.until.getUTCFullYear() - earliest.getUTCFullYear();
+  const back = (date: Date, count: number): Date => new Date(new Date(date).setUTCFullYear(date.getUTCFullYear() - count));
+  return Array.from({ length: Math.max(0, years) }, (_, place) => ({
+    ...time,
+    from: back(time.from, place + 1),
+    until: back(time.until, place + 1),
+  })).filter(({ until }) => until > earliest);
+}

@@ -129,7 +129,7 @@ export const ConversationState = new StateSchema({
   lastErasure: z.string().nullable().default(null), // history: the user's last erase when the turn begins
   coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
   coreMemoryErasure: z.string().nullable().default(null), // core_memory: the user's last erase when the sections are read
-  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first
+  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first, then what stands beside them
   retrievalResults: z.array(Passage).default(() => []), // retrieve: passages of documents, best first
   retrievalMs: z.number(), // retrieve
   routeDecision: RouteDecision, // route

@@ -69,8 +69,12 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   const words = new Map(wordHits.map(({ id, score }) => [id, score]));
   const cosines = new Map(vectorHits.map(({ id, score }) => [id, score]));
   const neighbours = makeNeighbours(hits);
-  const wordScore = standardise(wordScores(wordHits, neighbours, words, weights), weights.wordless);
-  const vectorScore = standardise(meaningScores(vectorHits, neighbours, cosines, weights), 1);
+  const trust = neighbourTrust(vectorHits, cosines);
+  const wordScore = standardise(
+    wordScores(wordHits, neighbours, words, { ...weights, neighbour: trust * weights.neighbour }),
+    weights.wordless,
+  );
+  const vectorScore = standardise(meaningScores(vectorHits, neighbours, cosines, trust * weights.neighbourMeaning), 1);
   const ofTime = time?.kind === "span" ? weights.span : weights.time;
 
   const ranked = [...hits.values()].map((hit): RankedHit => {
@@ -132,6 +136,26 @@ function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => Searc
   return ({ id, previousId }) => [previousId ? hits.get(previousId) : undefined, following.get(id)].filter((hit) => hit !== undefined);
 }
 
+/** Fewer pairs tell nothing. */
+const LEAST_PAIRS = 10;
+/** Real talk has a correlation of 0.2, unrelated notes 0: docs/decisions/0040. */
+const FULL_TRUST = 0.05;
+
+/** Whether what stands side by side is of one topic, 0 to 1: the correlation between the cosines of neighbours. */
+function neighbourTrust(hits: readonly SearchHit[], cosines: Map<string, number>): number {
+  const pairs = hits.flatMap(({ previousId, score }) => {
+    const before = previousId === null ? undefined : cosines.get(previousId);
+    return before === undefined ? [] : [[before, score] as const];
+  });
+  if (pairs.length < LEAST_PAIRS) return 1;
+  const mean = (value: (pair: readonly [number, number]) => number): number =>
+    pairs.reduce((sum, pair) => sum + value(pair), 0) / pairs.length;
+  const [before, after] = [mean(([one]) => one), mean(([, other]) => other)];
+  const together = mean(([one, other]) => (one - before) * (other - after));
+  const apart = Math.sqrt(mean(([one]) => (one - before) ** 2) * mean(([, other]) => (other - after) ** 2));
+  return Math.min(1, Math.max(0, together / (apart || 1) / FULL_TRUST));
+}
+
 type Neighbours = ReturnType<typeof makeNeighbours>;
 
 /** The root of each hit's BM25 with a share of its better neighbour's. Without it one rare word outweighs any meaning. */
@@ -153,12 +177,12 @@ function meaningScores(
   hits: readonly SearchHit[],
   neighbours: Neighbours,
   cosines: Map<string, number>,
-  { neighbourMeaning }: RankingWeights,
+  share: number,
 ): Map<string, number> {
   const lifted = (hit: SearchHit): number => {
     const inTalk = neighbours(hit).filter(({ createdAt }) => Math.abs(createdAt.getTime() - hit.createdAt.getTime()) <= ONE_TALK_MS);
     const nearest = Math.max(hit.score, ...inTalk.map(({ id }) => cosines.get(id) ?? hit.score));
-    return hit.score + neighbourMeaning * (nearest - hit.score);
+    return hit.score + share * (nearest - hit.score);
   };
   return new Map(hits.map((hit) => [hit.id, lifted(hit)]));
 }

@@ -1,16 +1,17 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import type { EpisodeText } from "../../stores/postgres/memory/episode-texts.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
-import { lexicalQuery } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
-import { completeQuestion, findReference } from "./complete-question.ts";
+import { findReference } from "./complete-question.ts";
+import { embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
-import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
+import { chooseNeighbours, type Neighbour } from "./neighbours.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
+import { type QuestionTime, timeOfQuestion, timesInEarlierYears } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
   index: ServingIndex;
@@ -33,19 +34,22 @@ export interface RecallRequest extends Owner {
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   conversationId?: string | undefined;
   limit: number;
-  /** Ids of messages in the window; their episodes are left out. */
+  /** Ids of messages in the window; their episodes are left out, also beside others. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
 }
 
 /** An earlier exchange that was found. */
-export interface RecalledEpisode extends EpisodeText {
+export interface RecalledEpisode extends Neighbour {
+  conversationId: string;
   /** Comparable within one search only. */
   score: number;
   /** `preference`, `decision`, `context` or `outcome`. */
   episodeType: string;
   /** 0 to 1. */
   importance: number;
+  /** What was said beside it, in its order; what is recalled itself is left out. */
+  neighbours: Neighbour[];
 }
 
 export interface Recalled {
@@ -75,6 +79,14 @@ function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchF
   return { ...filter, from: filter.from && filter.from > from ? filter.from : from, until };
 }
 
+/** The named time; where nothing was said in it, the latest year before in which something was. */
+function inTalk(named: Parameters<typeof timesInEarlierYears>[0], hits: readonly SearchHit[]): QuestionTime {
+  const has = ({ from, until }: QuestionTime): boolean => hits.some(({ createdAt }) => createdAt >= from && createdAt < until);
+  if (hits.length === 0 || has(named.time)) return named.time;
+  const earliest = new Date(Math.min(...hits.map(({ createdAt }) => createdAt.getTime())));
+  return timesInEarlierYears(named, earliest).find(has) ?? named.time;
+}
+
 /** Either message counts: a window may begin with an answer. */
 function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
   return except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
@@ -95,10 +107,10 @@ export function makeRecall(parts: RecallParts): Recall {
   /** Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning. */
   async function searchVectors(
     filter: SearchFilter,
-    question: string,
+    talk: readonly TalkMessage[],
     { day, signal, onDayFailed }: { day: QuestionTime | null; signal: AbortSignal | undefined; onDayFailed: (error: unknown) => void },
   ): Promise<SearchHit[]> {
-    const embedding = await askEmbedder(() => embedder.embedQuestion(question, signal), signal);
+    const embedding = await askEmbedder(() => embedTalk(talk, (text) => embedder.embedQuestion(text, signal)), signal);
     const search = (within: SearchFilter): Promise<SearchHit[]> =>
       askIndex(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
     const everywhere = await search(filter);
@@ -117,15 +129,15 @@ export function makeRecall(parts: RecallParts): Recall {
   async function recall(request: RecallRequest): Promise<Recalled> {
     const { tenantId, userId, question, recent = [], conversationId, limit, except, signal } = request;
     const moment = now();
-    const complete = completeQuestion(question, [...recent]);
-    const query = lexicalQuery(complete);
+    const talk = talkOf(question, recent);
+    const query = talkQuery(talk);
     const filter: SearchFilter = {
       ownerKey: ownerKey(tenantId, userId),
       ...(conversationId === undefined ? {} : { groupId: episodeGroupId(conversationId) }),
       ...(maxAgeDays === undefined ? {} : { from: new Date(moment.getTime() - maxAgeDays * DAY_MS) }),
     };
-    const time = timeOfQuestion(question, moment, timeZone);
-    const day = time?.kind === "day" ? time : null;
+    const named = timeOfQuestion(question, moment, timeZone);
+    const day = named?.kind === "day" ? named : null;
     let isDayMissing = false;
     const onDayFailed = (error: unknown): void => {
       isDayMissing = true;
@@ -133,20 +145,29 @@ export function makeRecall(parts: RecallParts): Recall {
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(
       searchWords(filter, query, signal),
-      searchVectors(filter, complete, { day, signal, onDayFailed }),
+      searchVectors(filter, talk, { day, signal, onDayFailed }),
       (error, leg) => onError(error, `the search for episodes ${leg}`),
     );
+    const time = named && inTalk({ text: question, time: named, now: moment, timeZone }, [...wordHits, ...vectorHits]);
+    const sentences = Math.max(1, splitSentences(question).length);
     const ranked = rankHits({
       wordHits,
       vectorHits,
       // Squared: with a weak embedder both the hit's cosine and its neighbour's are unreliable.
-      weights: { ...WEIGHTS, vector: embedder.vectorWeight, neighbourMeaning: embedder.vectorWeight ** 2 },
+      weights: {
+        ...WEIGHTS,
+        vector: embedder.vectorWeight,
+        neighbourMeaning: embedder.vectorWeight ** 2,
+        // In one of many sentences a time is rarely what is asked.
+        time: WEIGHTS.time / sentences,
+        span: WEIGHTS.span / sentences,
+      },
       now: moment,
       time,
     });
     const relevant = relevantEpisodes(ranked, {
       match: { found: ranked.length, query, minSimilarity, time },
-      day,
+      day: time?.kind === "day" ? time : null,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
     const found = await loadBest(relevant.slice(0, limit + SPARE), limit, (some) =>
@@ -155,9 +176,20 @@ export function makeRecall(parts: RecallParts): Recall {
         some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
       ),
     );
+    const neighbours = chooseNeighbours(
+      found.map(({ text }) => text),
+      except,
+    );
     return {
-      episodes: found.map(({ text, score, hit: { attributes } }) => ({
-        ...text,
+      episodes: found.map(({ text, score, hit: { attributes } }, place) => ({
+        id: text.id,
+        conversationId: text.conversationId,
+        userMessage: text.userMessage,
+        assistantMessage: text.assistantMessage,
+        messageIds: text.messageIds,
+        externalIds: text.externalIds,
+        createdAt: text.createdAt,
+        neighbours: neighbours[place] ?? [],
         score,
         episodeType: String(attributes["episode_type"]),
         importance: Number(attributes["importance"]),

@@ -82,13 +82,14 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
   return [{ label: isArchived ? `${day} Noted:` : `${day} User:`, text: asked }];
 }
 
-/** Fits the best exchanges into `maxTokens`; best first, but in the text by time. */
+/** Fits the first exchanges into `maxTokens`; in the text they are by time. */
 export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
   const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"];
   const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
   if (fitting.length === 0) return { episodes: [], text: "" };
-  // By time: the later one counts where they contradict each other.
-  const inOrder = fitting.toSorted((one, other) => (one.item.createdAt < other.item.createdAt ? -1 : 1));
+  // By time: the later one counts where they contradict each other, and what adjoined does so again.
+  const place = ({ item: { createdAt, id } }: (typeof fitting)[number]): string => `${createdAt} ${id}`;
+  const inOrder = fitting.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
   const quotes = inOrder.map(({ quoted }) => quoted);
   return { episodes: fitting.map(({ item }) => item), text: `${heading}\n${fenceQuoted(tag, quotes)}` };
 }

@@ -4,7 +4,8 @@ import { AppError } from "../../errors/app-error.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
-import { makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { makeRouter, operationGroup, route, type Sent, time } from "../http/openapi/operation.ts";
+import type { Neighbour } from "../../memory/recall/neighbours.ts";
 import { Layer } from "../../turn/state.ts";
 
 const MAX_QUERY_CHARACTERS = 4_000;
@@ -21,19 +22,26 @@ const EpisodesQuery = z.object({
 });
 
 const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
+const Exchange = z.object({
+  id: z.uuid(),
+  user_message: z.string().describe("Empty of an imported answer to nothing."),
+  assistant_message: z.string().describe("Empty of an imported message without an answer, and of an archived memory."),
+  created_at: time,
+  message_ids: z.array(z.uuid()),
+  metadata: z.object({ external_ids: z.array(z.string()).optional() }),
+});
 const EpisodeList = z.object({
   episodes: z.array(
-    z.object({
-      id: z.uuid(),
+    Exchange.extend({
       score: z.number().describe("Comparable within one search only."),
       conversation_id: z.uuid(),
-      user_message: z.string().describe("Empty of an imported answer to nothing."),
-      assistant_message: z.string().describe("Empty of an imported message without an answer, and of an archived memory."),
       episode_type: EpisodeType,
       importance: z.number(),
-      created_at: time,
-      message_ids: z.array(z.uuid()),
-      metadata: z.object({ external_ids: z.array(z.string()).optional() }),
+      neighbours: z
+        .array(Exchange)
+        .describe(
+          "What was said right before and after it within an hour, as a prompt has it beside it, if there is room. Without what is itself in the list.",
+        ),
     }),
   ),
   degraded: z.array(Layer),
@@ -52,6 +60,17 @@ export const episodeOperations = operationGroup({
   },
 });
 
+function toExchange({ id, userMessage, assistantMessage, createdAt, messageIds, externalIds }: Neighbour): Sent<z.output<typeof Exchange>> {
+  return {
+    id,
+    user_message: userMessage,
+    assistant_message: assistantMessage,
+    created_at: createdAt,
+    message_ids: messageIds,
+    metadata: externalIds.length > 0 ? { external_ids: externalIds } : {},
+  };
+}
+
 export function episodeRoutes({ config, memory }: AppParts): Router {
   const recall = memory.episodes?.memory.recall;
   return makeRouter(episodeOperations, {
@@ -64,16 +83,12 @@ export function episodeRoutes({ config, memory }: AppParts): Router {
       const { episodes, degraded } = await recall({ tenantId: tenantOf(response), userId, question, conversationId, limit, signal });
       response.json({
         episodes: episodes.map((episode) => ({
-          id: episode.id,
+          ...toExchange(episode),
           score: episode.score,
           conversation_id: episode.conversationId,
-          user_message: episode.userMessage,
-          assistant_message: episode.assistantMessage,
           episode_type: episode.episodeType as z.output<typeof EpisodeType>,
           importance: episode.importance,
-          created_at: episode.createdAt,
-          message_ids: episode.messageIds,
-          metadata: episode.externalIds.length > 0 ? { external_ids: episode.externalIds } : {},
+          neighbours: episode.neighbours.map(toExchange),
         })),
         degraded: degraded ? ["episodic"] : [],
       });

@@ -128,7 +128,11 @@ const prompt = {
   ENABLE_EPISODIC_MEMORY: onOrOff(true).describe(
     "Whether earlier exchanges are indexed and recalled. `false` switches documents off, too.",
   ),
-  EPISODE_TOP_K: wholeNumber(1, 50).default(TURN_DEFAULTS.topK).describe("At most this many recalled exchanges stand in a prompt."),
+  EPISODE_TOP_K: wholeNumber(1, 50)
+    .default(TURN_DEFAULTS.topK)
+    .describe(
+      "At most this many recalled exchanges stand in a prompt, and beside them what was said right before and after, as far as all have 200 tokens each.",
+    ),
   EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1)
     .optional()
     .describe(

@@ -16,7 +16,7 @@ const EXCHANGE = {
   score: 1.5,
 };
 const createdAt = new Date("2024-01-31T12:00:00Z");
-const EPISODE: RecalledEpisode = { ...EXCHANGE, createdAt, externalIds: [], episodeType: "preference", importance: 0.8 };
+const EPISODE: RecalledEpisode = { ...EXCHANGE, createdAt, externalIds: [], episodeType: "preference", importance: 0.8, neighbours: [] };
 /** In the state of a thread it takes the place of what the turn before has found. */
 const NOTHING = { episodicMemory: [], retrievalResults: [] };
 
@@ -31,7 +31,15 @@ async function retrieve(
     return recall(request);
   };
   const ids = { tenantId: "tenant", userId: "ada", conversationId: "this one" };
-  const whole = { ...ids, message: "Which colour?", recentMessages: [], hasEpisodes: true, error: null, ...state };
+  const whole = {
+    ...ids,
+    currentMessageId: "this message",
+    message: "Which colour?",
+    recentMessages: [],
+    hasEpisodes: true,
+    error: null,
+    ...state,
+  };
   const node = makeRetrieve({ recall: noting, findPassages: null, passages: 4, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
   return { update: await node(whole as unknown as ConversationState, { context }), asked };
 }
@@ -58,7 +66,7 @@ describe("retrieve", () => {
     const recentMessages = sampleWindow(4);
     const { asked } = await retrieve(found, { state: { recentMessages }, topK: 7 });
     expect(asked).toMatchObject([{ tenantId: "tenant", userId: "ada", question: "Which colour?", recent: recentMessages, limit: 7 }]);
-    expect(asked[0]?.except).toEqual(new Set(recentMessages.map(({ id }) => id)));
+    expect(asked[0]?.except).toEqual(new Set(["this message", ...recentMessages.map(({ id }) => id)]));
   });
 
   test("asks in all conversations of the user, or in this one only", async () => {

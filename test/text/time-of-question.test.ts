@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { timeOfQuestion } from "../../text/time-of-question.ts";
+import { timeOfQuestion, timesInEarlierYears } from "../../text/time-of-question.ts";
 import { anyText } from "../support/samples/any-text.ts";
 
 /** A Sunday. */
@@ -127,5 +127,24 @@ describe("timeOfQuestion", () => {
         expect(time.from.getTime()).toBeLessThanOrEqual(now.getTime());
       }),
     );
+  });
+});
+
+describe("timesInEarlierYears", () => {
+  test.each([
+    ["What did I do on May 3?", ["2025-05-03", "2024-05-03", "2023-05-03"]],
+    ["5月3日我做了什么？", ["2025-05-03", "2024-05-03", "2023-05-03"]],
+    ["What did I do in October?", ["2025-10-01", "2024-10-01", "2023-10-01"]],
+    ["What did I do yesterday?", []],
+    ["上周我们聊了什么？", []],
+    ["What did I do last month?", []],
+    ["What did I do on May 3, 2026?", []],
+    ["去年5月3日我做了什么？", []],
+  ])("%j may mean %j", (text, days) => {
+    const time = timeOfQuestion(text, now, "UTC");
+    if (!time) throw new Error("The question names no time.");
+    const earlier = timesInEarlierYears({ text, time, now, timeZone: "UTC" }, new Date("2023-02-01T00:00:00Z"));
+    expect(earlier.map(({ from }) => from.toISOString().slice(0, 10))).toEqual(days);
+    expect(earlier.every(({ kind }) => kind === time.kind)).toBe(true);
   });
 });

@@ -1,4 +1,5 @@
 import type { Owner } from "../../owner.ts";
+import type { Role } from "../conversations/conversation-store.ts";
 import type { Database } from "../database/database.ts";
 
 /** The text of an episode or of an archived memory. */
@@ -13,12 +14,36 @@ export interface EpisodeText {
   messageIds: string[];
   externalIds: string[];
   createdAt: Date;
+  /** Said within an hour before it; none of an archived memory. */
+  before: StoredNeighbour[];
+  /** Said within an hour after it. */
+  after: StoredNeighbour[];
 }
 
+/** A message beside an exchange. */
+export interface StoredNeighbour {
+  id: string;
+  role: Role;
+  content: string;
+  createdAt: Date;
+  externalId: string | null;
+}
+
+/** SQL: the two messages beside a loaded exchange, in their order. */
+const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
+  select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
+    select id, role, content, created_at as "createdAt", metadata->>'external_id' as "externalId" from messages
+    where conversation_id = loaded."conversationId" and completed and ${condition}
+    order by created_at ${order}, id ${order} limit 2
+  ) as beside
+)`;
+
 const LOAD = `
+with loaded as (
 select asked.id, asked.conversation_id as "conversationId", asked.content as "userMessage", answer.content as "assistantMessage",
   array[asked.id, answer.id] as "messageIds",
-  array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt"
+  array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt",
+  answer.created_at as "lastAt", answer.id as "lastId"
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages asked on asked.id = asked_id
 join messages answer on answer.id = answer_id and answer.conversation_id = asked.conversation_id
@@ -26,17 +51,22 @@ join conversations on conversations.id = asked.conversation_id
 where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed and asked.id <> answer.id
 union all
 select said.id, conversation_id, case role when 'user' then content else '' end, case role when 'assistant' then content else '' end, array[said.id],
-  array_remove(array[said.metadata->>'external_id'], null), said.created_at
+  array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages said on said.id = asked_id and asked_id = answer_id
 join conversations on conversations.id = conversation_id
 where tenant_id = $1 and user_id = $2 and completed
 union all
-select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at
+select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null
 from unnest($3::uuid[]) as pair (asked_id)
 join archived_memories archived on archived.id = asked_id
 join conversations on conversations.id = conversation_id
-where tenant_id = $1 and user_id = $2`;
+where tenant_id = $1 and user_id = $2
+)
+select id, "conversationId", "userMessage", "assistantMessage", "messageIds", "externalIds", "createdAt",
+  ${neighboursSql(`"lastId" is not null and (created_at, id) < (loaded."createdAt", loaded.id) and created_at >= loaded."createdAt" - interval '1 hour'`, "desc")} as before,
+  ${neighboursSql(`(created_at, id) > ("lastAt", "lastId") and created_at <= "lastAt" + interval '1 hour'`, "asc")} as after
+from loaded`;
 
 /** Those that exist, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
 export async function loadEpisodeTexts(
@@ -46,5 +76,7 @@ export async function loadEpisodeTexts(
 ): Promise<EpisodeText[]> {
   if (pairs.length === 0) return [];
   const values = [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer)];
-  return database.query<EpisodeText>({ name: "episode-load", text: LOAD, values });
+  const rows = await database.query<EpisodeText>({ name: "episode-load", text: LOAD, values });
+  const dated = (beside: StoredNeighbour[]): StoredNeighbour[] => beside.map((one) => ({ ...one, createdAt: new Date(one.createdAt) }));
+  return rows.map((row) => ({ ...row, before: dated(row.before), after: dated(row.after) }));
 }

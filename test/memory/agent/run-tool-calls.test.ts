@@ -25,6 +25,7 @@ const EPISODE: RecalledEpisode = {
   score: 1.5,
   episodeType: "preference",
   importance: 0.8,
+  neighbours: [],
 };
 const core = (given: unknown): ToolCall => ({ name: "core_memory_update", arguments: given });
 const search = (given: object): ToolCall => ({ name: "archival_search", arguments: given });

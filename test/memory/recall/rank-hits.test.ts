@@ -54,6 +54,18 @@ describe("rankHits", () => {
     }
   });
 
+  test("gives neighbours nothing where they are near the question by chance alone", () => {
+    const cosines = { alike: [9, 9, 9, 9, 9, 9, 1, 1, 1, 1, 1, 1], apart: [9, 1, 9, 1, 9, 1, 9, 1, 9, 1, 9, 1] };
+    const gain = (scores: number[]): number => {
+      const vectorHits = scores.map((score, place) => hit(`v${place}`, score / 10, { previousId: place > 0 ? `v${place - 1}` : "" }));
+      const wordHits = [hit("best", 10, { previousId: "before" }), hit("before", 3), hit("alone", 3)];
+      const scoreOf = scoresWith({ neighbour: 0.5, neighbourOfOwn: 1.5 }, { wordHits, vectorHits });
+      return scoreOf("before") - scoreOf("alone");
+    };
+    expect(gain(cosines.alike)).toBeGreaterThan(0.1);
+    expect(gain(cosines.apart)).toBeCloseTo(0, 9);
+  });
+
   test("gives what was said right before or after a hit a share of its words, in proportion to its own", () => {
     const neighbours = [hit("before", 1), hit("after", 1, { previousId: "best" }), hit("apart", 1)];
     const parts = {

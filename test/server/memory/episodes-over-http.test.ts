@@ -36,6 +36,16 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
       created_at: "2024-03-05T12:00:00.000Z",
       message_ids: [json.episodes[0]?.id, expect.any(String)],
       metadata: { external_ids: ["x0", "x1"] },
+      neighbours: [
+        {
+          id: expect.any(String),
+          user_message: "I am allergic to peanuts, remember that.",
+          assistant_message: "I will.",
+          created_at: "2024-03-05T12:02:00.000Z",
+          message_ids: [expect.any(String), expect.any(String)],
+          metadata: {},
+        },
+      ],
     });
     const scores = json.episodes.map(({ score }) => score);
     expect(scores).toEqual([...scores].sort((one, other) => other - one));
@@ -74,7 +84,8 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(done.receipt.episodes[0]).toEqual({ id, score: expect.any(Number), conversation_id: conversationId, message_ids });
     expect(done.degraded).toEqual([]);
     for (const { id: recalled } of done.receipt.episodes) {
-      const text = found.find((episode) => episode.id === recalled)?.user_message ?? "not among those that were found";
+      const shown = found.flatMap((episode) => [episode, ...episode.neighbours]);
+      const text = shown.find((episode) => episode.id === recalled)?.user_message ?? "not among those that were found";
       expect(prompt.at(-1)).toContain(text);
     }
   });

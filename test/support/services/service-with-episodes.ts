@@ -16,6 +16,7 @@ export interface ShownEpisode {
   created_at: string;
   message_ids: string[];
   metadata: Record<string, unknown>;
+  neighbours: Pick<ShownEpisode, "id" | "user_message" | "assistant_message" | "created_at" | "message_ids" | "metadata">[];
 }
 
 export type ImportedMessage = Record<string, unknown>;

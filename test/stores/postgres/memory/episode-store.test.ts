@@ -162,9 +162,19 @@ describeStores("the episode store", ({ database, episodes, erases }) => {
         messageIds: [asked, answer],
         externalIds: ["x-1"],
         createdAt: (await placeOf(database, conversation, 1)).createdAt,
+        before: [],
+        after: [
+          { ...(await placeOf(database, conversation, 3)), role: "user", content: "message 3", externalId: null },
+          { ...(await placeOf(database, conversation, 4)), role: "assistant", content: "message 4", externalId: null },
+        ],
       },
       expect.objectContaining({ id: secondAsked, messageIds: [secondAsked, secondAnswer], externalIds: [] }),
     ]);
+    expect(found[1]?.before.map(({ id, externalId }) => [id, externalId])).toEqual([
+      [asked, null],
+      [answer, "x-1"],
+    ]);
+    expect(found[1]?.after.map(({ id }) => id)).toEqual([lastAsked]); // the answer to it is not complete
     expect(await episodes.load(conversation, [])).toEqual([]);
   });
 

@@ -1,0 +1,50 @@
+import type { EpisodeText, StoredNeighbour } from "../../stores/postgres/memory/episode-texts.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+
+/** What was said right before or after a recalled exchange, in the same talk. */
+export type Neighbour = Pick<EpisodeText, "id" | "userMessage" | "assistantMessage" | "messageIds" | "externalIds" | "createdAt">;
+
+/** For a recalled exchange and what stands beside it, of all that are recalled together: some 800 letters. */
+const TOKENS_OF_A_BLOCK = 200;
+/** Date and speakers in the prompt. */
+const LABEL_TOKENS = 12;
+
+/** The exchange that ends with the last of these messages, or begins with the first. */
+function exchangeOf(messages: readonly StoredNeighbour[], side: "before" | "after"): Neighbour | null {
+  const isPair = messages.length === 2 && messages[0]?.role === "user" && messages[1]?.role === "assistant";
+  const said = isPair ? messages : messages.slice(...(side === "before" ? [-1] : [0, 1]));
+  const [first] = said;
+  if (!first) return null;
+  const contentOf = (role: StoredNeighbour["role"]): string => said.find((message) => message.role === role)?.content ?? "";
+  return {
+    id: first.id,
+    userMessage: contentOf("user"),
+    assistantMessage: contentOf("assistant"),
+    messageIds: said.map(({ id }) => id),
+    externalIds: said.flatMap(({ externalId }) => externalId ?? []),
+    createdAt: first.createdAt,
+  };
+}
+
+const tokensOf = ({ userMessage, assistantMessage }: Pick<Neighbour, "userMessage" | "assistantMessage">): number =>
+  estimateTokens(userMessage) + estimateTokens(assistantMessage) + LABEL_TOKENS;
+
+/**
+ * Of each recalled exchange, in their order, the neighbours for which there is room: 46 % of what is missed shares no word with the question,
+ * and much of it stands beside a hit. No message comes twice, and none of `except`.
+ */
+export function chooseNeighbours(episodes: readonly EpisodeText[], except: ReadonlySet<string> = new Set()): Neighbour[][] {
+  const taken = new Set([...except, ...episodes.flatMap(({ messageIds }) => messageIds)]);
+  let room = episodes.length * TOKENS_OF_A_BLOCK - episodes.reduce((sum, episode) => sum + tokensOf(episode), 0);
+  return episodes.map(({ before, after }) => {
+    const beside = [exchangeOf(after, "after"), exchangeOf(before, "before")].filter((one) => one !== null);
+    const chosen = beside.filter((one) => {
+      const tokens = tokensOf(one);
+      if (tokens > room || one.messageIds.some((id) => taken.has(id))) return false;
+      room -= tokens;
+      for (const id of one.messageIds) taken.add(id);
+      return true;
+    });
+    return chosen.toReversed();
+  });
+}

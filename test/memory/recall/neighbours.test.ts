@@ -1,0 +1,46 @@
+import { describe, expect, test } from "@jest/globals";
+import { chooseNeighbours } from "../../../memory/recall/neighbours.ts";
+import type { EpisodeText, StoredNeighbour } from "../../../stores/postgres/memory/episode-texts.ts";
+
+const createdAt = new Date("2024-03-05T12:00:00Z");
+const said = (id: string, role: StoredNeighbour["role"] = "user", content = id): StoredNeighbour => {
+  return { id, role, content, createdAt, externalId: `external ${id}` };
+};
+function episode(id: string, beside: Partial<Pick<EpisodeText, "before" | "after" | "userMessage">> = {}): EpisodeText {
+  const own = { id, conversationId: "talk", userMessage: id, assistantMessage: "", messageIds: [id], externalIds: [], createdAt };
+  return { ...own, before: [], after: [], ...beside };
+}
+const idsOf = (episodes: EpisodeText[], except?: ReadonlySet<string>): string[][] =>
+  chooseNeighbours(episodes, except).map((beside) => beside.map(({ id }) => id));
+
+describe("chooseNeighbours", () => {
+  test("gives the exchange before and the one after, whole, in their order", () => {
+    const [beside] = chooseNeighbours([
+      episode("hit", { before: [said("a"), said("b", "assistant")], after: [said("c"), said("d", "assistant")] }),
+    ]);
+    const externalIds = ["external a", "external b"];
+    expect(beside?.[0]).toEqual({ id: "a", userMessage: "a", assistantMessage: "b", messageIds: ["a", "b"], externalIds, createdAt });
+    expect(beside?.map(({ id }) => id)).toEqual(["a", "c"]);
+  });
+
+  test("takes the nearest of two messages that are no exchange", () => {
+    expect(idsOf([episode("hit", { before: [said("a"), said("b")], after: [said("c"), said("d")] })])).toEqual([["b", "c"]]);
+    expect(idsOf([episode("hit", { before: [said("a", "assistant"), said("b")], after: [said("c", "assistant")] })])).toEqual([["b", "c"]]);
+  });
+
+  test("gives nothing twice, nothing that is recalled itself, and nothing of the window", () => {
+    const episodes = [episode("one", { after: [said("two")] }), episode("two", { before: [said("one")], after: [said("x")] })];
+    expect(idsOf([...episodes, episode("three", { before: [said("x")], after: [said("seen")] })], new Set(["seen"]))).toEqual([
+      [],
+      ["x"],
+      [],
+    ]);
+  });
+
+  test("leaves out what is longer than the room that the recalled ones leave", () => {
+    const long = said("long", "user", "word ".repeat(200));
+    expect(idsOf([episode("hit", { before: [long], after: [said("short")] })])).toEqual([["short"]]);
+    expect(idsOf([episode("hit", { userMessage: "word ".repeat(200), after: [said("short")] })])).toEqual([[]]);
+    expect(idsOf([episode("hit", { before: [long] }), episode("other")])).toEqual([["long"], []]);
+  });
+});
