@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createDataFolder } from "./servers/data-folder.ts";
+import { killServiceProcesses, startServiceProcess } from "./servers/service-process.ts";
+import { runScript } from "./support/run-script.ts";
+import { waitUntil } from "./support/wait-until.ts";
+
+const README = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+/** As they stand there, of the first example. */
+const [tell = "", ask = "", known = ""] = [...README.matchAll(/```sh\n(curl [^`]*)\n```/g)].map(([, command = ""]) => command);
+const [, answer = "none"] = /"status":"done","content":\{"answer":("(?:[^"\\]|\\.)*")/.exec(README) ?? [];
+const facts = [...known.matchAll(/"([^"]+)"/g)].map(([, fact = ""]) => fact);
+
+let url: string;
+let remove: () => Promise<void>;
+beforeAll(async () => {
+  const data = await createDataFolder();
+  remove = data.remove;
+  ({ url } = await startServiceProcess({ DATA_DIR: data.folder, MEMORY_READ_TIMEOUT_MS: "10000" }));
+});
+afterAll(() => killServiceProcesses().then(() => remove()));
+
+const type = async (command: string): Promise<string> =>
+  (await promisify(execFile)("bash", ["-c", `${command.replaceAll("http://127.0.0.1:8000", url)} --silent`])).stdout;
+
+test("the first example of README.md, typed command by command, says what stands there", async () => {
+  expect(JSON.parse(await type(tell))).toMatchObject({ completed: true });
+  const core = known.replace(/ +#.*/, "");
+  await waitUntil("core memory", async () => {
+    const now = await type(core);
+    return facts.every((fact) => now.includes(fact));
+  });
+  expect(facts).toEqual(["Lives in Lisbon.", "Likes jazz."]);
+  const streamed = await type(ask);
+  expect(streamed).toContain(`"answer":${answer}`);
+  for (const status of ["route_decision", "token", "done"]) expect(streamed).toContain(`data: {"status":"${status}"`);
+});
+test("npm run ingest -- KB FOLDER of README.md makes a base that a plain question finds in npm run chat", async () => {
+  expect(README).toContain("`npm run ingest -- KB FOLDER`");
+  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-readme-"));
+  await writeFile(
+    path.join(folder, "tram.md"),
+    "# Tram 28\n\nA single ticket for tram 28 costs 3.10 euros on board. Children travel free.\n",
+  );
+  expect((await runScript("ingest", ["travel", folder, "--url", url])).stdout).toContain('1 documents in "travel", 0 failed');
+  const { stdout } = await runScript("chat", ["--url", url, "--user", "eve"], {}, "What does a ticket for tram 28 cost?\n/memory\n/quit\n");
+  expect(stdout).toContain('"tram.md > Tram 28" says: "A single ticket for tram 28 costs 3.10 euros on board." [1]');
+  await rm(folder, { recursive: true });
+});
+
+test("every command of README.md's table has its usage behind --help", async () => {
+  const table = README.slice(README.indexOf("## Commands"));
+  const named = [...table.matchAll(/^\| `npm run (\w+)/gm)].map(([, name = ""]) => name);
+  const commands = named.filter((name) => !["studio", "bench"].includes(name));
+  expect(commands).toEqual(["chat", "ingest", "export", "reindex", "jobs", "audit"]);
+  for (const name of commands) expect((await runScript(name, ["--help"])).stdout).toContain(`npm run ${name}`);
+});
