@@ -6,7 +6,11 @@ import { wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { fence } from "../../text/fence.ts";
 import { estimateTokens, shortenQuoted } from "../../text/tokens.ts";
+import { isRefusal } from "./run-tool-calls.ts";
+import { type IdentifiedCall, readToolCalls } from "./read-tool-calls.ts";
 import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
+import { askAgain, type AskModel } from "./ask-again.ts";
+import { decideByRules, plainFacts } from "./decide-by-rules.ts";
 import { type DecideMemory, maxMessageTokens, type TurnToRead } from "./remember-turns.ts";
 
 const instructions = (
@@ -60,28 +64,43 @@ export interface DecideWithModelParts {
   observer?: Observer;
 }
 
-/** Has a model decide by calling tools, in a few rounds. */
+/** Has a model decide by calling tools, in a few rounds. When it keeps nothing of a plain fact, it is asked again (see askAgain). */
 export function makeDecideWithModel({ model, timeouts, readingTokens, observer = NOOP_OBSERVER }: DecideWithModelParts): DecideMemory {
-  return async function decideWithModel({ memory, turns, sections, newestIn }, signal) {
+  /** It has called a tool rightly before, so that its silence counts as a decision. */
+  let hasKept = false;
+
+  return async function decideWithModel(reading, signal) {
+    const { memory, turns, sections, newestIn } = reading;
     if (!model.bindTools)
       throw new AppError("invalid_configuration", "The memory model cannot call tools. Set MEMORY_MODEL to one that can.");
     const { shown, hidden } = sectionsThatFit(memory.contents(), readingTokens);
     const writable = sections.filter((section) => !hidden.includes(section));
     const bound = model.bindTools(toolDefinitions(writable));
     const prompt = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: maxMessageTokens(readingTokens) });
-    for (let round = 0; round < MAX_ROUNDS; round++) {
+    const ask: AskModel = (asking, messages) => {
       const deadlines = startAnswerDeadlines(timeouts, signal);
       const watched = { observer, purpose: "memory" as const };
-      const asked = { model, bound, prompt, signal: deadlines.signal, watched, onChunk: deadlines.tokenCame };
-      const answer = await wholeAnswer(asked).finally(deadlines.clear);
+      const asked = { model, bound: asking, prompt: messages, signal: deadlines.signal, watched, onChunk: deadlines.tokenCame };
+      return wholeAnswer(asked).finally(deadlines.clear);
+    };
+    const again = { model, ask, prompt: [...prompt], sections: writable, hasKept };
+    let isKept = false;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const answer = await ask(bound, prompt);
       const calls = readToolCalls(answer);
-      if (calls.length === 0) return;
+      if (calls.length === 0) break;
       prompt.push(toCallMessage(answer, calls));
       for (const [position, call] of calls.entries()) {
         const content = refusalOf(call, position, hidden) ?? (await memory.call(call, turns));
+        isKept ||= call.name !== "archival_search" && !isRefusal(content);
         prompt.push(new ToolMessage({ tool_call_id: call.id, content }));
       }
     }
+    hasKept ||= isKept;
+    const facts = isKept ? [] : await plainFacts({ ...reading, sections: writable });
+    if (facts.length === 0 || (await askAgain(reading, facts, again))) return;
+    observer.tell({ happened: "model_unfit", purpose: "memory", problem: "keeps_nothing" });
+    await decideByRules({ ...reading, sections: writable });
   };
 }
 
@@ -99,27 +118,6 @@ function refusalOf(call: ToolCall, position: number, hidden: readonly string[]):
   const { section } = (call.arguments ?? {}) as { section?: unknown };
   const isHidden = hidden.some((name) => name === section);
   return isHidden ? `Refused: the section "${String(section)}" is too long to be changed.` : null;
-}
-
-interface IdentifiedCall extends ToolCall {
-  id: string;
-}
-
-function parseArguments(text: string): unknown {
-  try {
-    return JSON.parse(text || "{}");
-  } catch {
-    return text;
-  }
-}
-
-/**
- * The calls of an answer, read strictly: LangChain completes JSON that was cut off, and half a section would replace the whole one. What is
- * no JSON stays text, to be refused.
- */
-function readToolCalls({ tool_call_chunks: pieces = [], tool_calls: calls = [] }: AIMessageChunk): IdentifiedCall[] {
-  if (pieces.length === 0) return calls.map(({ id, name, args }) => ({ id: id ?? "", name, arguments: args as unknown }));
-  return pieces.map(({ id, name, args }) => ({ id: id ?? "", name: name ?? "", arguments: parseArguments(args ?? "") }));
 }
 
 /** The answer as it goes back to the model. A server refuses a tool's answer whose call is missing. */

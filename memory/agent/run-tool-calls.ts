@@ -24,6 +24,9 @@ export interface ToolRunnerParts extends SectionDraftsParts {
   search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;
 }
 
+/** Whether a call was answered with a refusal. */
+export const isRefusal = (said: string): boolean => said.startsWith("Refused: ");
+
 export type ToolRunner = ReturnType<typeof makeToolRunner>;
 
 /** Of each message that a search finds: there may be twenty exchanges. */

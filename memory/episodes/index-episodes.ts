@@ -9,12 +9,19 @@ import { lexicalText } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
+import { repeatsItself } from "../../text/repeats-itself.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 
 /** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;
+
+/** The exchange as it is found: an answer that loops or was cut is left out of it. */
+function toIndexed(exchange: ReadExchange): ReadExchange {
+  const { asked, answer, anchor } = exchange;
+  return asked !== null && answer !== null && (anchor.isCut || repeatsItself(answer.content)) ? { asked, answer: null, anchor } : exchange;
+}
 
 export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {
   if (!asked || !answer) return (asked ?? answer)?.content ?? "";
@@ -59,7 +66,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
   function toDocument(owned: OwnedConversation, exchange: ReadExchange, previousId: string | null, embedding: number[]): SearchDocument {
     const { tenantId, userId, conversationId } = owned;
     const { id, createdAt } = firstMessageOf(exchange);
-    const [asked, answered] = [exchange.asked?.content ?? "", exchange.answer?.content ?? ""];
+    const [asked, answered] = [exchange.asked?.content ?? "", toIndexed(exchange).answer?.content ?? ""];
     return {
       id,
       ownerKey: ownerKey(tenantId, userId),
@@ -81,7 +88,10 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     signal: AbortSignal,
   ): Promise<void> {
     if (exchanges.length === 0) return;
-    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(exchanges.map(textToEmbed), signal)]);
+    const [opened, embeddings] = await Promise.all([
+      index.open(indexName),
+      embedder.embedPassages(exchanges.map(toIndexed).map(textToEmbed), signal),
+    ]);
     signal.throwIfAborted();
     const ids = exchanges.map((exchange) => [firstMessageOf(exchange).id, answerIdOf(exchange)] as const);
     const documents = await mapInSlices(exchanges, (exchange, position) =>

@@ -6,6 +6,8 @@ import { shortenQuoted, shortenText } from "../../text/tokens.ts";
 import { fence, unquoteLines } from "../../text/fence.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import { summariseOffline } from "../../models/offline/offline-summary.ts";
+import { summaryProblem } from "./summary-problem.ts";
 import type { Summarise, SummaryInput } from "./summarise-conversation.ts";
 
 /** The length that the model is asked for. */
@@ -38,9 +40,10 @@ interface SummariseWithModelParts {
   observer?: Observer;
 }
 
+/** A summary that is none of what was said is refused: the built-in one stands in. */
 export function makeSummariseWithModel({ model, timeouts, stepTokens, observer = NOOP_OBSERVER }: SummariseWithModelParts): Summarise {
   return async function summariseWithModel(input, signal) {
-    const { text, error } = await streamAnswer({
+    const { text, error, cut } = await streamAnswer({
       model,
       prompt: summaryPrompt(input, stepTokens),
       timeouts,
@@ -51,6 +54,10 @@ export function makeSummariseWithModel({ model, timeouts, stepTokens, observer =
     if (error) throw error;
     const summary = unquoteLines(text.trim()).toWellFormed();
     if (!summary) throw new AppError("model_incomplete", "The summary model gave an empty answer.");
-    return shortenText(summary, MAX_SUMMARY_TOKENS);
+    const source = [input.previous ?? "", ...input.messages.map(({ content }) => content)].join("\n");
+    const problem = cut ?? summaryProblem(summary, source);
+    if (problem === null) return shortenText(summary, MAX_SUMMARY_TOKENS);
+    observer.tell({ happened: "model_unfit", purpose: "summary", problem });
+    return summariseOffline(input);
   };
 }

@@ -92,7 +92,16 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
     "Memory operations that were written, by operation and whether they were refused.",
     ["operation", "refused"],
   );
+  const unfit = counter(
+    "memory_model_unfit_total",
+    "Times that what is built in stood in for a model of memory, by purpose and problem: a summary that was refused, a plain fact not kept.",
+    ["purpose", "problem"],
+  );
   return function record(happening) {
+    if (happening.happened === "model_unfit") {
+      unfit.inc({ purpose: happening.purpose, problem: happening.problem });
+      return;
+    }
     if (happening.happened === "memory_operation") {
       operations.inc({ operation: happening.operation, refused: String(happening.refused) });
       return;

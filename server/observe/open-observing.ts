@@ -6,6 +6,7 @@ import type { Config } from "../start/config.ts";
 import { makeMetrics } from "./metrics.ts";
 import { outsideRequests, requestIdOf, withinRequest } from "./logger.ts";
 import type { Providers, Traces } from "./traces.ts";
+import { watchUnfitModels } from "./unfit-models.ts";
 
 /** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {
@@ -37,7 +38,8 @@ export type Observing = Awaited<ReturnType<typeof openObserving>>;
 export async function openObserving(config: Config, log: Logger, providers: Providers) {
   const metrics = makeMetrics();
   const traces = await openTracesOf(config, log, providers);
-  const watching = combineObservers(apartFromRequests, metrics.observer);
+  const unfitModels = watchUnfitModels(log);
+  const watching = combineObservers(combineObservers(apartFromRequests, unfitModels.observer), metrics.observer);
   return {
     metrics: {
       ...metrics,
@@ -46,6 +48,7 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
         traces?.turnEnded(last);
       },
     },
+    unfitModels: unfitModels.list,
     /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
     traces,
     /** Of the graph, the memory, the models and the stores. */

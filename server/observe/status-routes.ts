@@ -6,6 +6,7 @@ import { callerOf } from "../auth/caller.ts";
 import { allDependencies, DependencyStates, statesOf } from "./health-routes.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
+import { UnfitModels } from "./unfit-models.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
 const Status = z.object({
@@ -13,6 +14,7 @@ const Status = z.object({
   layers: z.record(Layer, z.enum(["on", "off"])),
   core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
   models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
+  unfit_models: UnfitModels,
   search_level: z
     .enum(["milvus", "pgvector", "plain"])
     .nullable()
@@ -31,7 +33,7 @@ export const statusOperations = operationGroup({
   },
 });
 
-export function statusRoutes({ stores, models, memory, turns, health }: AppParts): Router {
+export function statusRoutes({ stores, models, memory, turns, health, observing }: AppParts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);
@@ -45,6 +47,7 @@ export function statusRoutes({ stores, models, memory, turns, health }: AppParts
         layers: Object.fromEntries(switches) as Record<Layer, "on" | "off">,
         core_memory_sections: [...memory.sections],
         models: { chat: models.description, embedder: memory.episodes?.memory.embedder.name ?? null },
+        unfit_models: observing.unfitModels(),
         search_level: memory.episodes?.level ?? null,
         turns: turns.recent.list(caller),
         jobs,

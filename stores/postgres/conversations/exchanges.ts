@@ -13,6 +13,8 @@ export interface ReadMessage extends ExchangeMessage {
   imported: boolean;
   /** It was read before an import moved the cursor back. */
   isKnown: boolean;
+  /** An answer that a bound ended. */
+  isCut: boolean;
   /** The question of an answer; of an imported question its answer. */
   partner: ExchangeMessage | null;
 }
@@ -53,6 +55,7 @@ export const exchangeIdSql = (messages: string): string =>
 export const messageRowsSql = (messages: string): string => `(
   select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', said.content, 'createdAt', said.created_at,
       'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
+      'isCut', ${isLiveSql("said")} and said.metadata ? 'cut',
       'partner', case when partner.id is not null then json_build_object('id', partner.id, 'content', partner.content,
         'createdAt', partner.created_at, 'importNumber', partner.import_number) end)
     order by said.created_at, said.id), '[]')

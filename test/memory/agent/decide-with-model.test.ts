@@ -24,7 +24,7 @@ describe("deciding with a model over a socket", () => {
 
   async function decide(memory = remembered(), parts: Partial<DecideWithModelParts> = {}, signal = new AbortController().signal) {
     const model = createOpenAIChatModel({ model: "test-memory", baseUrl: server.url });
-    const turns = [turnToRead("I moved to Porto.")];
+    const turns = [turnToRead("My new home is Porto.")];
     const reading = { memory, turns, sections: ["profile", "goals"], newestIn: new Map([["profile", PROFILE.saidAt]]) };
     await makeDecideWithModel({ model, timeouts: PATIENT, readingTokens: 2_000, ...parts })(reading, signal);
     return memory;
@@ -42,7 +42,7 @@ describe("deciding with a model over a socket", () => {
     expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);
     expect(tools?.map((tool) => tool.function.name)).toEqual(["core_memory_update", "archival_insert", "archival_search"]);
     expect(messages[1]?.content).toMatch(
-      /<core_memory>\n\[profile\] \(last .* 2024-01-31 12:00 UTC\)\n> Name: Ada\n[^]*I moved to Porto\./,
+      /<core_memory>\n\[profile\] \(last .* 2024-01-31 12:00 UTC\)\n> Name: Ada\n[^]*My new home is Porto\./,
     );
   });
 
@@ -147,7 +147,7 @@ describe("deciding with a model over a socket", () => {
 });
 
 describe("agentPrompt", () => {
-  const turn = turnToRead("I moved to Porto.", 1, { assistantMessage: "恭喜！" });
+  const turn = turnToRead("My new home is Porto.", 1, { assistantMessage: "恭喜！" });
   const prompt = (parts: Partial<AgentPromptParts> = {}) =>
     agentPrompt({ contents: {}, newestIn: new Map(), sections: ["profile", "goals"], turns: [turn], messageTokens: 1_000, ...parts });
   const toModel = (parts: Partial<AgentPromptParts> = {}): string => prompt(parts)[1]?.text ?? "";
@@ -174,7 +174,7 @@ describe("agentPrompt", () => {
 </core_memory>
 Turn 1, said on 2024-01-31 12:01 UTC:
 <user_message>
-> I moved to Porto.
+> My new home is Porto.
 </user_message>
 <assistant_message>
 > 恭喜！
@@ -190,7 +190,7 @@ Turn 2, said on 2024-01-31 13:30 UTC:
   test("shortens a message that is too long to its beginning and end, and no other", () => {
     const long = turnToRead(`begin ${"word ".repeat(1_000)}end`, 2);
     const text = toModel({ turns: [long, turn], messageTokens: 100 });
-    expect(text).toMatch(/<user_message>\n> begin .* \[…\d+ characters left out…\] .*end\n<\/user_message>[^]*I moved to Porto\./u);
+    expect(text).toMatch(/<user_message>\n> begin .* \[…\d+ characters left out…\] .*end\n<\/user_message>[^]*My new home is Porto\./u);
     expect(estimateTokens(text)).toBeLessThan(300);
   });
 });

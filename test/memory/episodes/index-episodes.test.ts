@@ -38,6 +38,21 @@ describe("indexing a conversation", () => {
     expect(memory.embedder.passages).toEqual([["I like green tea.\nNoted.", "We booked Porto.\nGood."]]);
   });
 
+  test("leaves the words of an answer that loops or was cut out of the index", async () => {
+    const conversation = await memory.remember(exchanges(["Where is Porto?", "I am sorry to hear that. ".repeat(30)]), {
+      sessionId: "loop",
+    });
+    expect(memory.embedder.passages).toEqual([["Where is Porto?"]]);
+    expect(await memory.indexed(conversation)).toHaveLength(1);
+    memory.embedder.passages.splice(0);
+    const owner = { tenantId: "tenant", userId: uuidv7(), sessionId: "cut" };
+    const answer = sampleAnswer({ content: "It is a town in the", metadata: { turn_id: uuidv7(), cut: "length" } });
+    const turn = sampleTurn({ ...owner, turnId: uuidv7(), message: "And Braga?" });
+    const { conversationId } = await completeTurn(makeTurnStore(memory.database), turn, answer);
+    await memory.indexAll({ ...owner, conversationId });
+    expect(memory.embedder.passages).toEqual([["And Braga?"]]);
+  });
+
   test("a second time changes nothing and costs no embedding, but takes up what came later, and names the episode before it", async () => {
     const conversation = await memory.store(turns(2), { sessionId: "more" });
     expect(await memory.indexAll(conversation)).toBe(1);

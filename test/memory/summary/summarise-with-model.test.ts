@@ -4,6 +4,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import { makeSummariseWithModel, summaryPrompt } from "../../../memory/summary/summarise-with-model.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
+import { type Happening, NOOP_OBSERVER } from "../../../observe/observer.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
 import { PATIENT, useModelServer } from "../../support/services/use-model-server.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -49,20 +50,21 @@ describe("summarising with a model over a socket", () => {
   });
 
   test("cuts the middle of a huge answer, and marks it: a summary has at most 1,000 tokens", async () => {
-    server.answer({ tokens: ["The beginning. ", ...Array.from({ length: 200 }, () => "导演 said so. ".repeat(20)), "The end."] });
-    const summary = await summarise();
+    const said = Array.from({ length: 2_000 }, (_, number) => `导演 said ${number}. `);
+    server.answer({ tokens: ["The beginning. ", ...said, "The end."] });
+    const summary = await summarise(said.join(""));
     expect(summary).toMatch(/^The beginning\. [^]* \[…\d+ characters left out…\] [^]*The end\.$/u);
     expect(estimateTokens(summary)).toBeLessThanOrEqual(1_000);
     expect(estimateTokens(summary)).toBeGreaterThan(700);
   });
 
-  test.each([
-    ["an answer of 1,000 tokens as it is", "导演".repeat(500), "导演".repeat(500)],
-    ["half a surrogate pair, which Postgres cannot store, as the replacement character", "face \uD83D", "face \uFFFD"],
-  ])("gives %s", async (_what, text, summary) => {
-    server.answer({ tokens: [text] });
-    expect(await summarise()).toBe(summary);
-  });
+  test.each([["half a surrogate pair, which Postgres cannot store, as the replacement character", "face \uD83D", "face \uFFFD"]])(
+    "gives %s",
+    async (_what, text, summary) => {
+      server.answer({ tokens: [text] });
+      expect(await summarise()).toBe(summary);
+    },
+  );
 
   test("stops at once when its signal aborts, with the reason, and closes the connection", async () => {
     server.answer({ tokens: ["Ada "], ending: "hang" });
@@ -73,6 +75,38 @@ describe("summarising with a model over a socket", () => {
     controller.abort(reason);
     expect(await summarised).toBe(reason);
     await waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
+  });
+});
+
+describe("a summary that is none", () => {
+  const server = useModelServer();
+  const SAID = ["My flight to Porto leaves at 18:40", "I am allergic to peanuts", "My daughter is called Matilde"];
+
+  async function summarise(script: ModelScript) {
+    server.answer(script);
+    const told: Happening[] = [];
+    const observer = { ...NOOP_OBSERVER, tell: (happening: Happening) => void told.push(happening) };
+    const model = createOpenAIChatModel({ model: "test-summary", baseUrl: server.url });
+    const messages = SAID.map((content) => ({ role: "user" as const, content }));
+    const input = { previous: null, messages, coveredMessageCount: messages.length };
+    const text = await makeSummariseWithModel({ model, timeouts: PATIENT, stepTokens: 200, observer })(input, new AbortController().signal);
+    return { text, told };
+  }
+
+  test.each<[string, ModelScript, string]>([
+    ["has no word of what was said", { tokens: ["Sterbe, hmm, sós. A German Shepherd is a great name for a cat."] }, "shares_nothing"],
+    ["is in another script", { tokens: ["用户有一次飞往波尔图的航班，对花生过敏，女儿叫玛蒂尔德。"] }, "foreign_script"],
+    ["repeats itself", { tokens: Array.from({ length: 40 }, () => "The flight to Porto leaves. ") }, "repeats_itself"],
+    ["was cut", { tokens: ["The flight to Porto leaves at 18:40, and"], ending: "length" }, "length"],
+  ])("because it %s gives way to the built-in one, which is said", async (_why, script, problem) => {
+    const { text, told } = await summarise(script);
+    for (const word of ["Porto", "peanuts", "Matilde"]) expect(text).toContain(word);
+    expect(told).toEqual([{ happened: "model_unfit", purpose: "summary", problem }]);
+  });
+
+  test("is told from a good one", async () => {
+    const good = "The user flies to Porto at 18:40, cannot eat peanuts and has a daughter, Matilde.";
+    expect(await summarise({ tokens: [good] })).toEqual({ text: good, told: [] });
   });
 });
 

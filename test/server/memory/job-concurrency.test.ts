@@ -12,7 +12,7 @@ test("JOB_CONCURRENCY jobs of a process are at work at a time, the others wait f
   service = running;
   const over = Promise.withResolvers<void>();
   running.remember(() => ({ tokens: ["nothing to do"], until: over.promise }));
-  for (const user of USERS) await running.say(user, "I like tea.");
+  for (const user of USERS) await running.say(user, "What is tea?");
   await waitUntil("two jobs are at work", () => running.memoryRequests().length === 2);
   await sleep(3_000); // longer than between two looks for jobs
   expect(running.memoryRequests()).toHaveLength(2);

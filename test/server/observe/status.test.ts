@@ -1,6 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
+import { conversationApi } from "../../support/services/service-with-episodes.ts";
 import { postJson } from "../../support/clients/api-client.ts";
 
 test("the status shows dependencies, layers, the last turns and the jobs, which a user's token does not see", async () => {
@@ -14,10 +16,28 @@ test("the status shows dependencies, layers, the last turns and the jobs, which 
     core_memory_sections: ["profile", "preferences", "goals", "relationships", "constraints"],
     models: { chat: expect.stringContaining(running.model.url), embedder: null },
     search_level: null,
+    unfit_models: [],
     jobs: expect.any(Array),
   });
   const [time, ms] = [expect.stringMatching(/Z$/), expect.any(Number)];
   expect((await status())["turns"]).toEqual([{ at: time, total_ms: ms, first_token_ms: ms, degraded: [], code: null }]);
   expect((await status(secretToken({ sub: "fay" })))["jobs"]).toBeNull();
+  await running.close();
+});
+
+test("the status and the metrics say that a model does not do for memory", async () => {
+  const running = await openServiceWithModel({ SUMMARY_MODEL: "test-summary", HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "4" });
+  running.model.answer(({ model }) => ({
+    tokens: [model === "test-summary" ? "Sterbe, hmm, sós. A German Shepherd for a cat." : "noted"],
+  }));
+  const { say, settle } = conversationApi(running.url);
+  await say("ada", "My flight to Porto leaves at 18:40", "s");
+  const { conversation_id } = await say("ada", "I am allergic to peanuts", "s");
+  await settle(conversation_id);
+  expect((await running.service.get("/api/v1/status")).json["unfit_models"]).toEqual([
+    { purpose: "summary", problem: "shares_nothing", times: 1, last_at: expect.stringMatching(/Z$/) },
+  ]);
+  const { samples } = await readMetrics(running.url);
+  expect(samples.get('conversation_graph_memory_model_unfit_total{purpose="summary",problem="shares_nothing"}')).toBe(1);
   await running.close();
 });

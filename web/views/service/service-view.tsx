@@ -79,8 +79,9 @@ function Queue({ jobs, onRetry }: { jobs: Status["jobs"]; onRetry: () => unknown
   );
 }
 
-function States({ status: { dependencies, layers, models } }: { status: Status }) {
+function States({ status: { dependencies, layers, models, unfit_models } }: { status: Status }) {
   const t = texts.value;
+  const unfit = new Set(unfit_models.map(({ purpose }) => purpose));
   return (
     <div class="state-grid">
       <section class="card">
@@ -113,6 +114,8 @@ function States({ status: { dependencies, layers, models } }: { status: Status }
             </>
           )}
         </p>
+        {unfit.has("summary") && <p class="note warning">{t.service.unfitSummary}</p>}
+        {unfit.has("memory") && <p class="note warning">{t.service.unfitMemory}</p>}
       </section>
     </div>
   );

@@ -1,0 +1,35 @@
+import type { Logger } from "pino";
+import { z } from "zod";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+
+const UnfitModel = z.object({
+  purpose: z.enum(["summary", "memory"]),
+  problem: z
+    .string()
+    .describe("`keeps_nothing` of plain facts; of summaries `shares_nothing`, `repeats_itself`, `foreign_script`, `length`."),
+  times: z.int(),
+  last_at: z.iso.datetime(),
+});
+type UnfitModel = z.infer<typeof UnfitModel>;
+
+export const UnfitModels = z
+  .array(UnfitModel)
+  .describe("Models of this process whose summaries were refused or that kept no plain fact; what is built in stood in.");
+
+/** Remembers and logs which models do not do for memory. */
+export function watchUnfitModels(log: Logger): { observer: Observer; list: () => UnfitModel[] } {
+  const found = new Map<string, UnfitModel>();
+  const observer: Observer = {
+    ...NOOP_OBSERVER,
+    tell(happening) {
+      if (happening.happened !== "model_unfit") return;
+      const { purpose, problem } = happening;
+      const key = `${purpose} ${problem}`;
+      const times = (found.get(key)?.times ?? 0) + 1;
+      found.set(key, { purpose, problem, times, last_at: new Date().toISOString() });
+      const setting = purpose === "summary" ? "SUMMARY_MODEL" : "MEMORY_MODEL";
+      log.warn({ purpose, problem, times }, `the model does not do for memory, what is built in stood in: set ${setting} to a larger one`);
+    },
+  };
+  return { observer, list: () => [...found.values()] };
+}
