@@ -98,6 +98,15 @@ describePage("the page for everybody", startService, (on) => {
     await page.getByText(texts.chat.empty).waitFor();
   });
 
+  test("without a model the page says once that answers only quote", async () => {
+    const tested = await on.open();
+    const { page } = tested;
+    await page.getByText(texts.chat.offline).waitFor();
+    await tested.say("Hello");
+    await tested.settled();
+    expect(await page.getByText("OPENAI_API_KEY").count()).toBe(1);
+  });
+
   test("a screen reader hears that an answer is under way and then the answer, not every token", async () => {
     const tested = await on.open();
     const { page } = tested;
