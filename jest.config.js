@@ -11,7 +11,7 @@ export default {
   testTimeout: 60_000,
   testSequencer: "<rootDir>/test/support/slowest-first.js",
   // On two cores: more than half of the time tests wait for servers, processes and retries.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // What a test file has loaded as ES modules stays in its worker: after a hundred files one had no memory left (4 GB of heap).
-  workerIdleMemoryLimit: "1500MB",
+  workerIdleMemoryLimit: "1GB",
 };
