@@ -9,7 +9,7 @@ import { retryWhileUnreachable } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";
-import { GENERAL, makeDecision, routeByWords } from "./routing/route-by-words.ts";
+import { GENERAL, makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
 /** A route by meaning as sure as this needs no model. */
 const CLEAR = 0.8;
@@ -61,6 +61,8 @@ export function makeRoute(parts: RouteParts): Node {
             return null;
           });
     let near: EmbeddingRoute | null = null;
+    const withoutMeaning = (): RouteDecision =>
+      near === null && byEmbedding && !isTie ? (routeBySharedWords({ message, agentType, bases: candidates }) ?? byWords) : byWords;
     if (byEmbedding) near = await attempt(() => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
     if (byModel && (near?.confidence ?? 0) < CLEAR) {
       const answer = await attempt(() => byModel({ message, bases, signal }));
@@ -70,9 +72,9 @@ export function makeRoute(parts: RouteParts): Node {
           method: "llm",
           reason: answer.reason || "the router model chose it",
         });
-      if (!isTie) return byWords;
+      if (!isTie) return withoutMeaning();
     }
-    if (!near) return byWords;
+    if (!near) return withoutMeaning();
     if (near.prefix !== null) return makeDecision(near.prefix, agentType, { ...near, method: "embedding" });
     return makeDecision(GENERAL, agentType, { ...near, method: "default", reason: `no knowledge base is near enough; ${near.reason}` });
   }

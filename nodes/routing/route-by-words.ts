@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { isStopWord } from "../../text/lexical-text.ts";
+import { isStopWord, lexicalText } from "../../text/lexical-text.ts";
 import { tellsOfOneself } from "../../text/telling-or-asking.ts";
 import type { AgentType, RouteDecision } from "../../turn/state.ts";
 
@@ -136,4 +136,22 @@ export function routeByWords(asked: WordQuestion): { decision: RouteDecision; ca
   if (only && more.length === 0 && !tellsOfOneself(message))
     return to(only.prefix, DEFAULT_CONFIDENCE, "default", "it is the only knowledge base; what fits of it is used");
   return to(GENERAL, DEFAULT_CONFIDENCE, "default", "no knowledge base fits the message", bases);
+}
+
+/** How often the base with most words in common is right was not measured: it stands in while the embedder is away. */
+const SHARED_CONFIDENCE = 0.5;
+const SHORTEST_SHARED = 2;
+
+/** The one base whose description, keywords and titles have most words of the message; null when there is none, or two. */
+export function routeBySharedWords({ message, agentType, bases }: Omit<WordQuestion, "requested">): RouteDecision | null {
+  const asked = new Set(lexicalText(message).split(" "));
+  const [best, second] = bases
+    .map(({ prefix, description, keywords, titles = [] }) => {
+      const said = new Set(lexicalText([description, ...keywords, ...titles].join("\n")).split(" "));
+      return { prefix, words: [...said].filter((word) => word.length >= SHORTEST_SHARED && asked.has(word)) };
+    })
+    .sort((one, other) => other.words.length - one.words.length);
+  if (!best || best.words.length === 0 || best.words.length === second?.words.length) return null;
+  const reason = `there is no meaning without the embedder; words in common: ${best.words.join(", ")}`;
+  return makeDecision(best.prefix, agentType, { method: "rule", confidence: SHARED_CONFIDENCE, reason });
 }

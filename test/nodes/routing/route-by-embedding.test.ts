@@ -63,7 +63,7 @@ describe("a route by meaning", () => {
     ["is slow with the bases", { embedPassages: never }],
   ])("is left out within its deadline when the embedder %s", async (_, slow) => {
     const { decision, errors } = await makeRouter({ embedder: { ...hashed, ...slow }, timeoutMs: 200 })("Where is the handbook?");
-    expect(decision).toMatchObject({ kb_prefix: "general", method: "default" });
+    expect(decision).toMatchObject({ kb_prefix: "travel", method: "rule", reason: expect.stringContaining("handbook") });
     expect(errors.map(({ code }) => code)).toEqual(["embedder_unavailable"]);
   });
 
@@ -72,7 +72,9 @@ describe("a route by meaning", () => {
     const ask = makeRouter({ embedder });
     embedder.fail(new Error("away"));
     const { decision, errors } = await ask("Where is the handbook?");
-    expect([decision.method, errors.length]).toEqual(["default", 1]);
+    expect([decision.kb_prefix, decision.method, errors.length]).toEqual(["travel", "rule", 1]);
+    expect((await ask("报销的期限在哪里写着？")).decision.kb_prefix).toBe("finance");
+    expect((await ask("Who painted this picture?")).decision).toMatchObject({ kb_prefix: "general", method: "default" });
     embedder.fail(null);
     expect((await ask("Handbook rules?")).errors).toEqual([]);
   });
@@ -85,7 +87,7 @@ describe("a route by meaning", () => {
       return hashed.embedPassages(texts);
     };
     const ask = makeRouter({ embedder: { ...hashed, embedPassages }, timeoutMs: 100 });
-    expect((await ask("Where is the handbook about travelling rules?")).decision.method).toBe("default");
+    expect((await ask("Where is the handbook about travelling rules?")).decision.method).toBe("rule");
     await setTimeout(400);
     expect((await ask("Where is the handbook about travelling rules?")).decision.method).toBe("embedding");
     expect(calls).toBe(1);
