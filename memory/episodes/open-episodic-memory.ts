@@ -1,4 +1,5 @@
 import { cacheQuestionVectors, type Embedder } from "../../models/embedder.ts";
+import type { Rerank } from "../../models/reranker.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
@@ -14,6 +15,8 @@ export interface EpisodicMemoryParts {
   database: Database;
   store: SearchStore;
   embedder: Embedder;
+  /** Looks at the best exchanges of a search again. Default: none does. */
+  rerank?: Rerank | undefined;
   /** An IANA name, for "yesterday" in a question. Default UTC. */
   timeZone?: string;
   /** Cosine below which an exchange without a word in common is not recalled. Default: the embedder's own. */
@@ -43,7 +46,7 @@ export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<Ep
   const minSimilarity = parts.minSimilarity ?? embedder.minSimilarity ?? 0.5;
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
-  const recall = makeRecall({ index, episodes, embedder, timeZone, minSimilarity, maxAgeDays, observer, onError });
+  const recall = makeRecall({ index, episodes, embedder, rerank: parts.rerank, timeZone, minSimilarity, maxAgeDays, observer, onError });
   const findPassages = makeFindPassages({ index: index.chunks, chunks: makeChunkStore(database), embedder, observer, onError });
   return { recall, findPassages, index, embedder, timeZone };
 }

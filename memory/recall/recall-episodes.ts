@@ -1,4 +1,5 @@
 import type { Embedder } from "../../models/embedder.ts";
+import type { Rerank } from "../../models/reranker.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import type { Owner } from "../../stores/owner.ts";
@@ -17,6 +18,8 @@ export interface RecallParts {
   index: ServingIndex;
   episodes: EpisodeStore;
   embedder: Embedder;
+  /** Orders the best anew; without it they stay as they are ranked. */
+  rerank?: Rerank | undefined;
   timeZone: string;
   /** The cosine from which an episode is recalled without a word in common. */
   minSimilarity: number;
@@ -72,6 +75,8 @@ const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, s
 /** A search with fewer hits has found all there are. Far below LEG_LIMIT, because Milvus searches approximately. */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
+/** The best hits that a reranker looks at. */
+const RERANKED = 25;
 /** Hits loaded in place of those that Postgres no longer has. */
 const SPARE = 10;
 
@@ -94,11 +99,12 @@ function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | u
 
 /** Searches by words and by meaning side by side. Texts come from Postgres: what was erased there is not recalled. */
 export function makeRecall(parts: RecallParts): Recall {
-  const { index, episodes, embedder, timeZone, minSimilarity, maxAgeDays } = parts;
+  const { index, episodes, embedder, rerank, timeZone, minSimilarity, maxAgeDays } = parts;
   const { now = () => new Date(), onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const askIndex = makeCircuitBreaker("episode_index", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
+  const askReranker = makeCircuitBreaker("reranker", observer);
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
@@ -120,6 +126,23 @@ export function makeRecall(parts: RecallParts): Recall {
       return [];
     });
     return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
+  }
+
+  /** The best in the reranker's order. The scores stay at their places: those of a reranker are of another kind. */
+  async function lookAgain<Hit extends { text: Pick<Neighbour, "userMessage" | "assistantMessage">; score: number }>(
+    question: string,
+    found: readonly Hit[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Hit[]> {
+    const best = found.slice(0, RERANKED);
+    if (!rerank || best.length < 2) return found;
+    const texts = best.map(({ text }) => `${text.userMessage}\n${text.assistantMessage}`);
+    const scores = await askReranker(() => rerank(question, texts, signal), signal).catch((error: unknown) =>
+      onError(error, "the reranker"),
+    );
+    if (!scores) return found;
+    const order = [...best.keys()].sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0) || one - other);
+    return found.map((hit, place) => ({ ...(best[order[place] ?? -1] ?? hit), score: hit.score }));
   }
 
   function foresee(question: string, signal?: AbortSignal): void {
@@ -170,12 +193,14 @@ export function makeRecall(parts: RecallParts): Recall {
       day: time?.kind === "day" ? time : null,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
-    const found = await loadBest(relevant.slice(0, limit + SPARE), limit, (some) =>
+    const wanted = rerank ? Math.max(limit, RERANKED) : limit;
+    const loaded = await loadBest(relevant.slice(0, wanted + SPARE), wanted, (some) =>
       episodes.load(
         { tenantId, userId },
         some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
       ),
     );
+    const found = (await lookAgain(question, loaded, signal)).slice(0, limit);
     const neighbours = chooseNeighbours(
       found.map(({ text }) => text),
       except,

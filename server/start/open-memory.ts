@@ -14,7 +14,7 @@ import { DEFAULT_SECTIONS } from "../../memory/agent/tool-schemas.ts";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
 import type { Layer } from "../../turn/state.ts";
 import type { Config } from "./config.ts";
-import { embeddingModels, openEmbedder } from "./open-models.ts";
+import { embeddingModels, openEmbedder, openReranker } from "./open-models.ts";
 
 const OPENING = "opening the search index";
 const DROPPING = "dropping an old search index";
@@ -74,6 +74,7 @@ export async function openEpisodes(config: Config, database: Database, onError: 
       database,
       store,
       embedder,
+      rerank: openReranker(config),
       timeZone: config.TIME_ZONE,
       minSimilarity: config.EPISODE_MIN_SIMILARITY,
       maxAgeDays: config.EPISODE_MAX_AGE_DAYS,

@@ -3,6 +3,7 @@ import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
+import { makeReranker, type Rerank } from "../../models/reranker.ts";
 import type { Config } from "./config.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -79,4 +80,8 @@ export async function openEmbedder(config: Config, knownDimensions?: number): Pr
     knownDimensions,
     timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
   });
+}
+
+export function openReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: apiKey, RERANK_MODEL: model }: Config): Rerank | undefined {
+  return baseUrl === undefined ? undefined : makeReranker({ baseUrl, apiKey, model });
 }

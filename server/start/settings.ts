@@ -110,6 +110,13 @@ const embeddings = {
     .describe("A model of its own for questions, as E5 and BGE may need. Unset: EMBEDDING_MODEL."),
   EMBEDDING_QUERY_PREFIX: z.string().optional().describe("Text in front of each question that is embedded."),
   EMBEDDING_PASSAGE_PREFIX: z.string().optional().describe("Text in front of each passage that is embedded."),
+  RERANK_BASE_URL: httpUrl
+    .optional()
+    .describe(
+      "The server of a cross-encoder that orders the best 25 exchanges of a search anew: `/rerank` below this address, as vLLM, Jina, Cohere and TEI have it. It has 300 ms; then their order stays. Unset: none.",
+    ),
+  RERANK_API_KEY: z.string().optional().describe("The key of that server. Unset: none is sent."),
+  RERANK_MODEL: z.string().optional().describe("The model, if that server asks for one."),
 };
 
 const prompt = {
