@@ -9,7 +9,7 @@ const EXAMPLE = fileURLToPath(new URL("../.env.example", import.meta.url));
 const COMPOSE = fileURLToPath(new URL("../docker-compose.yml", import.meta.url));
 const LINE_LENGTH = 120;
 /** What Docker Compose sets itself. */
-const SET_BY_COMPOSE = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "MILVUS_ADDRESS"];
+const SET_BY_COMPOSE = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR"];
 
 interface Setting {
   name: string;
@@ -31,7 +31,7 @@ export async function renderConfigurationPage(): Promise<string> {
   const row = ({ name, about, fallback }: Setting) => `| \`${name}\` | ${fallback === null ? "" : `\`${fallback}\``} | ${about} |`;
   const page = [
     "# Configuration",
-    "Every setting is an environment variable. A file `.env` in the working directory adds variables; one that is set already wins. An empty variable counts as unset. A service that finds a wrong setting does not start, and names every problem at once.",
+    "Every setting is an environment variable. A file `.env` in the working directory adds variables; one that is set already wins. An empty variable counts as unset. `NAME_FILE` is the path of a file with the value of `NAME`, as secrets are mounted. A service that finds a wrong setting does not start, and names every problem at once.",
     "`npm run docs` writes this page and [.env.example](../.env.example) from [server/start/settings.ts](../server/start/settings.ts).",
     ...groups.map(
       ({ title, settings }) => `## ${title}\n\n| variable | default | meaning |\n| --- | --- | --- |\n${settings.map(row).join("\n")}`,
@@ -54,7 +54,7 @@ function comment(text: string): string {
 export function renderEnvExample(): string {
   const entry = ({ name, about, fallback }: Setting) => `${comment(about)}\n${fallback === null ? `${name}=` : `# ${name}=${fallback}`}`;
   const head = comment(
-    "Copy this file to .env and edit it; `npm start` and `docker compose up` read it. A variable that is set in the shell wins, an empty one counts as unset. What is commented out shows its default. Docker Compose sets PORT, HOST, DATABASE_URL, DATA_DIR and MILVUS_ADDRESS itself.",
+    "Copy this file to .env and edit it; `npm start` and `docker compose up` read it. A variable that is set in the shell wins, an empty one counts as unset. What is commented out shows its default. Docker Compose sets PORT, HOST, DATABASE_URL and DATA_DIR itself. Each variable NAME can be read from a file: NAME_FILE is its path.",
   );
   return `${head}\n${groups.map(({ title, settings }) => `\n# --- ${title} ---\n${settings.map(entry).join("\n")}\n`).join("")}`;
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { AppError } from "../../errors/app-error.ts";
 import { SHORTEST_REACHABLE_KEY } from "../auth/api-keys.ts";
 import { type Config, Environment } from "./settings.ts";
@@ -37,26 +37,46 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
     problems.push({ field: "JWT_SECRET", problem: "is set together with JWT_JWKS_URL; set the one that signs your tokens" });
   }
   if (!parsed.success || problems.length > 0) {
-    const lines = problems.map(({ field, problem }) => `  ${field}: ${problem}`);
-    throw new AppError(
-      "invalid_configuration",
-      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`,
-      { details: problems },
-    );
+    throw invalidConfiguration(problems);
   }
   return parsed.data;
+}
+
+function invalidConfiguration(problems: { field: string; problem: string }[]): AppError {
+  const lines = problems.map(({ field, problem }) => `  ${field}: ${problem}`);
+  const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
+  return new AppError("invalid_configuration", `The configuration has ${count}:\n${lines.join("\n")}`, { details: problems });
 }
 
 function shown(name: string, set: Record<string, string | undefined>): string {
   return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
 }
 
+/** Each setting NAME without a value takes the text of the file NAME_FILE. Throws AppError `invalid_configuration`. */
+export function readSettingFiles(environment: Record<string, string | undefined>): Record<string, string | undefined> {
+  const read = { ...environment };
+  const problems: { field: string; problem: string }[] = [];
+  for (const name of CONFIG_VARIABLES) {
+    const field = `${name}_FILE`;
+    const file = environment[field];
+    if (!file) continue;
+    if (environment[name]) problems.push({ field, problem: `is set together with ${name}; set one of them` });
+    try {
+      read[name] ||= readFileSync(file, "utf8").trim();
+    } catch (error) {
+      problems.push({ field, problem: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})` });
+    }
+  }
+  if (problems.length > 0) throw invalidConfiguration(problems);
+  return read;
+}
+
 /**
- * The environment and `.env`. `process.env` becomes a plain copy: the real one asks the operating system at each read, and LangChain reads
+ * The environment, its files and `.env`. `process.env` becomes a plain copy: the real one asks the operating system at each read, and LangChain reads
  * it often.
  */
 export function readEnvironment(): Record<string, string | undefined> {
   if (existsSync(".env")) process.loadEnvFile(".env");
-  process.env = { ...process.env };
+  process.env = readSettingFiles(process.env);
   return process.env;
 }

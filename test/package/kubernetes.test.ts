@@ -47,7 +47,9 @@ interface Manifest {
 }
 
 const FOLDER = "deploy/kubernetes";
-const files = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
+const KUSTOMIZATION = "kustomization.yaml";
+const names = readdirSync(FOLDER).filter((name) => name !== KUSTOMIZATION);
+const files = names.map((name) => path.join(FOLDER, name));
 const manifests = new Map(files.map((file) => [file, parse(readFileSync(file, "utf8")) as Manifest]));
 
 function manifest(kind: string): Manifest {
@@ -71,10 +73,12 @@ describe("the environment of the pods", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  test("names a model's server, so that a local one is one line away", () => expect(settings).toHaveProperty("OPENAI_BASE_URL"));
+
   test("takes each secret by its own name from one Secret, and nothing that is secret from the ConfigMap", () => {
     for (const { name, valueFrom } of container.env)
       expect(valueFrom.secretKeyRef).toMatchObject({ name: "conversation-graph", key: name });
-    expect(Object.keys(settings).filter((name) => /KEY|SECRET|TOKEN$|PASSWORD|_URL$|HEADERS/.test(name))).toEqual([]);
+    expect(Object.keys(settings).filter((name) => /KEY|SECRET|TOKEN$|PASSWORD|DATABASE_URL$|HEADERS/.test(name))).toEqual([]);
     expect(container.envFrom).toEqual([{ configMapRef: { name: manifest("ConfigMap").metadata.name } }]);
   });
 
@@ -113,6 +117,11 @@ describe("the pods", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     expect(container.image).toBe(`conversation-graph:${version}`);
   });
+});
+
+test("the kustomization brings every manifest", () => {
+  const { resources } = parse(readFileSync(path.join(FOLDER, KUSTOMIZATION), "utf8")) as { resources: string[] };
+  expect(resources.toSorted()).toEqual(names.toSorted());
 });
 
 describe("what stands around the pods", () => {

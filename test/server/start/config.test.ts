@@ -1,12 +1,15 @@
-import { describe, expect, test } from "@jest/globals";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { AppError } from "../../../errors/app-error.ts";
-import { parseConfig } from "../../../server/start/config.ts";
+import { parseConfig, readSettingFiles } from "../../../server/start/config.ts";
 
 /** The error of a configuration that must be refused. */
-function refusalOf(environment: Record<string, string | undefined>): AppError {
+function refusalOf(environment: Record<string, string | undefined>, read: (from: typeof environment) => unknown = parseConfig): AppError {
   try {
-    parseConfig(environment);
+    read(environment);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
@@ -168,4 +171,23 @@ describe("a HOST that other machines can reach", () => {
   );
 
   test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => expect(parseConfig({ HOST }).HOST).toBe(HOST));
+});
+
+describe("readSettingFiles", () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "conversation-graph-settings-"));
+  const file = path.join(folder, "api_keys");
+  writeFileSync(file, "some-long-secret:acme\n");
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("gives a setting the text of its file, and leaves all else alone", () => {
+    const environment = { API_KEYS_FILE: file, API_KEYS: "", PORT: "1", LS_COLORS_FILE: "/nowhere" };
+    expect(readSettingFiles(environment)).toEqual({ ...environment, API_KEYS: "some-long-secret:acme" });
+  });
+
+  test("refuses a file beside a value, and one that cannot be read, without the secret", () => {
+    const refusal = refusalOf({ API_KEYS_FILE: file, API_KEYS: "other-secret", JWT_SECRET_FILE: "/nowhere/at-all" }, readSettingFiles);
+    expect(fieldsOf(refusal)).toEqual(["API_KEYS_FILE", "JWT_SECRET_FILE"]);
+    expect(refusal).toMatchObject({ code: "invalid_configuration", message: expect.not.stringMatching(/secret:|other/) });
+    expect(refusal.message).toContain("ENOENT");
+  });
 });
