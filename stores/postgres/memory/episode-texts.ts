@@ -1,5 +1,6 @@
 import type { Owner } from "../../owner.ts";
 import type { Role } from "../conversations/conversation-store.ts";
+import { isLiveSql } from "../conversations/exchanges.ts";
 import type { Database } from "../database/database.ts";
 
 /** The text of an episode or of an archived memory. */
@@ -27,12 +28,15 @@ export interface StoredNeighbour {
   content: string;
   createdAt: Date;
   externalId: string | null;
+  /** It came by a turn. */
+  isLive: boolean;
 }
 
 /** SQL: the two messages beside a loaded exchange, in their order. */
 const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
-    select id, role, content, created_at as "createdAt", metadata->>'external_id' as "externalId" from messages
+    select id, role, content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
+    from messages
     where conversation_id = loaded."conversationId" and completed and ${condition}
     order by created_at ${order}, id ${order} limit 2
   ) as beside

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { jobsAfterTurn, runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
@@ -21,6 +22,7 @@ describeOnBothDatabases("the jobs of memory", (open) => {
     let [asking, most] = [0, 0];
     const counted = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
       most = Math.max(most, ++asking);
+      await sleep(10); // the embedded database answers before the event loop goes on
       return ask().finally(() => asking--);
     };
     const watched: Database = {

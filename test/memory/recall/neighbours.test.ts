@@ -4,7 +4,7 @@ import type { EpisodeText, StoredNeighbour } from "../../../stores/postgres/memo
 
 const createdAt = new Date("2024-03-05T12:00:00Z");
 const said = (id: string, role: StoredNeighbour["role"] = "user", content = id): StoredNeighbour => {
-  return { id, role, content, createdAt, externalId: `external ${id}` };
+  return { id, role, content, createdAt, externalId: `external ${id}`, isLive: false };
 };
 function episode(id: string, beside: Partial<Pick<EpisodeText, "before" | "after" | "userMessage">> = {}): EpisodeText {
   const own = { id, conversationId: "talk", userMessage: id, assistantMessage: "", messageIds: [id], externalIds: [], createdAt };
@@ -26,6 +26,13 @@ describe("chooseNeighbours", () => {
   test("takes the nearest of two messages that are no exchange", () => {
     expect(idsOf([episode("hit", { before: [said("a"), said("b")], after: [said("c"), said("d")] })])).toEqual([["b", "c"]]);
     expect(idsOf([episode("hit", { before: [said("a", "assistant"), said("b")], after: [said("c", "assistant")] })])).toEqual([["b", "c"]]);
+  });
+
+  test("leaves out the question of a turn that failed or was cancelled", () => {
+    const live = (id: string, role: StoredNeighbour["role"] = "user") => ({ ...said(id, role), isLive: true });
+    const whole = [live("c"), live("d", "assistant")];
+    expect(idsOf([episode("hit", { before: [live("a"), live("b")], after: whole })])).toEqual([["c"]]);
+    expect(idsOf([episode("hit", { before: whole, after: [live("e"), live("f")] })])).toEqual([["c"]]);
   });
 
   test("gives nothing twice, nothing that is recalled itself, and nothing of the window", () => {

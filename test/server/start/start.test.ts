@@ -23,7 +23,8 @@ function logLines(service: ServiceProcess): Record<string, unknown>[] {
 test("a service that starts on nothing but a folder says what it uses, and its curl line works as it stands", async () => {
   const { folder, remove } = await createDataFolder();
   const service = await startServiceProcess({ DATA_DIR: folder });
-  await waitUntil("the curl line", () => service.output().includes("curl"));
+  // Two pipes: either may come first.
+  await waitUntil("its log and the curl line", () => logLines(service).length > 0 && service.output().includes("curl"));
   const [line] = logLines(service);
   const database = `embedded PGlite in ${folder}`;
   const episodic = `episodic (built-in-hashed-1, ${database} with pgvector)`;

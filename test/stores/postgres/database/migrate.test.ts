@@ -92,12 +92,14 @@ describe("migrate on an empty database", () => {
 
   test("tries again while somebody holds on to a table, in a transaction of its own each time", async () => {
     const [database, other, third] = await openEmpty(3);
-    const over = Promise.withResolvers<void>();
+    const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = other.transaction(async (transaction) => {
       await transaction.query({ text: "create table conversations (what text)" });
+      held.resolve();
       await over.promise;
       throw new Error("taken back");
     });
+    await held.promise;
     const migrating = migrate(database);
     const tries = new Set<string>();
     const text = `select xact_start::text as began from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
@@ -112,12 +114,15 @@ describe("migrate on an empty database", () => {
 
   test("tries again when it and somebody else wait for each other, and is the one that gives way", async () => {
     const [database, other] = await openEmpty(2);
+    const held = Promise.withResolvers<void>();
     const holding = other.transaction(async (transaction) => {
       await transaction.query({ text: "create table messages (what text)" });
+      held.resolve();
       await sleep(300); // the migration has made conversations by then, and waits for messages
       await transaction.query({ text: "create table conversations (what text)" });
       throw new Error("taken back");
     });
+    await held.promise;
     const migrating = migrate(database);
     await expect(holding).rejects.toThrow("taken back");
     expect(await migrating).toEqual(await migrationNames());

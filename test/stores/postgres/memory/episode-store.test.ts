@@ -164,8 +164,8 @@ describeStores("the episode store", ({ database, episodes, erases }) => {
         createdAt: (await placeOf(database, conversation, 1)).createdAt,
         before: [],
         after: [
-          { ...(await placeOf(database, conversation, 3)), role: "user", content: "message 3", externalId: null },
-          { ...(await placeOf(database, conversation, 4)), role: "assistant", content: "message 4", externalId: null },
+          { ...(await placeOf(database, conversation, 3)), role: "user", content: "message 3", externalId: null, isLive: true },
+          { ...(await placeOf(database, conversation, 4)), role: "assistant", content: "message 4", externalId: null, isLive: true },
         ],
       },
       expect.objectContaining({ id: secondAsked, messageIds: [secondAsked, secondAnswer], externalIds: [] }),
