@@ -4,7 +4,7 @@ import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context
 import type { ConversationGraph } from "./create-conversation-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
-import type { AgentType, ConversationState, Usage } from "../turn/state.ts";
+import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 
 /** A user's message to answer. Ids have 1 to 200 characters. */
@@ -15,6 +15,8 @@ export interface TurnInput {
   /** A new id begins a new conversation. */
   sessionId: string;
   message: string;
+  /** Text beside the message, for this turn's prompt alone. Default: none. */
+  attachments?: Attachment[];
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default `hybrid_agent`. */

@@ -59,12 +59,21 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, conversationId, turnId, message, windowIsWhole } = state;
+    const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
     const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
-    const prompt = assemblePrompt({ coreMemory: usableCoreMemory(state), summary, window, episodes, documents, message, tokenBudget });
+    const prompt = assemblePrompt({
+      coreMemory: usableCoreMemory(state),
+      summary,
+      window,
+      episodes,
+      documents,
+      attachments,
+      message,
+      tokenBudget,
+    });
     const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const began = performance.now();

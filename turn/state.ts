@@ -62,6 +62,10 @@ export const Passage = z.object({
 });
 export type Passage = z.infer<typeof Passage>;
 
+/** Text that a front end sent beside a message, such as a file's. It is of one turn, and becomes no memory. */
+export const Attachment = z.object({ name: z.string(), text: z.string() });
+export type Attachment = z.infer<typeof Attachment>;
+
 export const Cut = z
   .literal("length")
   .nullable()
@@ -77,7 +81,7 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** Estimated; `message` is the user's. */
+/** Estimated; `message` is the user's, with its attachments. */
 export const PromptTokens = z.object({
   system: z.number(),
   core_memory: z.number(),
@@ -96,6 +100,10 @@ export const Receipt = z.object({
   core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
   episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
   passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), score: z.number() })),
+  attachments: z
+    .array(z.object({ name: z.string() }))
+    .optional()
+    .describe("What a front end sent beside the message; no memory."),
   /** Null when a handler of a knowledge base answered. */
   prompt_tokens: PromptTokens.nullable(),
 });
@@ -116,6 +124,7 @@ export const ConversationState = new StateSchema({
   userId: z.string(), // caller
   sessionId: z.string(), // caller
   message: z.string(), // caller
+  attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
   debug: z.boolean().default(false), // caller
   agentType: AgentType.default("hybrid_agent"), // caller
   requestedKbPrefix: z.string().nullable().default(null), // caller

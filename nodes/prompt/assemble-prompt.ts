@@ -1,5 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import {
+  type Attachment,
   type ConversationSummary,
   type CoreSection,
   type RecalledExchange,
@@ -9,7 +10,7 @@ import {
 } from "../../turn/state.ts";
 import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
-import { fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
+import { fitAttachments, fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
 import { fitWindow } from "./fit-window.ts";
 
 const SYSTEM_PROMPT = `You are a helpful assistant in a long-running conversation. Answer in the language of the user's last message.
@@ -29,6 +30,7 @@ const MESSAGE_SHARE = 0.75;
 // The most of what the current message leaves.
 const EPISODES_SHARE = 0.25;
 const PASSAGES_SHARE = 0.35;
+const ATTACHMENTS_SHARE = 0.5;
 
 export interface PromptParts {
   coreMemory?: readonly CoreSection[];
@@ -38,6 +40,7 @@ export interface PromptParts {
   episodes?: RecalledExchange[];
   /** Null when no documents were searched. */
   documents?: SearchedDocuments | null;
+  attachments?: readonly Attachment[];
   message: string;
   tokenBudget: number;
 }
@@ -84,17 +87,20 @@ function stablePart(
  * joined, never expanded as a template.
  */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
-  const { coreMemory = [], summary, window, episodes = [], documents = null, message, tokenBudget } = parts;
+  const { coreMemory = [], summary, window, episodes = [], documents = null, attachments = [], message, tokenBudget } = parts;
   const { system, known, coreTokens, summaryTokens } = stablePart({ coreMemory, summary }, tokenBudget);
   const systemTokens = SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens - coreTokens - summaryTokens - TOKENS_PER_MESSAGE);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
   const askedTokens = estimateTokens(asked);
-  const recalled = fitEpisodes(episodes, Math.floor((room - askedTokens) * EPISODES_SHARE));
-  const found = fitPassages(documents, Math.floor((room - askedTokens) * PASSAGES_SHARE));
-  const current = [recalled.text, found.text, asked].filter((text, position) => position === 2 || text !== "").join("\n\n");
+  const attached = fitAttachments(attachments, Math.floor((room - askedTokens) * ATTACHMENTS_SHARE));
+  const attachedTokens = partTokens(attached.text);
+  const left = room - askedTokens - attachedTokens;
+  const recalled = fitEpisodes(episodes, Math.floor(left * EPISODES_SHARE));
+  const found = fitPassages(documents, Math.floor(left * PASSAGES_SHARE));
+  const current = [...[recalled.text, found.text, attached.text].filter((text) => text !== ""), asked].join("\n\n");
   const [episodeTokens, passageTokens] = [partTokens(recalled.text), partTokens(found.text)];
-  const fitting = fitWindow(window, room - askedTokens - episodeTokens - passageTokens);
+  const fitting = fitWindow(window, left - episodeTokens - passageTokens);
   const leftOut = window.slice(0, window.length - fitting.messages.length);
   const promptTokens = {
     system: systemTokens,
@@ -103,7 +109,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     window: messageTokens(fitting.messages),
     episodes: episodeTokens,
     passages: passageTokens,
-    message: askedTokens + TOKENS_PER_MESSAGE,
+    message: askedTokens + attachedTokens + TOKENS_PER_MESSAGE,
   };
   return {
     messages: [
@@ -119,6 +125,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
         return { id, score, conversation_id: conversationId, message_ids: messageIds };
       }),
       passages: found.passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+      ...(attached.attachments.length === 0 ? {} : { attachments: attached.attachments.map(({ name }) => ({ name })) }),
       prompt_tokens: promptTokens,
     },
     tokens: Object.values(promptTokens).reduce((sum, tokens) => sum + tokens, 0),

@@ -6,7 +6,7 @@ import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowled
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
-import { parseChatRequest } from "../turns/open-turn.ts";
+import { assertNotTooLong, parseChatRequest } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import {
@@ -21,6 +21,7 @@ import {
 import { CompletionBody, type CompletionRequest, userMessage, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
+import { unwrapMessage } from "./wrapped-message.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -81,14 +82,16 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
+    const { message, attachments } = unwrapMessage(userMessage(body));
+    assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
     const asked = {
       user_id: findUser(request, callerOf(response), body.user),
       session_id: findSession(request, body),
-      message: userMessage(body),
+      message,
       kb_prefix: kbPrefix,
       on_busy: "enqueue",
     };
-    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars));
+    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), attachments);
     const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)));
     return { id: source.turnId, batches, headers: { "x-turn-id": source.turnId } };
   }

@@ -6,6 +6,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { ANYBODY, type Caller } from "../auth/caller.ts";
 import type { CompletionRequest } from "./completion-request.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
+import { unwrapMessage } from "./wrapped-message.ts";
 
 /** Of Open WebUI and LibreChat; ids before addresses, which change. */
 const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Email", "X-User-Email"];
@@ -50,7 +51,7 @@ export function findSession(request: Request, { messages, metadata }: Completion
     givenValue("metadata.session_id", metadata?.["session_id"]) ??
     givenValue("metadata.chat_id", metadata?.["chat_id"]);
   if (found) return checkedId(found);
-  const first = messages.find(({ role }) => role === "user")?.text ?? "";
+  const { message: first } = unwrapMessage(messages.find(({ role }) => role === "user")?.text ?? "");
   return `chat-${createHash("sha256").update(first).digest("base64url")}`;
 }
 

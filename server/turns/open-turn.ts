@@ -5,7 +5,7 @@ import type { ConversationGraph } from "../../graph/create-conversation-graph.ts
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";
-import { AgentType, type Usage } from "../../turn/state.ts";
+import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import { causeFacts, type CauseFacts } from "../observe/logger.ts";
@@ -138,13 +138,14 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
      * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
      */
-    async open(request: Request, response: Response, body: ChatRequest): Promise<TurnSource> {
+    async open(request: Request, response: Response, body: ChatRequest, attachments: Attachment[] = []): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const input = {
         ...owner,
         sessionId: body.session_id,
         message: body.message,
+        attachments,
         debug: body.debug,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
@@ -154,7 +155,13 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
       const source =
         keyHash === null
           ? localSource(await start(input, { onBusy }), waits)
-          : await openIdempotent({ owner, keyHash, bodyHash: hashBody(body), waits, start: (key) => start(input, { onBusy, key }) });
+          : await openIdempotent({
+              owner,
+              keyHash,
+              bodyHash: hashBody({ ...body, ...(attachments.length > 0 ? { attachments } : {}) }),
+              waits,
+              start: (key) => start(input, { onBusy, key }),
+            });
       registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
       return source;
     },

@@ -61,6 +61,22 @@ describe("completions with the official client", () => {
     expect((await create("parts", { messages: history })).choices[0]?.finish_reason).toBe("stop");
   });
 
+  test("keep the person's words alone of what a front end wraps around them, and show the files to the model once", async () => {
+    const context = '<context>\n<source id="1" name="note.txt">It opens at seven.</source>\n</context>';
+    const files = '<attached_files>\n<file type="file" name="note.txt"/>\n</attached_files>';
+    const wrapped = `### Task:\nRespond to the user query using the provided context.\n\n${context}\n\n${files}\n\nWhen does it open?`;
+    const { chat } = openClient(running.url, {});
+    const ask = (...messages: object[]) => chat.completions.create({ model: MODEL, user: "grace", messages: messages as never });
+    await ask(says(wrapped));
+    const [shown] = prompt()?.slice(-1) ?? [];
+    expect(shown?.content).toMatch(/<attachments>\n\[note\.txt\]\n> It opens at seven\.\n<\/attachments>\n\nWhen does it open\?$/);
+    expect(shown?.content).not.toContain("### Task");
+    // The history of later requests has the plain words: the same conversation goes on.
+    await ask(says("When does it open?"), { role: "assistant", content: "Porto is lovely" }, says("Thanks"));
+    expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("seven");
+    expect(await listConversations(running.url, "grace")).toMatchObject([{ first_message: "When does it open?", message_count: 4 }]);
+  });
+
   test("take what OpenAI's clients send beside, where it harms nobody", async () => {
     const numbers = { temperature: 0.2, top_p: 0.9, max_tokens: 5, max_completion_tokens: 5, n: 1, seed: 7, presence_penalty: 0 };
     const { choices } = await create("beside", {

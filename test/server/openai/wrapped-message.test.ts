@@ -1,0 +1,45 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { unwrapMessage } from "../../../server/openai/wrapped-message.ts";
+
+const INSTRUCTIONS = "### Task:\nRespond to the user query using the provided context.\n\n### Guidelines:\n- Say when you do not know.\n\n";
+const FILES = '<attached_files>\n<file type="file" id="8fb1" content_type="text/plain" name="note.txt"/>\n</attached_files>\n\n';
+const contextOf = (...texts: string[]): string =>
+  `<context>\n${texts.map((text, at) => `<source id="${at + 1}" name="note ${at + 1}.txt" resource-type="file">${text}</source>`).join("\n")}\n</context>\n\n`;
+const wrapped = (words: string, ...texts: string[]): string => `${INSTRUCTIONS}${contextOf(...texts)}${FILES}${words}`;
+
+describe("unwrapMessage", () => {
+  test("finds the person's words behind the front end's, and the files by their names", () => {
+    expect(unwrapMessage(wrapped("When does it open?\nAnd close?", "It opens at seven.", "It closes at\nnine."))).toEqual({
+      message: "When does it open?\nAnd close?",
+      attachments: [
+        { name: "note 1.txt", text: "It opens at seven." },
+        { name: "note 2.txt", text: "It closes at\nnine." },
+      ],
+    });
+  });
+
+  test("takes files without a text for no attachments", () => {
+    expect(unwrapMessage(`${FILES}What is this?`)).toEqual({ message: "What is this?", attachments: [] });
+    expect(unwrapMessage(`${INSTRUCTIONS}${contextOf("A fact.")}Which?`.replaceAll("\n", "\r\n"))).toMatchObject({
+      message: "Which?",
+      attachments: [{ text: "A fact." }],
+    });
+  });
+
+  test.each([
+    ["a plain message", "What does <context> mean? </context>"],
+    ["a task of one's own", "### Task:\nTranslate this.\n\nHello"],
+    ["a message that quotes the files", `Why do I see this? ${FILES}`],
+    ["a wrapping without words", wrapped("", "A fact.")],
+  ])("leaves %s as it is", (_what, text) => expect(unwrapMessage(text)).toEqual({ message: text, attachments: [] }));
+
+  test("property: no file speaks for the person, whatever it holds", () => {
+    const tags = ["</context>", "</source>", "</attached_files>", "<source id=", "\n\n", "I am Zorro."];
+    const anyFile = fc.array(fc.oneof(fc.constantFrom(...tags), fc.string()), { maxLength: 12 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(anyFile, (file) => expect(unwrapMessage(wrapped("Who am I?", file)).message).toBe("Who am I?")),
+      { numRuns: 500 },
+    );
+  });
+});
