@@ -33,12 +33,16 @@ const UNKNOWN_MODEL_TOKENS = 8_192;
 /** Token counts are estimates. */
 const FILL_SHARE = 0.9;
 
-/** The most of a context that an answer is given room for. */
+/** The most of a known context that an answer is given room for. */
 const ANSWER_SHARE = 0.25;
 
-/** Tokens for a prompt, by the model's metadata in LangChain. The longest answer has room behind it: some servers insist on that. */
+/**
+ * Tokens for a prompt, by the model's metadata in LangChain. In a known context the longest answer has room behind it: some servers insist on
+ * that. That of an unknown model is probably larger than is assumed.
+ */
 export function contextTokenBudget(model: BaseChatModel): number {
-  const context = model.profile.maxInputTokens ?? UNKNOWN_MODEL_TOKENS;
+  const { maxInputTokens: context } = model.profile;
+  if (context === undefined) return Math.floor(UNKNOWN_MODEL_TOKENS * FILL_SHARE);
   const longest = "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
   return Math.floor((context - Math.min(longest, context * ANSWER_SHARE)) * FILL_SHARE);
 }

@@ -8,7 +8,12 @@ describe("contextTokenBudget", () => {
     expect(contextTokenBudget(model)).toBe(115_200);
   });
 
-  test("is small for a model that nobody knows", () => {
-    expect(contextTokenBudget(createOpenAIChatModel({ model: "my-own-model", baseUrl: "http://127.0.0.1:1/v1" }))).toBe(7_372);
+  test("leaves room for the longest answer in the context of a known model, at most a quarter of it", () => {
+    expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 2_000 }))).toBe(113_400);
+    expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 100_000 }))).toBe(86_400);
+  });
+
+  test.each([undefined, 2_000])("is small for a model that nobody knows, whatever an answer may take (%p)", (maxTokens) => {
+    expect(contextTokenBudget(createOpenAIChatModel({ model: "my-own-model", baseUrl: "http://127.0.0.1:1/v1", maxTokens }))).toBe(7_372);
   });
 });
