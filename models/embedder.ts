@@ -63,8 +63,8 @@ export function cacheQuestionVectors(embedder: Embedder): Embedder {
 const GATHER_MS = 20;
 
 /**
- * Passages that several jobs ask for at a time are embedded in one call. If that fails each asks by itself, so that no text fails the others. A
- * caller that gives up does not end the call.
+ * Passages that several jobs ask for at a time are embedded in one call. If that fails each asks by itself, so that no text fails the
+ * others. A caller that gives up does not end the call.
  */
 export function gatherPassages(embedder: Embedder): Embedder {
   let gathered: { texts: string[]; vectors: Promise<number[][]> } | null = null;

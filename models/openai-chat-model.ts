@@ -37,8 +37,8 @@ const FILL_SHARE = 0.9;
 const ANSWER_SHARE = 0.25;
 
 /**
- * Tokens for a prompt, by the model's metadata in LangChain. In a known context the longest answer has room behind it: some servers insist on
- * that. That of an unknown model is probably larger than is assumed.
+ * Tokens for a prompt, by the model's metadata in LangChain. In a known context the longest answer has room behind it: some servers insist
+ * on that. That of an unknown model is probably larger than is assumed.
  */
 export function contextTokenBudget(model: BaseChatModel): number {
   const { maxInputTokens: context } = model.profile;

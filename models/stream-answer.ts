@@ -40,7 +40,10 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
   return Object.create(model, { _streamResponseChunks: { value: streamResponseChunks } }) as BaseChatModel;
 }
 
-/** Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `stream` also joins all chunks, and takes a third longer. */
+/**
+ * Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `stream` also joins all chunks, and takes a
+ * third longer.
+ */
 export async function* streamChunks(
   model: BaseChatModel,
   prompt: BaseMessage[],
@@ -213,7 +216,9 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
   });
 }
 
-/** Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once when the server failed before the first token. */
+/**
+ * Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once when the server failed before the first token.
+ */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
   if (first.text !== "" || first.cut !== null || (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete"))

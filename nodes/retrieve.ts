@@ -36,8 +36,8 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
 }
 
 /**
- * Recalls earlier exchanges that are not in the window, and finds passages of the turn's knowledge base. When that fails or is too slow, the
- * turn goes on, and `degraded` names the layer.
+ * Recalls earlier exchanges that are not in the window, and finds passages of the turn's knowledge base. When that fails or is too slow,
+ * the turn goes on, and `degraded` names the layer.
  */
 export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {

@@ -47,7 +47,9 @@ function exportOf(symbol: ts.Symbol, checker: ts.TypeChecker): Export {
   return { name: symbol.name, file, about: about.replace(/:$/, ".") };
 }
 
-/** The list of everything that server/index.ts exports, as prettier writes it. Throws for an export without a docstring or of no chapter. */
+/**
+ * The list of everything that server/index.ts exports, as prettier writes it. Throws for an export without a docstring or of no chapter.
+ */
 export async function renderApiPage(): Promise<string> {
   const { index, checker } = openProgram();
   const module = checker.getSymbolAtLocation(index);

@@ -23,7 +23,10 @@ function read<Wanted extends Options>({ options, words: [least, most] = [0, 0] }
   }
 }
 
-/** Runs a command. `--help` shows its usage, and so does what it does not know, with status 1; whatever fails is one message without a stack. */
+/**
+ * Runs a command. `--help` shows its usage, and so does what it does not know, with status 1; whatever fails is one message without a
+ * stack.
+ */
 export async function runCommand<Wanted extends Options>(
   command: Command<Wanted>,
   run: (given: Given<Wanted>, refuse: () => never) => Promise<void>,

@@ -5,7 +5,8 @@ import { openBrowser, whyNoBrowser } from "../test/servers/browser.ts";
 import { startModelServer, type ChatRequestBody, type ModelScript } from "../test/servers/model-server.ts";
 import { freePort } from "../test/servers/postgres-server.ts";
 
-// Pictures of the page for the README: `npm run screenshots` writes docs/screenshots/*.png. The service is a real one, its model is scripted.
+// Pictures of the page for the README: `npm run screenshots` writes docs/screenshots/*.png. The service is a real one, its model is
+// scripted.
 
 const TO = "docs/screenshots";
 const USER = "ada";

@@ -10,8 +10,8 @@ export type { Service } from "./start/service.ts";
 export type Settings = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Opens the service in this process: every setting has a default, and none is read from the environment. It logs warnings to standard output
- * unless LOG_LEVEL says otherwise. Throws AppError `invalid_configuration` that names every wrong setting.
+ * Opens the service in this process: every setting has a default, and none is read from the environment. It logs warnings to standard
+ * output unless LOG_LEVEL says otherwise. Throws AppError `invalid_configuration` that names every wrong setting.
  */
 export async function openService(settings: Settings = {}, options: { handlers?: KnowledgeHandlers } = {}): Promise<Service> {
   // Loaded when it is called: a caller of the graph alone needs no server.

@@ -72,8 +72,8 @@ function openOnce(): Promise<OpenStudio> {
 }
 
 /**
- * The graph for LangGraph Studio, whose server calls this for every request. The first call opens it, the end of the process closes it. Data
- * stays in memory unless DATABASE_URL or DATA_DIR is set.
+ * The graph for LangGraph Studio, whose server calls this for every request. The first call opens it, the end of the process closes it.
+ * Data stays in memory unless DATABASE_URL or DATA_DIR is set.
  */
 export async function graph(): Promise<ConversationGraph> {
   return forRequest(await openOnce());

@@ -4,10 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createDataFolder } from "./servers/data-folder.ts";
-import { killServiceProcesses, startServiceProcess } from "./servers/service-process.ts";
+import { expect, test } from "@jest/globals";
 import { runScript } from "./support/run-script.ts";
+import { useServiceOnFolder } from "./support/services/service-on-folder.ts";
 import { waitUntil } from "./support/wait-until.ts";
 
 const README = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -16,17 +15,10 @@ const [tell = "", ask = "", known = ""] = [...README.matchAll(/```sh\n(curl [^`]
 const [, answer = "none"] = /"status":"done","content":\{"answer":("(?:[^"\\]|\\.)*")/.exec(README) ?? [];
 const facts = [...known.matchAll(/"([^"]+)"/g)].map(([, fact = ""]) => fact);
 
-let url: string;
-let remove: () => Promise<void>;
-beforeAll(async () => {
-  const data = await createDataFolder();
-  remove = data.remove;
-  ({ url } = await startServiceProcess({ DATA_DIR: data.folder, MEMORY_READ_TIMEOUT_MS: "10000" }));
-});
-afterAll(() => killServiceProcesses().then(() => remove()));
+const running = useServiceOnFolder();
 
 const type = async (command: string): Promise<string> =>
-  (await promisify(execFile)("bash", ["-c", `${command.replaceAll("http://127.0.0.1:8000", url)} --silent`])).stdout;
+  (await promisify(execFile)("bash", ["-c", `${command.replaceAll("http://127.0.0.1:8000", running.url)} --silent`])).stdout;
 
 test("the first example of README.md, typed command by command, says what stands there", async () => {
   expect(JSON.parse(await type(tell))).toMatchObject({ completed: true });
@@ -47,8 +39,13 @@ test("npm run ingest -- KB FOLDER of README.md makes a base that a plain questio
     path.join(folder, "tram.md"),
     "# Tram 28\n\nA single ticket for tram 28 costs 3.10 euros on board. Children travel free.\n",
   );
-  expect((await runScript("ingest", ["travel", folder, "--url", url])).stdout).toContain('1 documents in "travel", 0 failed');
-  const { stdout } = await runScript("chat", ["--url", url, "--user", "eve"], {}, "What does a ticket for tram 28 cost?\n/memory\n/quit\n");
+  expect((await runScript("ingest", ["travel", folder, "--url", running.url])).stdout).toContain('1 documents in "travel", 0 failed');
+  const { stdout } = await runScript(
+    "chat",
+    ["--url", running.url, "--user", "eve"],
+    {},
+    "What does a ticket for tram 28 cost?\n/memory\n/quit\n",
+  );
   expect(stdout).toContain('"tram.md > Tram 28" says: "A single ticket for tram 28 costs 3.10 euros on board." [1]');
   await rm(folder, { recursive: true });
 });

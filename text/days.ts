@@ -44,7 +44,9 @@ export const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"
 export const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 export const MONTHS = "january february march april may june july august september october november december".split(" ");
 
-/** The words by which English and Chinese questions name a day, to be added to a text before lexicalText. ISO dates would not help recall. */
+/**
+ * The words by which English and Chinese questions name a day, to be added to a text before lexicalText. ISO dates would not help recall.
+ */
 export function dayWords(date: Date, timeZone: string): string {
   const { year, month, day, weekday } = partsOfDay(dayOfMoment(date, timeZone));
   const chinese = CHINESE_WEEKDAYS[weekday % 7];

@@ -132,8 +132,8 @@ const NAMES_A_YEAR = /\d{4}|\byears?\b|年/i;
 const MONTH_DAYS = 31;
 
 /**
- * The same time in the years before it, the latest first, as long as they end after `earliest`: what "May 3" may mean where nothing was said
- * on the last one. None of a question that names a year, or a time by its distance from today: "last week".
+ * The same time in the years before it, the latest first, as long as they end after `earliest`: what "May 3" may mean where nothing was
+ * said on the last one. None of a question that names a year, or a time by its distance from today: "last week".
  */
 export function timesInEarlierYears(
   { text, time, now, timeZone }: { text: string; time: QuestionTime; now: Date; timeZone: string },

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
 import { linesOf } from "../../stores/postgres/memory/section-versions.ts";
+import { parseJsonObject } from "../../text/json-object.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 import { readToolCalls } from "./read-tool-calls.ts";
 import type { Reading } from "./remember-turns.ts";
@@ -50,12 +51,8 @@ function askForJson({ model, ask, prompt, sections }: AskAgainParts): Promise<AI
 }
 
 function callInJson(text: string): ToolCall[] {
-  try {
-    const { choice, ...given } = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)) as Record<string, unknown>;
-    return typeof choice === "string" ? [{ name: choice, arguments: given }] : [];
-  } catch {
-    return [];
-  }
+  const { choice, ...given } = parseJsonObject(text) ?? {};
+  return typeof choice === "string" ? [{ name: choice, arguments: given }] : [];
 }
 
 /** What the rules take out may go, every other line stays, and what they add is said in words of the model's own. */

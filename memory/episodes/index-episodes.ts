@@ -63,10 +63,16 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
   /** Conversations whose last step was full. */
   const inBulk = new Set<string>();
 
-  function toDocument(owned: OwnedConversation, exchange: ReadExchange, previousId: string | null, embedding: number[]): SearchDocument {
+  /** `indexed`: what of the exchange is found. */
+  function toDocument(
+    owned: OwnedConversation,
+    { exchange, indexed }: { exchange: ReadExchange; indexed: ReadExchange },
+    previousId: string | null,
+    embedding: number[],
+  ): SearchDocument {
     const { tenantId, userId, conversationId } = owned;
     const { id, createdAt } = firstMessageOf(exchange);
-    const [asked, answered] = [exchange.asked?.content ?? "", toIndexed(exchange).answer?.content ?? ""];
+    const [asked, answered] = [indexed.asked?.content ?? "", indexed.answer?.content ?? ""];
     return {
       id,
       ownerKey: ownerKey(tenantId, userId),
@@ -88,14 +94,13 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     signal: AbortSignal,
   ): Promise<void> {
     if (exchanges.length === 0) return;
-    const [opened, embeddings] = await Promise.all([
-      index.open(indexName),
-      embedder.embedPassages(exchanges.map(toIndexed).map(textToEmbed), signal),
-    ]);
+    const read = await mapInSlices(exchanges, (exchange) => ({ exchange, indexed: toIndexed(exchange) }));
+    const texts = read.map(({ indexed }) => textToEmbed(indexed));
+    const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
     signal.throwIfAborted();
     const ids = exchanges.map((exchange) => [firstMessageOf(exchange).id, answerIdOf(exchange)] as const);
-    const documents = await mapInSlices(exchanges, (exchange, position) =>
-      toDocument(conversation, exchange, ids[position - 1]?.[0] ?? before, embeddings[position] ?? []),
+    const documents = await mapInSlices(read, (one, position) =>
+      toDocument(conversation, one, ids[position - 1]?.[0] ?? before, embeddings[position] ?? []),
     );
     await opened.upsert(documents);
     unflushed += exchanges.length;

@@ -30,8 +30,8 @@ const tokensOf = ({ userMessage, assistantMessage }: Pick<Neighbour, "userMessag
   estimateTokens(userMessage) + estimateTokens(assistantMessage) + LABEL_TOKENS;
 
 /**
- * Of each recalled exchange, in their order, the neighbours for which there is room: 46 % of what is missed shares no word with the question,
- * and much of it stands beside a hit. No message comes twice, and none of `except`.
+ * Of each recalled exchange, in their order, the neighbours for which there is room: 46 % of what is missed shares no word with the
+ * question, and much of it stands beside a hit. No message comes twice, and none of `except`.
  */
 export function chooseNeighbours(episodes: readonly EpisodeText[], except: ReadonlySet<string> = new Set()): Neighbour[][] {
   const taken = new Set([...except, ...episodes.flatMap(({ messageIds }) => messageIds)]);

@@ -91,7 +91,10 @@ function weightOf(cues: Cue[], sentence: string, base: number): number {
   return weights.sort((one, other) => other - one).reduceRight((sum, weight) => weight + sum * FURTHER_CUE, base);
 }
 
-/** How much a sentence is worth keeping: 0 is nothing, an ordinary statement of the user 0.5. Speaker null: a summary's line that names none. */
+/**
+ * How much a sentence is worth keeping: 0 is nothing, an ordinary statement of the user 0.5. Speaker null: a summary's line that names
+ * none.
+ */
 export function sentenceWorth(sentence: string, speaker: "user" | "assistant" | null, isOpenQuestion = false): number {
   if (isSmallTalk(sentence)) return 0;
   if (speaker === "assistant") return weightOf(ANYONES_CUES, sentence, 0) * (isQuestion(sentence) ? QUESTION_SHARE : 1) * ASSISTANT_SHARE;

@@ -40,8 +40,8 @@ function toTextVector(text: string, vector: readonly number[] = []): TextVector 
 }
 
 /**
- * Loads the vectors of bases, embeds the missing ones in one call, and keeps the `capacity` last used. Nothing stops a call under way: a turn
- * that cannot wait leaves its vectors to the next.
+ * Loads the vectors of bases, embeds the missing ones in one call, and keeps the `capacity` last used. Nothing stops a call under way: a
+ * turn that cannot wait leaves its vectors to the next.
  */
 export function makeBaseVectors(
   embedder: Pick<Embedder, "embedPassages">,
@@ -138,8 +138,8 @@ function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {
 }
 
 /**
- * How near a question is to each base, nearest first: measured against neutral sentences, and against what these score with the same base. So
- * the scale of an embedder's cosines does not matter.
+ * How near a question is to each base, nearest first: measured against neutral sentences, and against what these score with the same base.
+ * So the scale of an embedder's cosines does not matter.
  */
 export function nearnessOf(question: readonly number[], vectors: BaseVectors): Nearness[] {
   const score = makeScorer(question, vectors.neutral);

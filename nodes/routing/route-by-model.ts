@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage, SystemMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { parseJsonObject } from "../../text/json-object.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
 import { startDeadline } from "../../models/deadlines.ts";
@@ -45,18 +46,9 @@ function routerPrompt(message: string, bases: readonly KnowledgeBase[]): BaseMes
   ];
 }
 
-/** Parses the object in a text, also in a code fence or behind thoughts. */
-function parseObject(text: string): unknown {
-  try {
-    return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
-  } catch {
-    return undefined;
-  }
-}
-
 function readAnswer({ tool_calls = [], text }: AIMessageChunk, schema: ReturnType<typeof answerSchema>): RouterAnswer | undefined {
   const calls = tool_calls.filter(({ name }) => name === TOOL).map(({ args }): unknown => args);
-  const answer = [...calls, parseObject(text)].map((candidate) => schema.safeParse(candidate).data).find((data) => data !== undefined);
+  const answer = [...calls, parseJsonObject(text)].map((candidate) => schema.safeParse(candidate).data).find((data) => data !== undefined);
   return answer && { ...answer, reason: storableText(answer.reason.slice(0, 300)) };
 }
 

@@ -109,9 +109,9 @@ interface WordQuestion {
 }
 
 /**
- * Routes to the requested base, else to the one with the most keywords in the message, else to the only one, else to none. `candidates` are the bases between
- * which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no base as
- * `requested`.
+ * Routes to the requested base, else to the one with the most keywords in the message, else to the only one, else to none. `candidates` are
+ * the bases between which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no
+ * base as `requested`.
  */
 export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: KnowledgeBase[] } {
   const { message, requested, agentType, bases } = asked;

@@ -22,7 +22,9 @@ function describeExpected({ apiKeys, verifyToken }: IdentityParts): string {
   return "a key or a token: send the header Authorization: Bearer KEY with one of its API_KEYS, or with a signed JWT";
 }
 
-/** Throws AppError `unauthorized`, or `rate_limited` after too many wrong keys. Wrong tokens are not counted: nobody guesses a signature. */
+/**
+ * Throws AppError `unauthorized`, or `rate_limited` after too many wrong keys. Wrong tokens are not counted: nobody guesses a signature.
+ */
 export function authenticate(parts: IdentityParts): RequestHandler {
   const { apiKeys, verifyToken } = parts;
   const isOpen = !needsIdentity(parts);

@@ -10,7 +10,8 @@ import type { Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/open-turn.ts";
 import type { Permit } from "../limits/admission.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
-import { type CompletionMessage, jsonObjectIn, type StructuredAnswer } from "./completion-request.ts";
+import { parseJsonObject } from "../../text/json-object.ts";
+import type { CompletionMessage, StructuredAnswer } from "./completion-request.ts";
 import type { FrontEndTask } from "./front-end-task.ts";
 
 export interface TaskModel {
@@ -77,7 +78,8 @@ export function answerTask(
     if (!isUnanswered) permit.addTokens(usage.total_tokens);
     if (answer.error) return log.append({ kind: "error", error: answer.error });
     if (structured) {
-      const json = jsonObjectIn(answer.text) ?? offlineTaskAnswer(task, messages, structured);
+      const object = parseJsonObject(answer.text);
+      const json = object ? JSON.stringify(object) : offlineTaskAnswer(task, messages, structured);
       if (structured.tool === null) say(json);
       else log.append({ kind: "tool_call", call: { name: structured.tool, arguments: json } });
     }

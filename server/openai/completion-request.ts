@@ -113,14 +113,3 @@ export function wantedStructure({ response_format, tools, tool_choice }: Complet
   const tool = tools?.find(({ function: candidate }) => candidate && (wanted === undefined || candidate.name === wanted))?.function;
   return isForced && tool ? structured(tool.parameters, tool.name) : null;
 }
-
-/** The JSON object in a model's answer, also within a fence or a sentence; null when there is none. */
-export function jsonObjectIn(text: string): string | null {
-  const found = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
-  try {
-    const value: unknown = JSON.parse(found);
-    return typeof value === "object" && value !== null ? JSON.stringify(value) : null;
-  } catch {
-    return null;
-  }
-}

@@ -134,8 +134,8 @@ interface CompletionStreamOptions {
 }
 
 /**
- * Streams an answer as fast as the client reads. The stream begins with the first token or heartbeat: an error before that is thrown, to become
- * a plain HTTP error. A later one is the last event, without [DONE].
+ * Streams an answer as fast as the client reads. The stream begins with the first token or heartbeat: an error before that is thrown, to
+ * become a plain HTTP error. A later one is the last event, without [DONE].
  */
 export async function sendCompletionStream(
   response: ServerResponse,

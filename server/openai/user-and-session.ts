@@ -20,7 +20,9 @@ export function claimedUser(request: Request): string {
   return (firstHeader(request, USER_HEADERS) ?? givenValue("user", user))?.value ?? ONLY_USER;
 }
 
-/** Of the token, else of a header, else of the body. Throws AppError `forbidden` for another user than the token's, or `invalid_request`. */
+/**
+ * Of the token, else of a header, else of the body. Throws AppError `forbidden` for another user than the token's, or `invalid_request`.
+ */
 export function findUser(request: Request, caller: Caller, user: string | null | undefined): string {
   const header = firstHeader(request, USER_HEADERS);
   const body = givenValue("user", user);

@@ -72,8 +72,8 @@ export function readSettingFiles(environment: Record<string, string | undefined>
 }
 
 /**
- * The environment, its files and `.env`. `process.env` becomes a plain copy: the real one asks the operating system at each read, and LangChain reads
- * it often.
+ * The environment, its files and `.env`. `process.env` becomes a plain copy: the real one asks the operating system at each read, and
+ * LangChain reads it often.
  */
 export function readEnvironment(): Record<string, string | undefined> {
   if (existsSync(".env")) process.loadEnvFile(".env");

@@ -7,7 +7,9 @@ export const llama = (message: string, type: string, code: number, rest = {}) =>
 const ollama = (message: string) => ({ error: { message, type: "api_error", param: null, code: null } });
 const litellm = (message: string, code: string, type: string | null = null) => ({ error: { message, type, param: null, code } });
 
-/** Bodies as these servers send them: seen at a running llama.cpp, else as users report them to the servers' and their clients' projects. */
+/**
+ * Bodies as these servers send them: seen at a running llama.cpp, else as users report them to the servers' and their clients' projects.
+ */
 export const BODIES: [said: string, status: number, body: object, code: string][] = [
   [
     "OpenAI: a prompt that is too long",

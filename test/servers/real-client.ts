@@ -177,8 +177,8 @@ export async function sendAndStay(
       if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return await readRefusal(response);
       isStream = true;
       const told = response.headers.get("x-turn-id");
-      // Another attempt has another answer. Who waited in line got the id of its own attempt, and then events of the one that another process had
-      // begun for the same key: the ids of the events say which.
+      // Another attempt has another answer. Who waited in line got the id of its own attempt, and then events of the one that another
+      // process had begun for the same key: the ids of the events say which.
       const goesOn = lastEventId !== null && told?.endsWith(lastEventId.slice(lastEventId.lastIndexOf(".") + 1));
       if (told !== turnId && !goesOn) report.text = "";
       turnId = told;

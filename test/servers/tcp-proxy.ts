@@ -17,7 +17,10 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Stands between the service and a server, to take that away and bring it back. With `only`, no other requests than those with this text are touched. */
+/**
+ * Stands between the service and a server, to take that away and bring it back. With `only`, no other requests than those with this text
+ * are touched.
+ */
 export async function startTcpProxy(targetUrl: string, { only }: { only?: string } = {}) {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();

@@ -34,7 +34,9 @@ const ALLOWED = {
   RETURN_DOM_FRAGMENT: true as const,
 };
 
-/** The blocks of a text; plain text when it cannot be parsed. `links` holds link definitions of earlier parts, and gets those of this one. */
+/**
+ * The blocks of a text; plain text when it cannot be parsed. `links` holds link definitions of earlier parts, and gets those of this one.
+ */
 export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   const lexer = new marked.Lexer(marked.defaults);
   lexer.tokens.links = links;

@@ -29,7 +29,9 @@ async function packageNames(): Promise<string[]> {
   return [...names.filter((name) => !name.startsWith("@")), ...inScopes.flat()].sort();
 }
 
-/** The READMEs of the packages that package-lock.json pins, of 3,000 to 14,000 bytes and with headings, by name: the same on every machine. */
+/**
+ * The READMEs of the packages that package-lock.json pins, of 3,000 to 14,000 bytes and with headings, by name: the same on every machine.
+ */
 export async function readCorpus(): Promise<CorpusDocument[]> {
   const documents: CorpusDocument[] = [];
   const seen = new Set<string>();

@@ -47,8 +47,8 @@ function serviceContender(name: string, services: readonly MemoryService[]): Loa
 }
 
 /**
- * The raw model call, and this service as one process on PGlite, as one on a real Postgres, and as two that share another; each with `streams`
- * users who have a history.
+ * The raw model call, and this service as one process on PGlite, as one on a real Postgres, and as two that share another; each with
+ * `streams` users who have a history.
  */
 export async function openLoadContenders(
   modelUrl: string,

@@ -32,8 +32,8 @@ export async function askService(url: string, { user, session, message }: Asked)
 }
 
 /**
- * Starts the service with the stores that `environment` names, without limits, with the built-in embedder and a model for jobs that answers at
- * once. All else is as by default.
+ * Starts the service with the stores that `environment` names, without limits, with the built-in embedder and a model for jobs that answers
+ * at once. All else is as by default.
  */
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();

@@ -32,7 +32,10 @@ export function makeNextVersion(migration: { name: string; sql: string }): Promi
 
 const git = async (...arguments_: string[]): Promise<string> => (await run("git", ["-C", ROOT, ...arguments_])).stdout.trim();
 
-/** The version before this one: what PREVIOUS_VERSION names to git, else the newest release that is not this commit. Undefined when there is none. */
+/**
+ * The version before this one: what PREVIOUS_VERSION names to git, else the newest release that is not this commit. Undefined when there is
+ * none.
+ */
 export async function findPreviousVersion(): Promise<string | undefined> {
   const given = process.env["PREVIOUS_VERSION"];
   if (given) return given;

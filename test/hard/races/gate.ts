@@ -13,7 +13,9 @@ interface GatedWork<Result> {
 
 export type Gate = ReturnType<typeof makeGate>;
 
-/** Stops a process before each of its statements until the driver of a test lets it go on. `onEffect` gets the name of all that was done. */
+/**
+ * Stops a process before each of its statements until the driver of a test lets it go on. `onEffect` gets the name of all that was done.
+ */
 export function makeGate(onEffect: (name: string) => void = () => undefined) {
   let mode: "guarded" | "free" | "closed" = "free";
   let dead = false;

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createDataFolder } from "../../servers/data-folder.ts";
-import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
+import { expect, test } from "@jest/globals";
+import { useServiceOnFolder } from "../../support/services/service-on-folder.ts";
 import { conversationApi } from "../../support/services/service-with-episodes.ts";
 
 /** What is told, then changed, and asked in another session; what the answer must hold, and what not. */
@@ -27,17 +26,10 @@ const STORIES: [told: string, changed: string, question: string, holds: string, 
   ["我周二去看牙医。", "我改到周五看牙医了。", "我哪天看牙医？", "周五", "周二"],
 ];
 
-let url: string;
-let remove: () => Promise<void>;
-beforeAll(async () => {
-  const data = await createDataFolder();
-  remove = data.remove;
-  ({ url } = await startServiceProcess({ DATA_DIR: data.folder, MEMORY_READ_TIMEOUT_MS: "10000" }));
-});
-afterAll(() => killServiceProcesses().then(() => remove()));
+const running = useServiceOnFolder();
 
 test.each(STORIES)("with nothing configured: %s %s %s", async (told, changed, question, holds, holdsNot) => {
-  const { say, settle } = conversationApi(url);
+  const { say, settle } = conversationApi(running.url);
   for (const message of [told, changed]) await settle((await say(question, message, "monday")).conversation_id);
   const { answer } = await say(question, question, "friday");
   expect(answer).toContain(holds);

@@ -1,7 +1,8 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { graph } from "../../../server/studio.ts";
 
-// What LangGraph's server does with the module of a graph, in a process of its own: it says on its output what it has seen, and waits for a signal.
+// What LangGraph's server does with the module of a graph, in a process of its own: it says on its output what it has seen, and waits for a
+// signal.
 const input = { messages: [{ type: "human", content: "My boat is called Calypso." }] };
 const thread = { configurable: { thread_id: "a-thread" } };
 
