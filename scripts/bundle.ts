@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { build, type BuildOptions, type Metafile } from "esbuild";
 
-/** PGlite loads its WebAssembly from its own folder. The other two are optional: packages that try them work without. */
-const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas"];
+/** PGlite loads its WebAssembly from its own folder. The others are optional: packages that try them work without. */
+const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas", "file-type", "tesseract.js", "puppeteer"];
 /** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
 const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];
 

@@ -53,7 +53,8 @@ const DOCUMENT_SHARE = 0.4;
 /** Searches by words and by meaning side by side. Texts come from Postgres, without deleted or replaced documents. */
 export function makeFindPassages(parts: FindPassagesParts): FindPassages {
   const { index, chunks, embedder, onError = () => undefined, observer = NOOP_OBSERVER } = parts;
-  const askIndex = makeCircuitBreaker("passage_index", observer);
+  const askWords = makeCircuitBreaker("passage_words", observer);
+  const askVectors = makeCircuitBreaker("passage_vectors", observer);
   const askEmbedder = makeCircuitBreaker("passage_embedder", observer);
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const minSimilarity = embedder.minSimilarity ?? 0.5;
@@ -64,11 +65,11 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
     const filter = { ownerKey: knowledgeKey(tenantId, prefix) };
     const searchWords = async (): Promise<SearchHit[]> => {
       if (by === "vectors" || query === "") return [];
-      return askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
+      return askWords(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
     };
     const searchVectors = async (): Promise<SearchHit[]> => {
       const embedding = await askEmbedder(() => embedder.embedQuestion(complete, signal), signal);
-      return askIndex(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
+      return askVectors(async () => (await opened()).searchVectors(filter, embedding, LEG_LIMIT), signal);
     };
     const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), (error, leg) =>
       onError(error, `the search for passages ${leg}`),

@@ -7,7 +7,7 @@ export interface DocumentLimits {
   bytes: number;
   /** Of a PDF. */
   pages: number;
-  /** Of the XML in a DOCX when it is unzipped. */
+  /** Of the XML in an office file when it is unzipped. */
   expandedBytes: number;
   /** Of text and headings, in UTF-16 units. */
   characters: number;
@@ -25,7 +25,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
   memoryBytes: 768 * MIB,
 };
 
-/** A section of a document, a page of a PDF or a row of a CSV file. */
+/** A section of a document, a page of a PDF, a slide, or a row of a table. */
 export interface DocumentPart {
   /** Its headings, outermost first, joined with HEADING_SEPARATOR; "" for none. */
   heading: string;
@@ -42,6 +42,9 @@ export const DOCUMENT_TYPES = {
   "text/csv": "CSV",
   "application/pdf": "PDF",
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "DOCX",
+  "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PPTX",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "XLSX",
+  "application/vnd.oasis.opendocument.text": "ODT",
 } as const;
 
 export type DocumentType = keyof typeof DOCUMENT_TYPES;

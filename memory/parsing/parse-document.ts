@@ -104,6 +104,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
 /** PDF readers accept other bytes before "%PDF-". */
 const PDF_HEADER_WITHIN_BYTES = 1024;
 const ZIP_ENTRY = "PK\u0003\u0004";
+const OLD_OFFICE_FILE = "\u00D0\u00CF\u0011\u00E0";
 
 function assertSize({ bytes, title }: UploadedDocument, limits: Pick<DocumentLimits, "bytes">): void {
   if (bytes.length <= limits.bytes) return;
@@ -133,11 +134,17 @@ export function checkContent(bytes: Uint8Array, type: DocumentType, charset: str
   if (type === "application/pdf") {
     if (!latin1(bytes.subarray(0, PDF_HEADER_WITHIN_BYTES)).includes("%PDF-")) throw new UnreadableReason(wrong);
   } else if (type.startsWith("application/")) {
-    if (latin1(bytes.subarray(0, ZIP_ENTRY.length)) !== ZIP_ENTRY) throw new UnreadableReason(wrong);
+    const start = latin1(bytes.subarray(0, ZIP_ENTRY.length));
+    if (start === OLD_OFFICE_FILE) throw new UnreadableReason(oldOrLocked(DOCUMENT_TYPES[type]));
+    if (start !== ZIP_ENTRY) throw new UnreadableReason(wrong);
   } else if (!/\S/.test(decodeText(bytes, charset, { html: type === "text/html" }))) {
     throw new UnreadableReason("it is blank. Upload a file with text in it.");
   }
 }
+
+/** Office encrypts a file by putting it into one of the format that it had before 2007. */
+const oldOrLocked = (called: string): string =>
+  `it is no ${called} file but one of Office 2003 or earlier, or it is protected by a password. Save it as ${called} without one.`;
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 

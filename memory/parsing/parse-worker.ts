@@ -40,6 +40,12 @@ async function readParts({ bytes, type, charset, limits }: WorkerTask): Promise<
       return (await import("./read-pdf.ts")).readPdf(bytes, limits);
     case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
       return (await import("./read-docx.ts")).readDocx(bytes, limits);
+    case "application/vnd.openxmlformats-officedocument.presentationml.presentation":
+      return (await import("./read-office.ts")).readOffice(bytes, "pptx", limits);
+    case "application/vnd.oasis.opendocument.text":
+      return (await import("./read-office.ts")).readOffice(bytes, "odt", limits);
+    case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+      return (await import("./read-xlsx.ts")).readXlsx(bytes, limits);
   }
 }
 

@@ -6,7 +6,9 @@ import { buildSections, type DocumentPart, type Section } from "./document.ts";
 /** A heading as the formatter marks it: "\u0001", its level, its text, "\u0002". */
 const HEADING = /\u0001(\d)([^\u0001\u0002]*)\u0002/g;
 
-const LEFT_OUT = ["script", "style", "nav", "[role=navigation]", "noscript", "template", "title", "svg", "[hidden]"];
+/** Of footnotes, officeparser's marks and the arrows back to them. */
+const OF_FOOTNOTES = ["sup[data-footnote-ref]", "a[href^='#footnote-ref']"];
+const LEFT_OUT = ["script", "style", "nav", "[role=navigation]", "noscript", "template", "title", "svg", "[hidden]", ...OF_FOOTNOTES];
 
 const isInCell = ({ parent }: DomNode): boolean => parent?.name === "td" || parent?.name === "th";
 

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { TextSplitter } from "@langchain/textsplitters";
+import { cutIntoSentences } from "../../text/split-sentences.ts";
 import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 
 /** A piece of a document, as it is embedded and found. */
@@ -143,34 +144,17 @@ class DocumentSplitter extends TextSplitter {
   }
 }
 
-const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS = new Intl.Segmenter("zh", { granularity: "word" });
 
 /** Ways to cut a text without loss, coarse to fine. */
 const TEXT_PIECES: readonly ((text: string) => string[])[] = [
   paragraphs,
   (text) => text.split(/(?<=\n)/),
-  sentences,
+  cutIntoSentences,
   (text) => text.match(/\s+|\S+/g) ?? [],
-  (text) => segments(WORDS, text),
+  (text) => Array.from(WORDS.segment(text), ({ segment }) => segment),
   (text) => Array.from(text),
 ];
-
-const segments = (segmenter: Intl.Segmenter, text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment);
-
-/** A sentence ends with a blank, or in Chinese without one: "?" in a web address ends none. */
-const SENTENCE_END = /[\s\p{Script=Han}\u3000-\u303F\uFF00-\uFFEF]$/u;
-
-function sentences(text: string): string[] {
-  const pieces: string[][] = [];
-  let ended = true;
-  for (const segment of segments(SENTENCES, text)) {
-    if (ended) pieces.push([segment]);
-    else pieces.at(-1)?.push(segment);
-    ended = SENTENCE_END.test(segment.slice(-2));
-  }
-  return pieces.map((piece) => piece.join(""));
-}
 
 function paragraphs(text: string): string[] {
   const pieces: string[] = [];

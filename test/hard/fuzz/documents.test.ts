@@ -6,6 +6,7 @@ import { problemOf } from "./fuzz-answer.ts";
 import { canaryTurn, complaintsOf, useServiceProcess } from "./fuzz-world.ts";
 import { makeKnowledgeClient, type ShownDocument } from "../../support/clients/knowledge-client.ts";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../../memory/parsing/sample-documents.ts";
+import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../../memory/parsing/sample-office-files.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -14,6 +15,9 @@ const FILES = Number(process.env["FUZZ_FILES"] ?? 150);
 const TYPES = [
   PDF,
   DOCX,
+  PPTX,
+  XLSX,
+  ODT,
   "text/html",
   "text/csv",
   "text/markdown",
@@ -27,6 +31,9 @@ type Random = (below: number) => number;
 const WHOLE = [
   pdfOf("The ferry leaves at noon."),
   sampleDocx(wordParagraph("Ferries", 1) + wordParagraph("leave at noon.")),
+  samplePptx([["Ferries", "leave at noon."]]),
+  sampleXlsx({ Ferries: sheetRow(1, ["from", "at"]) + sheetRow(2, ["Porto", 12]) }),
+  sampleOdt("<text:h>Ferries</text:h><text:p>leave at noon.</text:p>"),
   Buffer.from("<html><body><table><tr><td>a</td></tr></table><p>x</p></body></html>"),
   Buffer.from('a,b\n1,"2\n"'),
   Buffer.from("# Title\n\n- x\n  - y\n"),

@@ -5,6 +5,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { DocumentLimits } from "../../../memory/parsing/document.ts";
 import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
 import { DOCX, encryptedPdf, parseSample, PDF, pdfOf, sampleDocx, samplePdf, wordParagraph } from "./sample-documents.ts";
+import { encryptedOdt, ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "./sample-office-files.ts";
 
 const MIB = 2 ** 20;
 const unhandled: unknown[] = [];
@@ -19,6 +20,7 @@ const zeros = (mebibytes: number) => new Uint8Array(mebibytes * MIB);
 const isItsOwnPage = () => Buffer.from(pdfOf("x").toString("latin1").replace("[3 0 R ]", "[2 0 R ]"), "latin1");
 const nested = `${"<w:sdt><w:sdtContent>".repeat(20_000)}${"</w:sdtContent></w:sdt>".repeat(20_000)}`;
 const manyFiles = () => Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`${n}`, zeros(0)]));
+const wideAndLong = `<row r="1"><c r="XFD1"><v>1</v></c></row><row r="1048576"><c r="A1048576"><v>1</v></c></row>`;
 const bomb = () => samplePdf(deflateSync(deflateSync(Buffer.alloc(500 * MIB, "\n"))), { stream: "/Filter[/FlateDecode/FlateDecode]" });
 
 test.each<[string, string, RegExp, () => string | Uint8Array, Partial<DocumentLimits>?]>([
@@ -29,11 +31,29 @@ test.each<[string, string, RegExp, () => string | Uint8Array, Partial<DocumentLi
   ["a PDF of 2,001 pages", PDF, /2001 pages, more than the 2000/, () => pdfOf("again", { repeatedPages: 2_001 })],
   ["a PDF whose page unpacks to gigabytes", PDF, /too much memory/, bomb, { memoryBytes: 150 * MIB }],
   ["a DOCX that is a zip bomb", DOCX, /unpacks to more than the 67108864 bytes/, () => sampleDocx("", { "word/media.xml": zeros(65) })],
-  ["a DOCX that is another zip", DOCX, /no Word document/, () => zipSync({ "a.txt": zeros(0) })],
+  ["a DOCX that is another zip", DOCX, /no DOCX file/, () => zipSync({ "a.txt": zeros(0) })],
   ["a DOCX cut off", DOCX, /damaged or incomplete/, () => sampleDocx(wordParagraph("words")).subarray(0, 700)],
   ["a DOCX nested too deeply", DOCX, /nested too deeply/, () => sampleDocx(nested)],
   ["a DOCX of broken XML", DOCX, /damaged/, () => sampleDocx("<w:p></w:q><")],
   ["a DOCX of too many files", DOCX, /more than 10000 files/, () => sampleDocx("", manyFiles())],
+  ["a PPTX that is a zip bomb", PPTX, /unpacks to more than/, () => samplePptx([["a", "b"]], { "ppt/slides/slide9.xml": zeros(65) })],
+  ["a PPTX that is a DOCX", PPTX, /no PPTX file/, () => sampleDocx(wordParagraph("words"))],
+  ["a PPTX cut off", PPTX, /damaged or incomplete/, () => samplePptx([["a", "b"]]).subarray(0, 700)],
+  ["a PPTX of broken XML", PPTX, /damaged/, () => samplePptx([["a", "b</p:x><"]])],
+  ["an XLSX that is a zip bomb", XLSX, /unpacks to more than/, () => sampleXlsx({ a: "" }, { "xl/worksheets/sheet9.xml": zeros(65) })],
+  ["an XLSX that is a PPTX", XLSX, /no XLSX file/, () => samplePptx([["a", "b"]])],
+  ["an XLSX of broken XML", XLSX, /damaged/, () => sampleXlsx({ a: "<row></c><" })],
+  ["an XLSX whose last row has number 900000000000", XLSX, /too much memory/, () => sampleXlsx({ a: sheetRow(9e11, ["x"]) })],
+  ["an XLSX of 16384 columns and a million rows", XLSX, /too much memory/, () => sampleXlsx({ a: wideAndLong })],
+  ["an ODT that is a zip bomb", ODT, /unpacks to more than/, () => sampleOdt("", { "a.xml": zeros(65) })],
+  ["an ODT with a password", ODT, /password.*copy without/, encryptedOdt],
+  [
+    "an ODT nested too deeply",
+    ODT,
+    /nested too deeply/,
+    () => sampleOdt(`${"<text:section>".repeat(20_000)}x${"</text:section>".repeat(20_000)}`),
+  ],
+  ["an ODT of broken XML", ODT, /damaged/, () => sampleOdt("<text:p></x><")],
   ["text of too many characters", "text/plain", /5000001 characters of text, more than the 5000000/, () => "a".repeat(5_000_001)],
   ["text of more bytes than allowed", "text/plain", /it has 11 bytes, more than the 10 allowed/, () => "hello world", { bytes: 10 }],
   ["HTML a million levels deep", "text/html", /nested too deeply/, () => `${"<div>".repeat(1_000_000)}deep`],
@@ -55,6 +75,12 @@ test.each<[string, string, () => string | Uint8Array, string]>([
   ["a DOCX with its pictures, which stay packed", DOCX, () => sampleDocx(wordParagraph("x"), { "word/a.png": zeros(100) }), "x"],
   ["HTML a thousand levels deep", "text/html", () => `${"<div>".repeat(1_000)}deep`, "deep"],
 ])("%s is read", async (_name, contentType, make, text) => expect(await parseSample(contentType, make())).toEqual([{ heading: "", text }]));
+
+test("an ODT that repeats a cell a billion times is cut off", async () => {
+  const cell = '<table:table-cell table:number-columns-repeated="1000000"><text:p>words</text:p></table:table-cell>';
+  const body = `<table:table><table:table-row table:number-rows-repeated="1000">${cell}</table:table-row></table:table>`;
+  expect((await parseSample(ODT, sampleOdt(body))).length).toBeLessThan(1_000);
+});
 
 test("one line of five million characters, as many as are allowed, is read", async () => {
   const chunks = await parseSample("text/plain", "a".repeat(5_000_000));

@@ -5,6 +5,7 @@ import { readDocx } from "../../../memory/parsing/read-docx.ts";
 import { readHtml } from "../../../memory/parsing/read-html.ts";
 import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
 import { chinesePdf, DOCX, parseSample, PDF, pdfOf, sampleDocx, samplePdf, wordParagraph, wordTable } from "./sample-documents.ts";
+import { sampleXlsx, XLSX } from "./sample-office-files.ts";
 
 const check = (contentType: string, content: string | Uint8Array) => (): void =>
   assertLooksReadable({ bytes: typeof content === "string" ? Buffer.from(content) : content, contentType });
@@ -15,12 +16,14 @@ test.each<[string, string | Uint8Array]>([
   ["text/csv; header=present", "a,b"],
   [PDF, Buffer.concat([Buffer.from("\r\n\u0000"), pdfOf("words")])],
   [DOCX, sampleDocx("")],
+  [XLSX, sampleXlsx({})],
 ])("%s looks readable", (contentType, content) => expect(check(contentType, content)).not.toThrow());
 
 test.each(["application/msword", "image/png", "text/plainly", "", "no type", "text/plain\r\nx: y", "__proto__/x"])(
   "the type %j is refused with those that are read",
   (contentType) => {
-    const named = /text\/plain \(plain text\), text\/markdown .* application\/pdf \(PDF\), .*\(DOCX\)\.$/;
+    const named =
+      /text\/plain \(plain text\), text\/markdown .* application\/pdf \(PDF\), .*\(DOCX\), .*\(PPTX\), .*\(XLSX\), .*\(ODT\)\.$/;
     const refused = { code: "unsupported_media_type", message: expect.stringMatching(named) as unknown };
     expect(check(contentType, "words")).toThrow(expect.objectContaining(refused));
   },
@@ -32,7 +35,7 @@ describe("what cannot be read", () => {
     ["blanks", "text/markdown", " \n\t\u3000\uFEFF", /blank/],
     ["text as PDF", PDF, "words", /no PDF file, though its type is application\/pdf/],
     ["text as DOCX", DOCX, "words", /no DOCX file/],
-    ["an old .doc as DOCX", DOCX, Uint8Array.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /no DOCX file/],
+    ["an old .doc as DOCX", DOCX, Uint8Array.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /no DOCX file but one of Office 2003.*password/],
     ["GBK without its charset", "text/plain", Uint8Array.from([0xb4, 0xfc, 0xca, 0xf3]), /not valid utf-8 text/],
     ["text that is not of its charset", "text/plain; charset=gbk", Uint8Array.from([0xff, 0xff]), /not valid gbk text/],
     ["a charset nobody knows", "text/plain; charset=klingon", "words", /charset "klingon" is unknown/],
@@ -141,6 +144,7 @@ test.each([
   ],
   ["cells between semicolons", "name;price\r\nquokka;1,5", ["name: quokka\nprice: 1,5"]],
   ["cells between tabs", "name\tprice\r\nquokka\t1,5", ["name: quokka\nprice: 1,5"]],
+  ["a title above the header", "Limits of 2026\nname,limit\nquokka,72", ["Limits of 2026", "name: quokka\nlimit: 72"]],
   ["a header alone", "name,limit\n", ["name\nlimit"]],
   ["a quotation that never ends", 'a,b\n"never, ends', ["a: never, ends"]],
   ["a column called __proto__", "__proto__,constructor\nx,y", ["__proto__: x\nconstructor: y"]],
